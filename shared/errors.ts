@@ -1,0 +1,116 @@
+/**
+ * Every error of the library, on one page.
+ * A class exists only where a caller would act differently; contention is never an error but a value that says who holds it and until when.
+ *
+ * | situation | class | what the caller does |
+ * | --- | --- | --- |
+ * | the right was lost while working | `LeaseLostError` (also the reason of the AbortSignal) | stops at once, writes nothing |
+ * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, in doubt, counts the lease as lost |
+ * | a row cannot be understood | `CorruptItemError` | alarms; nothing is repaired silently |
+ * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
+ * | the same id or key with other content | `MismatchError` | decides which of the two it meant |
+ * | clocks differ by more than the stated bound | `ClockSkewError` | refuses to take over; an operator fixes the clock |
+ * | our own mistake | `InvariantError` | this invocation ends; others go on |
+ *
+ * Messages say what was tried, on which key, what was found and what to do.
+ * They carry ids and values, never payloads; a value that is very long loses its middle.
+ */
+
+const MESSAGE_LIMIT_CHARACTERS = 1_500;
+/** The end of a message says what to do. */
+const MESSAGE_END_CHARACTERS = 400;
+
+abstract class LeaseholdError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message.length > MESSAGE_LIMIT_CHARACTERS ? withoutMiddle(message) : message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** Why a right ended before its holder gave it back. */
+export type LossReason =
+  | 'expired' // the trust window closed before a renewal was confirmed
+  | 'superseded' // somebody else holds the key, with a larger counter
+  | 'invalidated' // the session was ended by someone else: expired for a contender, destroyed, or a failed check
+  | 'released' // the right was given back by the holder itself
+  | 'missing'; // the row is gone
+
+export class LeaseLostError extends LeaseholdError {
+  readonly key: string;
+  readonly reason: LossReason;
+
+  constructor(key: string, reason: LossReason, detail: string, options?: ErrorOptions) {
+    super(`lost ${key} (${reason}): ${detail}; stop this work, its writes will be refused`, options);
+    this.key = key;
+    this.reason = reason;
+  }
+}
+
+export class StoreUnavailableError extends LeaseholdError {
+  /** Whether the last request may have been applied. */
+  readonly applied: 'no' | 'unknown';
+
+  constructor(message: string, details: { readonly applied: 'no' | 'unknown'; readonly cause?: unknown }) {
+    super(message, { cause: details.cause });
+    this.applied = details.applied;
+  }
+}
+
+export class CorruptItemError extends LeaseholdError {
+  readonly key: string;
+  readonly attribute: string;
+
+  constructor(key: string, attribute: string, found: string) {
+    super(`row ${key} cannot be used: ${attribute} ${found}; the row was left as it is, inspect it by hand`);
+    this.key = key;
+    this.attribute = attribute;
+  }
+}
+
+export class ConfigurationError extends LeaseholdError {}
+
+export class MismatchError extends LeaseholdError {
+  readonly key: string;
+
+  constructor(key: string, message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+export class ClockSkewError extends LeaseholdError {
+  readonly skewMs: number;
+
+  constructor(skewMs: number, maxClockSkewMs: number) {
+    super(
+      `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than maxClockSkewMs = ${maxClockSkewMs}: ` +
+        `refusing to take over from anyone; correct the clock or raise maxClockSkewMs everywhere`,
+    );
+    this.skewMs = skewMs;
+  }
+}
+
+function withoutMiddle(message: string): string {
+  const start = message.slice(0, MESSAGE_LIMIT_CHARACTERS - MESSAGE_END_CHARACTERS);
+  return `${start}…${message.slice(-MESSAGE_END_CHARACTERS)}`.toWellFormed();
+}
+
+export class InvariantError extends LeaseholdError {}
+
+/** @throws InvariantError when `condition` is false: a mistake of this library, not of its caller. */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}
+
+export function assertNever(value: never, what: string): never {
+  throw new InvariantError(`unexpected ${what}: ${JSON.stringify(value)}`);
+}
+
+/** The text of anything that was thrown; hostile values (a throwing `toString`) included. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  } catch {
+    return 'an error that cannot be printed';
+  }
+}

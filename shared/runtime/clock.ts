@@ -1,0 +1,41 @@
+/**
+ * The only source of time.
+ *
+ * `now` is the wall clock: it is what rows store, and it may be wrong or step.
+ * `monotonic` measures elapsed time inside one process and never goes back, but may stand still while the machine is suspended.
+ * Whatever must not outlast a lease asks both.
+ */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. */
+  now(): number;
+  /** Milliseconds since an arbitrary moment of this process; never goes back. */
+  monotonic(): number;
+  /**
+   * Resolves after `ms` milliseconds, or at once when `signal` aborts.
+   * Aborting is the orderly end of a wait, so it resolves instead of throwing: the caller looks at its own state next.
+   */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Just under 25 days. A longer timer would fire at once; who waits longer is woken early, and no process of ours lives so long. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep(ms, signal) {
+    return new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', finish);
+        resolve();
+      };
+      const timer = setTimeout(finish, Math.min(ms, LONGEST_TIMER_MS));
+      signal?.addEventListener('abort', finish, { once: true });
+    });
+  },
+};

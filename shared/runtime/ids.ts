@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { v7 as timeOrderedUuid } from 'uuid';
+
+/**
+ * The only source of identity.
+ * Ids are made per invocation and per write, never at module load: a frozen and reused environment keeps its modules.
+ */
+export interface Ids {
+  /** Unguessable, unique, without order: sessions and nonces. */
+  unique(): string;
+  /** Unique and ascending with time: tasks that were given no id. */
+  ordered(): string;
+}
+
+export const systemIds: Ids = {
+  // Node caches entropy for 128 ids; a process snapshot would hand the same ones to every clone.
+  unique: () => randomUUID({ disableEntropyCache: true }),
+  ordered: () => timeOrderedUuid(),
+};
