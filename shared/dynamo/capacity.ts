@@ -1,0 +1,251 @@
+/**
+ * What DynamoDB charges: our own model, because emulators disagree with the service and with each other.
+ *
+ * | request | write units of the table | write units of each index |
+ * | --- | --- | --- |
+ * | put, update | the larger item of before and after, per KB | by what changed in its entry |
+ * | delete | the item deleted, at least 1 | 1 per KB of the entry, if there was one |
+ * | in a transaction | twice as many, a condition check included | the same as outside |
+ * | refused by its condition | the item that refused it, at least 1 | none |
+ *
+ * An index is charged for its projected entry: made or dropped, per KB; changed in place, the larger of the two;
+ * moved to another key, both; untouched, nothing.
+ * Reads are charged per 4 KB, half when eventually consistent: each item of a get or a batch rounded by itself,
+ * the items that a query walks summed first, before any filter or projection.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { DynamoItem } from './driver.ts';
+
+/** What an index costs follows from its keys, those of the table, and what it projects. */
+export interface IndexShape {
+  readonly name: string;
+  /** Partition key, then the sort key if there is one. */
+  readonly keys: readonly string[];
+  readonly projection: 'ALL' | 'KEYS_ONLY' | { readonly include: readonly string[] };
+}
+
+export interface TableShape {
+  readonly keys: readonly string[];
+  readonly indexes: readonly IndexShape[];
+}
+
+/** `NumberValue` of the document client: a number that JavaScript cannot hold, as text. */
+export interface WrappedNumber {
+  toAttributeValue(): { readonly N: string };
+  toString(): string;
+}
+
+/** An item with what it weighs, which is computed once and asked for often. */
+export interface SizedItem {
+  readonly item: DynamoItem;
+  readonly bytes: number;
+}
+
+export interface WriteUnits {
+  readonly table: number;
+  /** Only the indexes that the write touched. */
+  readonly indexes: Readonly<Record<string, number>>;
+}
+
+const WRITE_UNIT_BYTES = 1024;
+const READ_UNIT_BYTES = 4096;
+/** Prepare and commit. */
+const TRANSACTION_FACTOR = 2;
+
+/** Names and values; the 100 bytes of overhead that storage is billed for do not count here. */
+export function itemSizeBytes(item: DynamoItem): number {
+  let bytes = 0;
+  for (const name in item) bytes += textSizeBytes(name) + valueSizeBytes(item[name]);
+  return bytes;
+}
+
+/** @param value in document form; a list or map adds 3 bytes, and one for each member */
+export function valueSizeBytes(value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return textSizeBytes(value);
+    case 'number':
+    case 'bigint':
+      return numberSizeBytes(value);
+    case 'object':
+      return value === null ? 1 : containerSizeBytes(value);
+    default:
+      return 1;
+  }
+}
+
+/**
+ * Numbers are stored in base 100, aligned at the decimal point: one byte for each pair of digits between the first
+ * and the last that are not zero, one more for the exponent, and one for a minus.
+ * So 100 is as large as 1, and 120 is larger than 12.
+ * Emulators and measurements of the service agree on this to the byte, with one exception that no measurement decides.
+ */
+export function numberSizeBytes(value: number | bigint | WrappedNumber): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return integerSizeBytes(value);
+  const { isNegative, digits, point } = significantDigits(String(value));
+  if (digits === '') return 1;
+  const pairs = Math.floor((point - 1) / 2) - Math.floor((point - digits.length) / 2) + 1;
+  return 1 + pairs + (isNegative ? 1 : 0);
+}
+
+/**
+ * A decimal number taken apart: its digits without zeros at either end, and where its point lies.
+ * `-0.0125` has the digits `125` and the point at -1; zero has none.
+ */
+export function significantDigits(text: string): { isNegative: boolean; digits: string; point: number } {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const [before = '', after = ''] = mantissa.replace(/^[-+]/, '').split('.');
+  const all = before + after;
+  const digits = all.replace(/^0+/, '');
+  const leadingZeros = all.length - digits.length;
+  return {
+    isNegative: mantissa.startsWith('-'),
+    digits: digits.replace(/0+$/, ''),
+    point: before.length - leadingZeros + Number(exponent),
+  };
+}
+
+export function writeUnitsOfBytes(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
+}
+
+export function readUnitsOfBytes(bytes: number, options: { readonly consistent: boolean }): number {
+  const units = Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES));
+  return options.consistent ? units : units / 2;
+}
+
+export function sized(item: DynamoItem): SizedItem {
+  return { item, bytes: itemSizeBytes(item) };
+}
+
+/** What one write costs; without `before` it created the item, without `after` it deleted it. */
+export function writeUnits(table: TableShape, before: SizedItem | undefined, after: SizedItem | undefined): WriteUnits {
+  const indexes: Record<string, number> = {};
+  for (const index of table.indexes) {
+    const units = indexWriteUnits(table, index, before, after);
+    if (units > 0) indexes[index.name] = units;
+  }
+  return { table: writeUnitsOfBytes(Math.max(before?.bytes ?? 0, after?.bytes ?? 0)), indexes };
+}
+
+/** A transaction doubles what the table is charged, and leaves the indexes alone. */
+export function inTransaction(units: WriteUnits): WriteUnits {
+  return { table: units.table * TRANSACTION_FACTOR, indexes: units.indexes };
+}
+
+/** A condition that was false is charged for the item that made it false, and touches no index. */
+export function refusedUnits(item: SizedItem | undefined): WriteUnits {
+  return { table: writeUnitsOfBytes(item?.bytes ?? 0), indexes: {} };
+}
+
+/** A transaction that its token recognises is charged as a transactional read of the items that it wrote. */
+export function replayUnits(itemBytes: number): number {
+  return readUnitsOfBytes(itemBytes, { consistent: true }) * TRANSACTION_FACTOR;
+}
+
+/** What one index is charged for a write: 0 if its entry stayed as it was. */
+export function indexWriteUnits(
+  table: TableShape,
+  index: IndexShape,
+  before: SizedItem | undefined,
+  after: SizedItem | undefined,
+): number {
+  const left = before !== undefined && isIndexed(index, before.item) ? before : undefined;
+  const right = after !== undefined && isIndexed(index, after.item) ? after : undefined;
+  if (left !== undefined && right !== undefined && isSameEntry(index, left.item, right.item)) return 0;
+
+  const leftUnits = left === undefined ? 0 : writeUnitsOfBytes(entrySizeBytes(table, index, left));
+  const rightUnits = right === undefined ? 0 : writeUnitsOfBytes(entrySizeBytes(table, index, right));
+  const stays =
+    left !== undefined && right !== undefined && index.keys.every((key) => isSame(left.item[key], right.item[key]));
+  return stays ? Math.max(leftUnits, rightUnits) : leftUnits + rightUnits;
+}
+
+/** Bytes that an index stores of an item. */
+export function entrySizeBytes(table: TableShape, index: IndexShape, { item, bytes }: SizedItem): number {
+  if (index.projection === 'ALL') return bytes;
+  let sum = 0;
+  for (const name of entryNames(table, index)) {
+    if (item[name] !== undefined) sum += textSizeBytes(name) + valueSizeBytes(item[name]);
+  }
+  return sum;
+}
+
+/** The attributes that an index holds: its keys, those of the table, and what else it projects. */
+function entryNames(table: TableShape, index: IndexShape): readonly string[] {
+  let names = entryNamesOf.get(index);
+  if (names === undefined) {
+    names = [...new Set([...table.keys, ...projectedNames(index)])];
+    entryNamesOf.set(index, names);
+  }
+  return names;
+}
+
+const entryNamesOf = new WeakMap<IndexShape, readonly string[]>();
+
+/** Indexes are sparse: an item without all keys of one has no entry in it. */
+function isIndexed(index: IndexShape, item: DynamoItem): boolean {
+  return index.keys.every((key) => item[key] !== undefined);
+}
+
+function projectedNames(index: IndexShape): readonly string[] {
+  return typeof index.projection === 'object' ? [...index.keys, ...index.projection.include] : index.keys;
+}
+
+/** UTF-8 bytes. Keys and names are short and mostly ASCII, for which a loop beats the call. */
+export function textSizeBytes(text: string): number {
+  const { length } = text;
+  if (length > LONG_TEXT) return Buffer.byteLength(text);
+  for (let at = 0; at < length; at++) {
+    if (text.charCodeAt(at) > 0x7f) return Buffer.byteLength(text);
+  }
+  return length;
+}
+
+const LONG_TEXT = 64;
+
+function containerSizeBytes(value: object): number {
+  if (Array.isArray(value)) {
+    return (value as unknown[]).reduce<number>((sum, element) => sum + 1 + valueSizeBytes(element), 3);
+  }
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (isWrappedNumber(value)) return numberSizeBytes(value);
+  if (value instanceof Set) {
+    let bytes = 0;
+    for (const element of value) bytes += valueSizeBytes(element);
+    return bytes;
+  }
+  let bytes = 3;
+  for (const [name, member] of Object.entries(value)) bytes += 1 + textSizeBytes(name) + valueSizeBytes(member);
+  return bytes;
+}
+
+/** The same for the numbers that nearly all numbers are, without taking their text apart. */
+function integerSizeBytes(value: number): number {
+  let rest = Math.abs(value);
+  if (rest === 0) return 1;
+  while (rest % 100 === 0) rest /= 100;
+  let bytes = value < 0 ? 2 : 1;
+  for (; rest > 0; rest = Math.floor(rest / 100)) bytes++;
+  return bytes;
+}
+
+/** Told by its method rather than by `instanceof`: packages bring their own copies of the class. */
+function isWrappedNumber(value: object): value is WrappedNumber {
+  return 'toAttributeValue' in value && typeof value.toAttributeValue === 'function';
+}
+
+function isSameEntry(index: IndexShape, left: DynamoItem, right: DynamoItem): boolean {
+  if (left === right) return true;
+  if (index.projection !== 'ALL') return projectedNames(index).every((name) => isSame(left[name], right[name]));
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => isSame(left[name], right[name]));
+}
+
+/** Sets are unordered, and a rewritten set is no change. */
+function isSame(left: unknown, right: unknown): boolean {
+  return left === right || (typeof left === 'object' && isDeepStrictEqual(left, right));
+}

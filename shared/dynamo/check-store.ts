@@ -1,0 +1,36 @@
+import type { Outcome } from '../lease/outcome.ts';
+import type { CheckRecord } from '../session/health.ts';
+import type { CheckStore } from '../session/check-store.ts';
+import { decodeCheck } from './codecs/check.ts';
+import { splitKey } from './keys.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Sender } from './send.ts';
+import type { Statement } from './statement.ts';
+import * as statements from './statements/check.ts';
+
+export function createCheckStore(sender: Sender, table: string): CheckStore {
+  return {
+    register: (check, stamp) => update(statements.registerCheck(table, check, stamp), stamp.nonce),
+    report: (observed, report, stamp) => update(statements.reportCheck(table, observed, report, stamp), stamp.nonce),
+    deregister: (observed, stamp) => update(statements.deregisterCheck(table, observed, stamp), stamp.nonce),
+
+    async get(key) {
+      const { Item } = await sender.read(statements.readCheck(table, key));
+      return Item === undefined ? undefined : decodeCheck(Item);
+    },
+
+    async page(node, after) {
+      const prefix = node === undefined ? '' : `${node}#`;
+      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfChecks(table, prefix, after));
+      const keys = Items.map((item) => splitKey(String(item.pk))).map(([, owner = '', id = '']) => ({
+        node: owner,
+        id,
+      }));
+      return { keys: keys.filter((key) => node === undefined || key.node === node), next: LastEvaluatedKey };
+    },
+  };
+
+  async function update(statement: Statement<'update'>, nonce: string): Promise<Outcome<CheckRecord>> {
+    return outcomeOf(await sender.write(statement, nonce), decodeCheck, decodeCheck);
+  }
+}

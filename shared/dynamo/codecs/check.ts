@@ -1,0 +1,19 @@
+import type { CheckRecord } from '../../session/health.ts';
+import { CHECK_STATUSES } from '../../session/health.ts';
+import type { DynamoItem } from '../driver.ts';
+import { ItemReader } from '../item-reader.ts';
+
+/** @throws CorruptItemError */
+export function decodeCheck(item: DynamoItem): CheckRecord {
+  const row = new ItemReader(item);
+  return {
+    node: row.string('node'),
+    id: row.string('id'),
+    status: row.oneOf('status', CHECK_STATUSES),
+    note: row.string('note'),
+    ttlMs: row.numberOrNull('ttlMs'),
+    expiresAt: row.numberOrNull('expiresAt'),
+    updatedAt: row.count('updatedAt'),
+    nonce: row.string('nonce'),
+  };
+}

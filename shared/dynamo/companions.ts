@@ -1,0 +1,181 @@
+/**
+ * What hangs on a task changes in the same instant as the task: a batch counts its end, a key gets back its place, a line moves on.
+ *
+ * A task on which nothing hangs is written alone, at its plain price; everything else goes through one transaction
+ * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.
+ */
+import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
+import type { WriteLimits } from '../lease/outcome.ts';
+import type { BatchKey, ChildEnding, Waiter } from '../task/batch.ts';
+import type { Stamp } from '../task/store.ts';
+import type { TaskKey, TaskLinks } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+import { decodeBatch } from './codecs/batch.ts';
+import type { CancellationReason } from './driver.ts';
+import { Lines } from './lines.ts';
+import type { Sender, TransactionResult, WriteResult } from './send.ts';
+import type { Statement } from './statement.ts';
+import { countDown, countLast } from './statements/batch.ts';
+import { wakeParent } from './statements/task-children.ts';
+import { leaveKey } from './statements/task-key.ts';
+import type { Seat } from './statements/task.ts';
+import { enqueueTask } from './statements/task.ts';
+import type { Action } from './transaction.ts';
+import { actionOf, together, tokenOf } from './transaction.ts';
+
+/** A change of a task that others have to follow. */
+export interface Change {
+  readonly task: TaskKey & { readonly links?: TaskLinks | undefined };
+  readonly from: 'ready' | 'running';
+  readonly to: 'ready' | ChildEnding;
+  /** The transaction of the task's own action and its companions, in this order. */
+  readonly statement: (companions: readonly Action[], token: string) => Statement<'transactWrite'>;
+}
+
+/** A task that is created, or begins anew. */
+type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
+
+/** DynamoDB's bound on one transaction. */
+const ACTIONS_LIMIT = 100;
+/** Somebody else's success each time: a line that moves on so often while it is looked at is a queue of its own. */
+const LOOKS_LIMIT = 50;
+
+/** A transaction's result, and how many companions it had. */
+interface Sent {
+  readonly result: TransactionResult;
+  readonly companions: number;
+}
+
+export class Companions {
+  readonly #sender: Sender;
+  readonly #table: string;
+  readonly #shards: number;
+  readonly #lines: Lines;
+
+  constructor(sender: Sender, { table, shards }: { readonly table: string; readonly shards: number }) {
+    this.#sender = sender;
+    this.#table = table;
+    this.#shards = shards;
+    this.#lines = new Lines(sender, table);
+  }
+
+  /** Writes a task that begins, together with what it needs beside it, and into the line of its key if it has one. */
+  async begin(
+    task: Beginner,
+    write: (seat?: Seat) => Statement<'put' | 'update'>,
+    beside: readonly Action[],
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<WriteResult> {
+    const { line: key } = task;
+    for (let look = 1; look <= LOOKS_LIMIT; look++) {
+      const line = key === undefined ? undefined : await this.#lines.joining(task, key, stamp);
+      const actions = [...(line?.actions ?? []), ...beside];
+      if (actions.length === 0) return this.#sender.write(write(), stamp.nonce, limits);
+      const statement = together(write(line?.seat), actions, tokenOf(stamp, actions));
+      const result = await this.#sender.transact(statement, stamp.nonce, limits);
+      if (result.kind !== 'canceled') return result;
+    }
+    throw restless(task);
+  }
+
+  /** Sends a change with all that follows from it. A `canceled` one names the reasons of those actions that are no companions. */
+  async change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<TransactionResult> {
+    const { result, companions } = await this.#change(change, stamp, limits);
+    return result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result;
+  }
+
+  #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
+    const { task, from, to } = change;
+    const { batch, key } = task.links ?? {};
+    const send = (companions: readonly Action[]): Promise<Sent> => {
+      const leave =
+        key !== undefined && from === 'running' ? [actionOf(leaveKey(this.#table, task, key.key, stamp))] : [];
+      return this.#sendFromLine(change, [...companions, ...leave], stamp, limits);
+    };
+    return batch === undefined || to === 'ready'
+      ? send([])
+      : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
+  }
+
+  /** Counts the child as one of several first; whoever is refused by the count is the last one, and sees in the row what is to be done. */
+  async #endChild(
+    batch: BatchKey,
+    ending: ChildEnding,
+    stamp: Stamp,
+    send: (companions: readonly Action[]) => Promise<Sent>,
+  ): Promise<Sent> {
+    const oneOfMany = await send([actionOf(countDown(this.#table, batch, ending))]);
+    const refusal = companionRefusal(oneOfMany, 0);
+    if (refusal === undefined) return oneOfMany;
+    const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
+    // Swept, or ended by more children than were counted: nobody waits for this one.
+    if (record === undefined || record.pending === 0) return send([]);
+    const last = actionOf(countLast(this.#table, batch, ending, stamp));
+    const summoned = await send([last, ...this.#summon(record.waiter, batch, stamp)]);
+    // Whoever was waiting is there already, or waits no more: the batch ends without.
+    return companionRefusal(summoned, 1) === undefined ? summoned : send([last]);
+  }
+
+  #summon(waiter: Waiter, batch: BatchKey, stamp: Stamp): Action[] {
+    switch (waiter.kind) {
+      case 'nobody':
+        return [];
+      case 'parent':
+        return [actionOf(wakeParent(this.#table, waiter.task, batch, stamp))];
+      case 'callback':
+        return [actionOf(enqueueTask(this.#table, { ...waiter.task, runAt: stamp.now }, this.#shards, stamp))];
+    }
+  }
+
+  /** Sends a change; one that ends a task of a line moves the line on. */
+  async #sendFromLine(
+    change: Change,
+    companions: readonly Action[],
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Sent> {
+    const { task, to } = change;
+    const place = task.links?.line;
+    if (place === undefined || to === 'ready') return this.#send(change, companions, stamp, limits);
+    const gone = new Set<number>();
+    for (let look = 1; look <= LOOKS_LIMIT; look++) {
+      const { actions, suspect } = await this.#lines.leaving(task, place, gone, stamp);
+      const sent = await this.#send(change, [...companions, ...actions], stamp, limits);
+      const refused = actions.findIndex((_, at) => companionRefusal(sent, companions.length + at) !== undefined);
+      if (refused === -1) return sent;
+      const ticket = suspect(refused);
+      if (ticket !== undefined) gone.add(ticket);
+    }
+    throw restless(task);
+  }
+
+  async #send(
+    { statement, task }: Change,
+    companions: readonly Action[],
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Sent> {
+    const transaction = statement(companions, tokenOf(stamp, companions));
+    const actions = transaction.input.TransactItems?.length ?? 0;
+    if (actions > ACTIONS_LIMIT)
+      throw new ConfigurationError(
+        `${describeTask(task)} with what hangs on it would take ${actions} actions, and one transaction takes ${ACTIONS_LIMIT}: write less together with it`,
+      );
+    return { result: await this.#sender.transact(transaction, stamp.nonce, limits), companions: companions.length };
+  }
+}
+
+function restless(task: TaskKey): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${describeTask(task)}: the line of its key changed ${LOOKS_LIMIT} times while it was looked at; try again`,
+    { applied: 'no' },
+  );
+}
+
+/** Why the companion at `index` stopped a transaction, if it did. */
+function companionRefusal({ result, companions }: Sent, index: number): CancellationReason | undefined {
+  if (result.kind !== 'canceled' || index >= companions) return undefined;
+  const reason = result.reasons[1 + index];
+  return reason?.code === 'ConditionalCheckFailed' ? reason : undefined;
+}

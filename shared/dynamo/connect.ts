@@ -1,0 +1,49 @@
+/** From a table's address to a sender: the client is made here, with the settings that the protocol needs. */
+import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SkewGauge } from '../lease/skew.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { clientSettings, createSdkDriver } from './sdk-driver.ts';
+import type { SendObserver } from './send.ts';
+import { Sender } from './send.ts';
+import { createSigner } from './signer.ts';
+import { DateHeaderGauge } from './skew-gauge.ts';
+
+export interface ConnectionOptions {
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  /** Anything else that the SDK's client takes: credentials, a request handler. Retries are ours in any case. */
+  readonly clientConfig?: DynamoDBClientConfig | undefined;
+}
+
+export interface DynamoConnection {
+  readonly client: DynamoDBClient;
+  readonly sender: Sender;
+  readonly gauge: SkewGauge;
+}
+
+export function connectDynamo(
+  { endpoint, region, clientConfig }: ConnectionOptions,
+  runtime: Runtime,
+  observer?: SendObserver,
+): DynamoConnection {
+  const client: DynamoDBClient = new DynamoDBClient({
+    signer: createSigner(() => client.config.credentials()),
+    ...(isLoopback(endpoint) ? LOCAL_SETTINGS : {}),
+    ...clientConfig,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(region === undefined ? {} : { region }),
+    ...clientSettings,
+  });
+  const gauge = new DateHeaderGauge();
+  const driver = createSdkDriver(client, { clock: runtime.clock, onResponse: (timing) => gauge.observe(timing) });
+  return { client, sender: new Sender({ driver, runtime, observer }), gauge };
+}
+
+/** Emulators insist on a region and credentials, but check neither. */
+const LOCAL_SETTINGS = { region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } as const;
+
+function isLoopback(endpoint: string | undefined): boolean {
+  const host = endpoint === undefined ? undefined : URL.parse(endpoint)?.hostname;
+  return host === 'localhost' || host === '[::1]' || (host?.startsWith('127.') ?? false);
+}

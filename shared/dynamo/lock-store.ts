@@ -1,0 +1,108 @@
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { FreeLock, HeldLock, LockRecord } from '../lock/lock.ts';
+import type { LockStore } from '../lock/store.ts';
+import { readInBatches } from './batches.ts';
+import { decodeLock } from './codecs/lock.ts';
+import { decodeSession } from './codecs/session.ts';
+import type { DynamoItem } from './driver.ts';
+import { lockKey, sessionKey, splitKey } from './keys.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Sender } from './send.ts';
+import type { Statement } from './statement.ts';
+import { commitLocks } from './statements/lock-transaction.ts';
+import * as statements from './statements/lock.ts';
+
+export function createLockStore(sender: Sender, table: string): LockStore {
+  return {
+    acquire: (request, stamp, limits) =>
+      update(statements.acquireLock(table, request, stamp), stamp.nonce, limits, decodeHeld),
+
+    takeOver: (observed, request, options, stamp, limits) =>
+      update(statements.takeOverLock(table, observed, request, options, stamp), stamp.nonce, limits, decodeHeld),
+
+    async acquireAll(observed, request, stamp, limits) {
+      const result = await sender.transact(
+        statements.acquireLocks(table, observed, request, stamp),
+        stamp.nonce,
+        limits,
+      );
+      return result.kind === 'applied' ? 'applied' : 'refused';
+    },
+
+    update: (observed, content, stamp, limits) =>
+      update(statements.updateLock(table, observed, content, stamp), stamp.nonce, limits, decodeHeld),
+
+    release: (observed, options, stamp, limits) =>
+      update(statements.releaseLock(table, observed, options, stamp), stamp.nonce, limits, decodeFree),
+
+    settle: (observed, disposition, sweepable, stamp) =>
+      update(statements.settleLock(table, observed, disposition, sweepable, stamp), stamp.nonce, undefined, decodeFree),
+
+    async forceRelease(observed, force, stamp) {
+      const result = await sender.transact(statements.forceReleaseLock(table, observed, force, stamp), stamp.nonce);
+      return result.kind === 'applied' ? 'applied' : 'refused';
+    },
+
+    put: (key, observed, content, stamp) =>
+      update(statements.putValue(table, key, observed, content, stamp), stamp.nonce, undefined, decodeLock),
+
+    async remove(observed, { tell }, stamp) {
+      const result =
+        tell && observed.state === 'held'
+          ? await sender.transact(statements.removeHeldEntry(table, observed, stamp), stamp.nonce)
+          : await sender.write(statements.removeEntry(table, observed, stamp), stamp.nonce);
+      return result.kind === 'applied' ? 'applied' : 'refused';
+    },
+
+    async commit(writes, conditions, stamp) {
+      const result = await sender.transact(commitLocks(table, writes, conditions, stamp), stamp.nonce);
+      return result.kind === 'applied' ? 'applied' : 'refused';
+    },
+
+    async get(key) {
+      const { Item } = await sender.read(statements.readLock(table, key));
+      return Item === undefined ? undefined : decodeLock(Item);
+    },
+
+    async getMany(keys, options = { consistent: true }) {
+      const items = await readInBatches(sender, table, keys, (batch) => statements.readLocks(table, batch, options));
+      return new Map(items.map(decodeLock).map((lock) => [lock.key, lock]));
+    },
+
+    async getWithSession(key, session, options) {
+      const keys = [lockKey(key), ...(session === undefined ? [] : [sessionKey(session)])];
+      const items = await readInBatches(sender, table, keys, (batch) => statements.readRows(table, batch, options));
+      const lock = items.find(({ sk }) => sk === keys[0]?.sk);
+      const holder = items.find(({ sk }) => sk === keys[1]?.sk);
+      return {
+        lock: lock === undefined ? undefined : decodeLock(lock),
+        session: holder === undefined ? undefined : decodeSession(holder),
+      };
+    },
+
+    async page(prefix, after) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfLocks(table, prefix, after));
+      return { keys: Items.map((item) => splitKey(String(item.pk))[1] ?? ''), next: LastEvaluatedKey };
+    },
+
+    condition: (claim) => statements.heldCondition(table, claim),
+  };
+
+  async function update<Row extends LockRecord>(
+    statement: Statement<'update'>,
+    nonce: string,
+    limits: WriteLimits | undefined,
+    decode: (item: DynamoItem) => Row,
+  ): Promise<Outcome<Row, LockRecord>> {
+    return outcomeOf(await sender.write(statement, nonce, limits), decode, decodeLock);
+  }
+}
+
+/** For the row that a write of ours has just left behind. */
+function decodeHeld(item: DynamoItem): HeldLock {
+  return decodeLock(item) as HeldLock;
+}
+
+function decodeFree(item: DynamoItem): FreeLock {
+  return decodeLock(item) as FreeLock;
+}

@@ -1,0 +1,84 @@
+/**
+ * What requests cost, by verb, as they are sent.
+ *
+ * Capacity is what the service says it was. It says nothing of a refused condition, which is billed by the size of the row that refused it;
+ * that is added here. Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
+ */
+import { itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
+import type { DynamoItem } from './driver.ts';
+import type { SendObserver } from './send.ts';
+
+export interface VerbCost {
+  requests: number;
+  writeUnits: number;
+  readUnits: number;
+  /** Conditions that were false. */
+  refused: number;
+  throttled: number;
+  /** Attempts without an answer. */
+  unanswered: number;
+}
+
+export interface MeterReading {
+  readonly requests: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  readonly throttled: number;
+  readonly byVerb: Readonly<Record<string, VerbCost>>;
+}
+
+export interface Meter extends SendObserver {
+  read(): MeterReading;
+}
+
+export function createMeter(): Meter {
+  const byVerb: Record<string, VerbCost> = {};
+  return {
+    onAttempt({ statement, output, fault }) {
+      const cost = (byVerb[statement.verb] ??= {
+        requests: 0,
+        writeUnits: 0,
+        readUnits: 0,
+        refused: 0,
+        throttled: 0,
+        unanswered: 0,
+      });
+      const isRead = statement.kind === 'get' || statement.kind === 'batchGet' || statement.kind === 'query';
+      cost.requests++;
+      if (isRead) cost.readUnits += reportedUnits(output);
+      else if (output !== undefined) cost.writeUnits += reportedUnits(output);
+      if (fault?.kind === 'conditionFailed' || fault?.kind === 'transactionCanceled') {
+        cost.refused++;
+        cost.writeUnits += refusedUnits(fault.item);
+      }
+      if (fault?.kind === 'throttled') cost.throttled++;
+      if (fault?.kind === 'unanswered') cost.unanswered++;
+    },
+    read() {
+      const costs = Object.values(byVerb);
+      const sum = (figure: keyof VerbCost): number => costs.reduce((total, cost) => total + cost[figure], 0);
+      return {
+        requests: sum('requests'),
+        writeUnits: sum('writeUnits'),
+        readUnits: sum('readUnits'),
+        throttled: sum('throttled'),
+        byVerb: structuredClone(byVerb),
+      };
+    },
+  };
+}
+
+function refusedUnits(item: DynamoItem | undefined): number {
+  return item === undefined ? 1 : writeUnitsOfBytes(itemSizeBytes(item));
+}
+
+interface Reported {
+  readonly CapacityUnits?: number | undefined;
+}
+
+function reportedUnits(output: object | undefined): number {
+  if (output === undefined || !('ConsumedCapacity' in output)) return 0;
+  const reported = output.ConsumedCapacity as Reported | readonly Reported[] | undefined;
+  const parts = Array.isArray(reported) ? (reported as readonly Reported[]) : [reported as Reported | undefined];
+  return parts.reduce((sum, part) => sum + (part?.CapacityUnits ?? 0), 0);
+}

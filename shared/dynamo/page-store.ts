@@ -1,0 +1,83 @@
+import type { PageEntry, PageStore } from '../bulk/store.ts';
+import type { CommitOutcome } from '../task/store.ts';
+import type { Claim, ReadyTask, TaskRecord } from '../task/task.ts';
+import { decodeTask } from './codecs/task.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Sender, TransactionResult, WriteResult } from './send.ts';
+import * as statements from './statements/page.ts';
+import { actionOf, together } from './transaction.ts';
+
+export function createPageStore(
+  sender: Sender,
+  { table, shards }: { readonly table: string; readonly shards: number },
+): PageStore {
+  return {
+    async enqueue(page, stamp, limits) {
+      const statement = statements.enqueuePage(table, page, shards, stamp);
+      const result = await sender.write(statement, stamp.nonce, limits);
+      return outcomeOf(result, (item) => decodeTask(item) as ReadyTask, decodeTask, statement.input.Item);
+    },
+
+    async record(claim, entry, stamp, limits) {
+      const result = await sender.write(statements.recordItems(table, claim, entry, stamp), stamp.nonce, limits);
+      return outcomeOf(
+        resolved(result, (row) => isMine(row, claim) && holds(row, entry)),
+        decodeTask,
+        decodeTask,
+      );
+    },
+
+    async finish(claim, entry, stamp, limits) {
+      const result = await sender.write(statements.finishPage(table, claim, entry, stamp), stamp.nonce, limits);
+      const isFinished = (row: TaskRecord): boolean => isMine(row, claim) && row.state === 'done';
+      return outcomeOf(resolved(result, isFinished), decodeTask, decodeTask);
+    },
+
+    async commit(claim, index, entry, effects, stamp, limits) {
+      const own = statements.commitItem(table, claim, index, entry, stamp);
+      return committed(await sender.transact(together(own, effects, stamp.nonce), stamp.nonce, limits));
+    },
+
+    async move(claim, item, entry, stamp, limits) {
+      const own = statements.leavePage(table, claim, item, entry, stamp);
+      const created = statements.createMovedItem(table, claim, item, shards, stamp);
+      return committed(await sender.transact(together(own, [actionOf(created)], stamp.nonce), stamp.nonce, limits));
+    },
+
+    async cancelItem(observed, index, stamp, limits) {
+      const statement = statements.cancelItem(table, observed, index);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeTask, decodeTask);
+    },
+
+    async cancelRunningItem(observed, index, stamp, limits) {
+      const statement = statements.cancelRunningItem(table, observed, index, stamp);
+      const { kind } = await sender.transact(statement, stamp.nonce, limits);
+      return { kind: kind === 'applied' ? 'applied' : 'refused' };
+    },
+  };
+}
+
+/**
+ * A refused write whose effect is in the row has been applied, by an attempt that was not answered.
+ * The nonce alone does not tell: others may stamp theirs into a page that runs. But only its holder decides items, one write after the other.
+ * Transactions have the service's own idempotency for this, and must not be taken for one another: their effects differ.
+ */
+function resolved(result: WriteResult, isApplied: (row: TaskRecord) => boolean): WriteResult {
+  if (result.kind === 'applied' || result.item === undefined || !isApplied(decodeTask(result.item))) return result;
+  return { kind: 'applied', item: result.item, late: true };
+}
+
+function committed(result: TransactionResult): CommitOutcome {
+  if (result.kind === 'canceled') return { kind: 'canceled', reasons: result.reasons };
+  if (result.kind === 'applied') return { kind: 'applied' };
+  return { ...result, current: result.item === undefined ? undefined : decodeTask(result.item) };
+}
+
+/** Whether the row was last held under this claim, whatever has become of it since. */
+function isMine(row: TaskRecord, { session, leaseCounter }: Claim): boolean {
+  return row.session === session && row.leaseCounter === leaseCounter;
+}
+
+function holds({ bulk }: TaskRecord, { done }: PageEntry): boolean {
+  return bulk !== undefined && done.every((index) => bulk.done.has(index));
+}

@@ -1,0 +1,31 @@
+import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { DynamoItem } from './driver.ts';
+import { ItemReader } from './item-reader.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Sender } from './send.ts';
+import * as statements from './statements/queue.ts';
+
+export function createQueueStore(sender: Sender, table: string): QueueStore {
+  return {
+    async get(queue) {
+      const { Item } = await sender.read(statements.readQueue(table, queue));
+      return Item === undefined ? undefined : decodeQueue(Item);
+    },
+
+    async change(queue, observed, to, stamp, limits) {
+      const statement = statements.changeQueue(table, queue, observed, to, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
+    },
+  };
+}
+
+function decodeQueue(item: DynamoItem): QueueRecord {
+  const row = new ItemReader(item);
+  return {
+    queue: row.string('queue'),
+    isPaused: row.boolean('paused'),
+    reason: row.string('reason'),
+    changedAt: row.count('updatedAt'),
+    nonce: row.string('nonce'),
+  };
+}

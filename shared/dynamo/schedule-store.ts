@@ -1,0 +1,91 @@
+import type { ScheduleRecord } from '../task/schedule.ts';
+import { MISSED_POLICIES } from '../task/schedule.ts';
+import type { ScheduleKey, ScheduleStore } from '../task/schedule-store.ts';
+import { PRIORITIES } from '../task/task.ts';
+import { readInBatches } from './batches.ts';
+import type { DynamoItem } from './driver.ts';
+import { ItemReader } from './item-reader.ts';
+import { splitKey } from './keys.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Sender } from './send.ts';
+import * as statements from './statements/schedule.ts';
+
+export function createScheduleStore(sender: Sender, table: string): ScheduleStore {
+  return {
+    async get(key) {
+      const { Item } = await sender.read(statements.readSchedule(table, key));
+      return Item === undefined ? undefined : decodeSchedule(Item);
+    },
+
+    async put(definition, nextAt, observed, stamp, limits) {
+      const statement = statements.putSchedule(table, definition, nextAt, observed, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeSchedule);
+    },
+
+    async advance(observed, nextAt, stamp, limits) {
+      const statement = statements.advanceSchedule(table, observed, nextAt, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeSchedule);
+    },
+
+    async remove(observed, limits) {
+      const result = await sender.write(statements.removeSchedule(table, observed), observed.nonce, limits);
+      // A delete leaves no nonce behind: refused by nothing at all, after an attempt without an answer, means that this one did it.
+      const isGone = result.kind === 'refused' && result.item === undefined && result.earlierAttempt === 'unknown';
+      return { kind: result.kind === 'applied' || isGone ? 'applied' : 'refused' };
+    },
+
+    async due(queue, now, onDamaged) {
+      const due: ScheduleRecord[] = [];
+      let after: unknown;
+      do {
+        const page = await sender.read(statements.dueSchedules(table, queue, now, after));
+        due.push(...(await read(keysOf(page.Items), onDamaged)));
+        after = page.LastEvaluatedKey;
+      } while (after !== undefined);
+      return due;
+    },
+
+    async page(queue, after) {
+      const { Items, LastEvaluatedKey } = await sender.read(statements.pageOfSchedules(table, queue, after));
+      return { schedules: await read(keysOf(Items)), next: LastEvaluatedKey };
+    },
+  };
+
+  async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
+    const items = await readInBatches(sender, table, keys, (batch) => statements.readSchedules(table, batch));
+    return items.flatMap((item) => {
+      try {
+        return [decodeSchedule(item)];
+      } catch (error) {
+        // One damaged schedule must not stop the others.
+        if (onDamaged === undefined) throw error;
+        onDamaged(error);
+        return [];
+      }
+    });
+  }
+}
+
+function keysOf(items: readonly DynamoItem[] = []): ScheduleKey[] {
+  return items.map(({ pk }) => {
+    const [, queue = '', name = ''] = splitKey(String(pk));
+    return { queue, name };
+  });
+}
+
+function decodeSchedule(item: DynamoItem): ScheduleRecord {
+  const row = new ItemReader(item);
+  return {
+    queue: row.string('queue'),
+    name: row.string('name'),
+    task: row.string('task'),
+    input: row.json('input'),
+    priority: row.oneOf('priority', PRIORITIES),
+    cron: row.string('cron'),
+    zone: row.string('zone'),
+    missed: row.oneOf('missed', MISSED_POLICIES),
+    toleranceMs: row.count('toleranceMs'),
+    nextAt: row.optional('readyAt', (attribute) => row.count(attribute)) ?? Infinity,
+    nonce: row.string('nonce'),
+  };
+}

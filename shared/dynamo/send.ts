@@ -1,0 +1,203 @@
+/**
+ * The only caller of a driver: time-outs, retries, and what a refused or unanswered write means.
+ *
+ * Three rules make outcomes sound.
+ *   - Every attempt is bounded by a time-out that really aborts, and is preceded by a check that its sender still believes.
+ *   - Every conditional write carries a nonce, and asks for the row that refused it: refused by one's own nonce means that an earlier,
+ *     unanswered attempt was applied, and that is success.
+ *   - What cannot be decided is thrown as `StoreUnavailableError` with `applied: 'unknown'`; nothing is guessed.
+ *
+ * The SDK's own retries stay off: they would sign and send again after a thaw, without asking anybody.
+ */
+import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../errors.ts';
+import type { WriteLimits } from '../lease/outcome.ts';
+import { fullJitterMs } from '../runtime/random.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { CancellationReason, DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from './driver.ts';
+import { DynamoFault } from './driver.ts';
+import type { Statement } from './statement.ts';
+
+export interface SendPolicy {
+  /** One attempt. DynamoDB answers in milliseconds; beyond a second an answer is late rather than slow. */
+  readonly attemptTimeoutMs: number;
+  /** All attempts of one statement, waits included, unless its caller has less time. */
+  readonly budgetMs: number;
+  readonly backoff: { readonly baseMs: number; readonly capMs: number };
+}
+
+export const DEFAULT_SEND_POLICY: SendPolicy = {
+  attemptTimeoutMs: 1_500,
+  budgetMs: 8_000,
+  backoff: { baseMs: 25, capMs: 1_000 },
+};
+
+/** The row after a write, or the row that refused it. */
+export type WriteResult =
+  | { readonly kind: 'applied'; readonly item: DynamoItem | undefined; readonly late: boolean }
+  | { readonly kind: 'refused'; readonly item: DynamoItem | undefined; readonly earlierAttempt: 'none' | 'unknown' };
+
+export type TransactionResult =
+  WriteResult | { readonly kind: 'canceled'; readonly reasons: readonly CancellationReason[] };
+
+/** Sees every attempt: what was sent, and how it ended. For counting capacity, metrics and histories. */
+export interface SendObserver {
+  onAttempt(attempt: {
+    readonly statement: Statement;
+    readonly output?: DynamoCalls[DynamoKind]['output'];
+    readonly fault?: DynamoFault;
+  }): void;
+}
+
+export interface SenderPorts {
+  readonly driver: DynamoDriver;
+  readonly runtime: Runtime;
+  readonly policy?: SendPolicy;
+  readonly observer?: SendObserver | undefined;
+}
+
+export class Sender {
+  readonly #driver: DynamoDriver;
+  readonly #runtime: Runtime;
+  readonly #policy: SendPolicy;
+  readonly #observer: SendObserver | undefined;
+
+  constructor(ports: SenderPorts) {
+    this.#driver = ports.driver;
+    this.#runtime = ports.runtime;
+    this.#policy = ports.policy ?? DEFAULT_SEND_POLICY;
+    this.#observer = ports.observer;
+  }
+
+  async read<K extends 'get' | 'batchGet' | 'query'>(
+    statement: Statement<K>,
+    limits: WriteLimits = {},
+  ): Promise<DynamoCalls[K]['output']> {
+    const answer = await this.#attemptUntilAnswered(statement, limits);
+    if (answer.kind === 'output') return answer.output;
+    throw answer.fault;
+  }
+
+  /** A single conditional write that stamps `nonce` into the row. */
+  async write(
+    statement: Statement<'put' | 'update' | 'delete'>,
+    nonce: string,
+    limits: WriteLimits = {},
+  ): Promise<WriteResult> {
+    const answer = await this.#attemptUntilAnswered(statement, limits);
+    if (answer.kind === 'output') return { kind: 'applied', item: answer.output.Attributes, late: false };
+    return resolveRefusal(answer.fault.item, nonce, answer.unanswered);
+  }
+
+  /** A transaction whose first action carries the guard and the nonce. */
+  async transact(
+    statement: Statement<'transactWrite'>,
+    nonce: string,
+    limits: WriteLimits = {},
+  ): Promise<TransactionResult> {
+    const answer = await this.#attemptUntilAnswered(statement, limits);
+    if (answer.kind === 'output') return { kind: 'applied', item: undefined, late: false };
+    const { reasons } = answer.fault;
+    if (reasons[0]?.code === 'ConditionalCheckFailed') return resolveRefusal(reasons[0].item, nonce, answer.unanswered);
+    return { kind: 'canceled', reasons };
+  }
+
+  /** Ends with an answer that decides something: an output, or the refusal of a condition. */
+  async #attemptUntilAnswered<K extends DynamoKind>(statement: Statement<K>, limits: WriteLimits): Promise<Answer<K>> {
+    const { clock, random } = this.#runtime;
+    const { backoff } = this.#policy;
+    const deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
+    let unanswered = false;
+    for (let attempt = 1; ; attempt++) {
+      limits.ensureBelief?.();
+      const answer = await this.#attempt(statement, deadline, limits.signal);
+      if (answer.kind === 'output') return answer;
+      const { fault } = answer;
+      if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };
+      if (fault.kind === 'rejected') throw rejection(statement, fault);
+      unanswered ||= fault.applied === 'unknown';
+      const waitMs = fullJitterMs(random, backoff, attempt);
+      const isOver = limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
+      if (isOver) throw unavailable(statement.verb, attempt, fault, unanswered);
+      await clock.sleep(waitMs, limits.signal);
+    }
+  }
+
+  async #attempt<K extends DynamoKind>(
+    statement: Statement<K>,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ kind: 'output'; output: DynamoCalls[K]['output'] } | { kind: 'fault'; fault: DynamoFault }> {
+    const { clock } = this.#runtime;
+    const attempt = new AbortController();
+    const answered = new AbortController();
+    const timeoutMs = Math.max(1, Math.min(this.#policy.attemptTimeoutMs, deadline - clock.monotonic()));
+    void clock.sleep(timeoutMs, answered.signal).then(() => {
+      if (!answered.signal.aborted) attempt.abort();
+    });
+    const stop = (): void => {
+      attempt.abort();
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
+      this.#observer?.onAttempt({ statement, output });
+      return { kind: 'output', output };
+    } catch (error) {
+      if (!(error instanceof DynamoFault)) throw error;
+      this.#observer?.onAttempt({ statement, fault: error });
+      return { kind: 'fault', fault: error };
+    } finally {
+      answered.abort(ANSWERED);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+}
+
+/** Given so that none is made: making an abort's own reason costs more than the rest of it. */
+const ANSWERED = 'answered';
+
+type Answer<K extends DynamoKind> =
+  | { readonly kind: 'output'; readonly output: DynamoCalls[K]['output'] }
+  | { readonly kind: 'refusal'; readonly fault: DynamoFault; readonly unanswered: boolean };
+
+/** The one decision about a refused write: by my own nonce, it was applied. */
+function resolveRefusal(item: DynamoItem | undefined, nonce: string, unanswered: boolean): WriteResult {
+  if (item?.nonce === nonce) return { kind: 'applied', item, late: true };
+  return { kind: 'refused', item, earlierAttempt: unanswered ? 'unknown' : 'none' };
+}
+
+/** Whether the service has decided: a condition was false. A transaction stopped by conflicts or throttling alone is tried again. */
+function isRefusal(fault: DynamoFault): boolean {
+  if (fault.kind === 'conditionFailed') return true;
+  return fault.kind === 'transactionCanceled' && fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
+}
+
+const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+
+/** In DynamoDB's words, of a put and of an update. */
+const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
+
+function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
+  if (ROW_IS_FULL.test(fault.message))
+    return new CorruptItemError(keyIn(input), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
+  return new ConfigurationError(`${verb}: DynamoDB refused the request (${fault.code}): ${fault.message}`, {
+    cause: fault,
+  });
+}
+
+function keyIn(input: Statement['input']): string {
+  const { Key, Item } = input as { readonly Key?: DynamoItem; readonly Item?: DynamoItem };
+  return String((Key ?? Item)?.pk);
+}
+
+function unavailable(verb: string, attempts: number, fault: DynamoFault, unanswered: boolean): StoreUnavailableError {
+  const applied = unanswered ? 'unknown' : 'no';
+  const known = unanswered ? 'it may have been applied' : 'nothing was applied';
+  return new StoreUnavailableError(
+    `${verb}: gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`,
+    {
+      applied,
+      cause: fault,
+    },
+  );
+}

@@ -1,0 +1,26 @@
+/**
+ * The task row, continued: attempts that are over, in a ring over the lease counter.
+ * The counter grows by one with each attempt, so that the ring is written without being read.
+ */
+import type { Claim, PastAttempt, TaskError } from '../../task/task.ts';
+import { PAST_ATTEMPTS_KEPT, PAST_ERROR_LIMIT_CHARACTERS } from '../../task/task.ts';
+
+/** Takes the value `:past`. */
+export function remember({ leaseCounter }: Pick<Claim, 'leaseCounter'>): string {
+  return `#past${leaseCounter % PAST_ATTEMPTS_KEPT} = :past`;
+}
+
+export function pastAttempt(
+  { leaseCounter, session, claimedAt }: Pick<Claim, 'leaseCounter' | 'session' | 'claimedAt'>,
+  how: PastAttempt['how'],
+  endedAt: number,
+  error?: TaskError,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...{ counter: leaseCounter, session, endedAt, how },
+    ...(claimedAt === undefined ? {} : { claimedAt }),
+    ...(error === undefined
+      ? {}
+      : { error: `${error.name}: ${error.message}`.slice(0, PAST_ERROR_LIMIT_CHARACTERS).toWellFormed() }),
+  };
+}

@@ -1,0 +1,56 @@
+/** Creating and checking the table where no CDK does it: laptops and tests. */
+import type { CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  CreateTableCommand,
+  ResourceInUseException,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from './schema.ts';
+
+/** The table as the CDK construct deploys it, in the words of CreateTable. */
+export function tableDefinition(table: string): CreateTableCommandInput {
+  return {
+    TableName: table,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [
+      { AttributeName: TABLE.partitionKey, AttributeType: 'S' },
+      { AttributeName: TABLE.sortKey, AttributeType: 'S' },
+      { AttributeName: READY_INDEX.partitionKey, AttributeType: 'S' },
+      { AttributeName: READY_INDEX.sortKey, AttributeType: 'N' },
+      { AttributeName: DIRECTORY_INDEX.partitionKey, AttributeType: 'S' },
+      { AttributeName: DIRECTORY_INDEX.sortKey, AttributeType: 'S' },
+    ],
+    KeySchema: keySchema(TABLE),
+    GlobalSecondaryIndexes: [READY_INDEX, DIRECTORY_INDEX].map((index) => ({
+      IndexName: index.name,
+      KeySchema: keySchema(index),
+      Projection: { ProjectionType: 'KEYS_ONLY' as const },
+    })),
+  };
+}
+
+/** Creates the table unless it is there. Returns whether it was created. */
+export async function createTable(client: DynamoDBClient, table: string): Promise<boolean> {
+  try {
+    await client.send(new CreateTableCommand(tableDefinition(table)));
+  } catch (error) {
+    if (error instanceof ResourceInUseException) return false;
+    throw error;
+  }
+  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 0.05, maxDelay: 1 }, { TableName: table });
+  await client.send(
+    new UpdateTimeToLiveCommand({
+      TableName: table,
+      TimeToLiveSpecification: { AttributeName: TABLE.ttlAttribute, Enabled: true },
+    }),
+  );
+  return true;
+}
+
+function keySchema({ partitionKey, sortKey }: { readonly partitionKey: string; readonly sortKey: string }) {
+  return [
+    { AttributeName: partitionKey, KeyType: 'HASH' as const },
+    { AttributeName: sortKey, KeyType: 'RANGE' as const },
+  ];
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { exerciseVerbs } from '../../../bench/every-verb.ts';
+import { Sender } from '../../../shared/dynamo/send.ts';
+import type { Statement } from '../../../shared/dynamo/statement.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { memoryDynamo } from '../../../testing/memory-table.ts';
+import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
+
+const TABLE = 'leasehold';
+
+/** What of a request decides what it does; the values are the caller's. */
+const EXPRESSIONS = [
+  'ConditionExpression',
+  'KeyConditionExpression',
+  'UpdateExpression',
+  'ProjectionExpression',
+] as const;
+
+/** A task's history is a ring of attributes, of which a claim writes the one that its counter points at. */
+const PLACE_IN_RING = /(#past)\d/g;
+
+/** Whoever changes the protocol sees the change in the protocol's own words, in the review of this one file. */
+test('the statements of the protocol, as the exercise of all verbs sends them', async () => {
+  const texts = new Map<string, Set<string>>();
+  const sender = new Sender({
+    driver: simulatedDriver(memoryDynamo(TABLE, () => systemRuntime.clock.now())),
+    runtime: systemRuntime,
+    observer: {
+      onAttempt({ statement }) {
+        const variants = texts.get(statement.verb) ?? new Set();
+        texts.set(statement.verb, variants.add(textOf(statement)));
+      },
+    },
+  });
+
+  await exerciseVerbs(sender, TABLE, () => undefined);
+
+  const sorted = [...texts].sort(([one], [other]) => one.localeCompare(other));
+  const sections = sorted.map(([verb, variants]) => `## ${verb}\n\n${[...variants].sort().join('\n')}`);
+  await expect(`# Statements\n\n${sections.join('\n')}`).toMatchFileSnapshot('./statements.golden.md');
+});
+
+type Action = readonly [name: string, request: Readonly<Record<string, unknown>>];
+
+function textOf({ kind, input }: Statement): string {
+  const actions: Action[] =
+    'TransactItems' in input
+      ? (input.TransactItems ?? []).flatMap((action) => Object.entries(action) as unknown as Action[])
+      : [[kind, { ...input }]];
+  return actions.map(([name, request]) => `${name}\n\n${expressionsOf(request).join('')}`).join('\n');
+}
+
+function expressionsOf(request: Action[1]): string[] {
+  return EXPRESSIONS.flatMap((name) => {
+    const text = request[name];
+    return typeof text === 'string' ? [`- ${name}: \`${text.replace(PLACE_IN_RING, '$1N')}\`\n`] : [];
+  });
+}
