@@ -1,0 +1,67 @@
+/**
+ * The sequencer: (table, kind, key, lease counter, session) as one text, to pass to other processes.
+ *
+ * Whoever gets one can ask the table whether that lease is still the current one (`verify`),
+ * and can order two of them for one key by their counters.
+ * Its parts are URI-encoded, so that no name can pose as another part, and a digest at its end finds damage before the table is asked.
+ * The digest is no signature: what protects against a forged sequencer is that a session's id cannot be guessed.
+ */
+import { hash } from 'node:crypto';
+import { ConfigurationError } from '../errors.ts';
+
+export type LeaseKind = 'lock' | 'task' | 'semaphore';
+
+export interface Sequencer {
+  /** The table that gave the lease out: equal keys of two tables are two leases. */
+  readonly table: string;
+  readonly kind: LeaseKind;
+  readonly key: string;
+  readonly leaseCounter: number;
+  readonly session: string;
+}
+
+const KINDS: readonly LeaseKind[] = ['lock', 'task', 'semaphore'];
+const MARK = 'leasehold-1';
+const DIGEST_CHARACTERS = 12;
+const PASS_IT_WHOLE = 'pass the whole text as it was given';
+
+export function formatSequencer({ table, kind, key, leaseCounter, session }: Sequencer): string {
+  const body = [MARK, ...[table, kind, key, String(leaseCounter), session].map(encodeURIComponent)].join(':');
+  return `${body}:${digestOf(body)}`;
+}
+
+/**
+ * @param table the table that is going to be asked about it
+ * @throws ConfigurationError when the text is not a sequencer, was changed, or is of another table
+ */
+export function parseSequencer(text: string, table: string): Sequencer {
+  const parts = typeof text === 'string' ? text.split(':') : [];
+  const [mark, foundTable = '', kind = '', key = '', counter = '', session = '', digest] = parts;
+  if (mark !== MARK || parts.length !== 7)
+    throw new ConfigurationError(`not a sequencer: ${shortened(text)}; ${PASS_IT_WHOLE}`);
+  if (digest !== digestOf(text.slice(0, text.lastIndexOf(':'))))
+    throw new ConfigurationError(`the sequencer was changed on its way, its digest does not fit; ${PASS_IT_WHOLE}`);
+  const sequencer = {
+    table: decodeURIComponent(foundTable),
+    kind: KINDS.find((known) => known === kind),
+    key: decodeURIComponent(key),
+    leaseCounter: Number(counter),
+    session: decodeURIComponent(session),
+  };
+  if (sequencer.kind === undefined || !Number.isSafeInteger(sequencer.leaseCounter))
+    throw new ConfigurationError(
+      `the sequencer is of a kind that this version does not know: ${kind}, counter ${counter}`,
+    );
+  if (sequencer.table !== table)
+    throw new ConfigurationError(`the sequencer is of table ${sequencer.table}, and this is table ${table}: ask there`);
+  return { ...sequencer, kind: sequencer.kind };
+}
+
+function digestOf(body: string): string {
+  return hash('sha256', body, 'base64url').slice(0, DIGEST_CHARACTERS);
+}
+
+/** Whatever a caller without types may have passed. */
+function shortened(text: unknown): string {
+  return String(text).slice(0, 80);
+}

@@ -1,0 +1,19 @@
+import { ClockSkewError } from '../errors.ts';
+
+/**
+ * How far this machine's clock is provably from the store's.
+ * The store is the one clock that all processes see; two processes that are each within the bound of it are what the protocol assumes.
+ */
+export interface SkewGauge {
+  /** A lower bound on the difference, in milliseconds: zero when none can be proven. */
+  provenSkewMs(): number;
+}
+
+/** For stores without a clock of their own, and for simulations that break clocks on purpose. */
+export const noSkewGauge: SkewGauge = { provenSkewMs: () => 0 };
+
+/** Taking over rests on comparing clocks. @throws ClockSkewError when ours is proven wrong by more than the bound */
+export function ensureClockWithin(gauge: SkewGauge, maxClockSkewMs: number): void {
+  const skewMs = gauge.provenSkewMs();
+  if (skewMs > maxClockSkewMs) throw new ClockSkewError(skewMs, maxClockSkewMs);
+}

@@ -1,0 +1,12 @@
+import type { Runtime } from '../runtime/runtime.ts';
+
+/** What every write carries: the writer's wall clock, and a nonce by which it recognises its own unanswered attempts. */
+export interface Stamp {
+  readonly now: number;
+  readonly nonce: string;
+}
+
+/** One per logical write: retries of the same write carry the same stamp, the next write another. */
+export function stampOf({ clock, ids }: Runtime): Stamp {
+  return { now: clock.now(), nonce: ids.unique() };
+}

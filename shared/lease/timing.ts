@@ -1,0 +1,76 @@
+/**
+ * The settings of time, and the relations between them.
+ *
+ * No two holders may believe at once.
+ * With Δ the largest difference between any two clocks, that needs `holderMarginMs + maxClockSkewMs >= Δ`,
+ * where the holder stops `holderMarginMs` early and a contender starts `maxClockSkewMs` late (Gray and Cheriton 1989).
+ * A contender alone carries the whole of Δ here, so that the TTL is also a true lower bound for the holder;
+ * the holder's margin is for the time its own code needs to notice and stop.
+ */
+import { ConfigurationError } from '../errors.ts';
+
+export interface SessionTiming {
+  /** Lease duration in milliseconds; `null` means no expiry: it fails closed until it is destroyed. */
+  readonly ttlMs: number | null;
+  readonly heartbeatMs: number;
+  /** How long before the TTL's end the holder stops believing. */
+  readonly holderMarginMs: number;
+  /** How long the keys of an invalidated session stay closed; an orderly end imposes none. */
+  readonly lockDelayMs: number;
+  /** Stated bound on the difference between any two clocks. */
+  readonly maxClockSkewMs: number;
+}
+
+/** Half a minute: short enough for a prompt takeover, long enough that one beat in ten seconds suffices. */
+export const DEFAULT_TTL_MS = 30_000;
+/** Consul's default; its bound is a minute. */
+export const DEFAULT_LOCK_DELAY_MS = 15_000;
+export const MAX_LOCK_DELAY_MS = 60_000;
+/** Well-kept clocks differ by milliseconds; a second leaves room and costs a second per takeover. */
+export const DEFAULT_MAX_CLOCK_SKEW_MS = 1_000;
+/** A day, as Consul has it: an expiry further away than this is damage, not patience. */
+export const MAX_TTL_MS = 86_400_000;
+const MIN_TTL_MS = 300;
+const MAX_HOLDER_MARGIN_MS = 1_000;
+
+/** Fills what is not given and checks the whole. @throws ConfigurationError naming both settings of a broken relation */
+export function sessionTiming(given: Partial<SessionTiming> = {}): SessionTiming {
+  const ttlMs = given.ttlMs === undefined ? DEFAULT_TTL_MS : given.ttlMs;
+  const timing: SessionTiming = {
+    ttlMs,
+    heartbeatMs: given.heartbeatMs ?? Math.floor((ttlMs ?? DEFAULT_TTL_MS) / 3),
+    holderMarginMs: given.holderMarginMs ?? Math.min(MAX_HOLDER_MARGIN_MS, Math.floor((ttlMs ?? DEFAULT_TTL_MS) / 10)),
+    lockDelayMs: given.lockDelayMs ?? DEFAULT_LOCK_DELAY_MS,
+    maxClockSkewMs: given.maxClockSkewMs ?? DEFAULT_MAX_CLOCK_SKEW_MS,
+  };
+  validateSessionTiming(timing);
+  return timing;
+}
+
+export function validateSessionTiming(timing: SessionTiming): void {
+  for (const [name, value] of Object.entries(timing)) {
+    if (name === 'ttlMs' && value === null) continue;
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
+      throw new ConfigurationError(`${name} = ${value}: give a number of milliseconds, zero or more`);
+  }
+  const { ttlMs, heartbeatMs, holderMarginMs, lockDelayMs } = timing;
+  if (lockDelayMs > MAX_LOCK_DELAY_MS)
+    throw new ConfigurationError(`lockDelayMs = ${lockDelayMs} is above ${MAX_LOCK_DELAY_MS}: give 0 to 60 seconds`);
+  if (ttlMs === null) return;
+  if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS)
+    throw new ConfigurationError(`ttlMs = ${ttlMs}: give ${MIN_TTL_MS} to ${MAX_TTL_MS} (a day)`);
+  if (heartbeatMs < 1 || heartbeatMs * 3 > ttlMs)
+    throw new ConfigurationError(
+      `ttlMs = ${ttlMs} is less than three heartbeats of heartbeatMs = ${heartbeatMs}: ` +
+        `one lost heartbeat would end the session; raise ttlMs or lower heartbeatMs`,
+    );
+  if (heartbeatMs + holderMarginMs >= ttlMs)
+    throw new ConfigurationError(
+      `heartbeatMs = ${heartbeatMs} plus holderMarginMs = ${holderMarginMs} does not fit into ttlMs = ${ttlMs}`,
+    );
+}
+
+/** How long a holder believes after each successful create or renew. */
+export function trustDurationMs(timing: SessionTiming): number {
+  return timing.ttlMs === null ? Infinity : timing.ttlMs - timing.holderMarginMs;
+}

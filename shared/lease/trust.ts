@@ -1,0 +1,31 @@
+/**
+ * The trust window: how long a holder may believe that its lease is its own.
+ *
+ * The window opens at the moment *before* a create or renew was sent, because the store may have applied it at any later time,
+ * and lasts the TTL less a margin.
+ * It is judged by two clocks and both must agree: the wall clock may step back, and the monotonic clock may stand still while the machine is suspended.
+ * Nothing here is a flag that a timer flips: belief is computed at the moment of asking,
+ * so that a thawed process finds itself expired before any of its timers has run.
+ */
+import type { Clock } from '../runtime/clock.ts';
+
+export interface Moment {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+export interface TrustWindow {
+  readonly opened: Moment;
+  /** The TTL less the holder's margin; infinite for a session without TTL. */
+  readonly durationMs: number;
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+}
+
+/** Milliseconds of belief left; zero or less means that the holder must stop. */
+export function remainingTrustMs(window: TrustWindow, at: Moment): number {
+  const elapsedMs = Math.max(at.wallMs - window.opened.wallMs, at.monotonicMs - window.opened.monotonicMs);
+  return window.durationMs - elapsedMs;
+}

@@ -1,0 +1,65 @@
+/**
+ * Nodes and health checks: liveness that is decided by something else than the session's own heartbeat.
+ *
+ * A check belongs to a node, and whoever watches over something there reports it: pass, warn, fail.
+ * A session may be bound to checks of its node. It ends as soon as anybody sees one of them critical, expired, or deregistered:
+ *   - whoever reports the failure, or deregisters, ends the sessions that are bound to it;
+ *   - the session's own holder reads its checks with every heartbeat;
+ *   - a contender that finds a live session in its way reads that session's checks.
+ * A node is the check named `node`; deregistering the node deregisters all its checks.
+ *
+ * Does not guarantee
+ *   - That a failure ends a session before anybody needs what it holds. When somebody does, he sees it.
+ *   - That a check is right. False positives cost a live holder its session: liveness bought with some safety.
+ *
+ *     register ──▶ passing ⇄ warning ⇄ critical      reports renew the check's own TTL
+ *                     └──────── expired, judged as critical
+ *                  any ──▶ deregistered, for good
+ */
+
+export const CHECK_STATUSES = ['passing', 'warning', 'critical', 'deregistered'] as const;
+export type CheckStatus = (typeof CHECK_STATUSES)[number];
+
+/** The check that stands for the node itself. */
+export const NODE_CHECK = 'node';
+
+export interface CheckKey {
+  readonly node: string;
+  readonly id: string;
+}
+
+export interface CheckRecord extends CheckKey {
+  readonly status: CheckStatus;
+  /** What the reporter said, for people. */
+  readonly note: string;
+  /** How long a report is good for; `null`: until the next. */
+  readonly ttlMs: number | null;
+  readonly expiresAt: number | null;
+  readonly updatedAt: number;
+  readonly nonce: string;
+}
+
+/**
+ * Why a check ends the sessions that are bound to it, or undefined while it does not. A warning ends nothing.
+ * @param check absent: never registered, or swept long after it was deregistered
+ */
+export function failureOf(check: CheckRecord | undefined, now: number, maxClockSkewMs: number): string | undefined {
+  if (check === undefined) return 'not registered';
+  if (check.status === 'critical' || check.status === 'deregistered') return check.status;
+  const isExpired = check.expiresAt !== null && check.expiresAt + maxClockSkewMs <= now;
+  return isExpired ? 'expired' : undefined;
+}
+
+/** The first of a session's checks that has failed, in words. */
+export function firstFailure(
+  session: { readonly node: string; readonly checks: readonly string[] },
+  checks: ReadonlyMap<string, CheckRecord>,
+  now: number,
+  maxClockSkewMs: number,
+): string | undefined {
+  for (const id of session.checks) {
+    const failure = failureOf(checks.get(id), now, maxClockSkewMs);
+    if (failure !== undefined) return `check ${id} of node ${session.node} is ${failure}`;
+  }
+  return undefined;
+}

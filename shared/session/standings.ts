@@ -1,0 +1,60 @@
+import { allOf } from '../runtime/all-of.ts';
+import type { ContenderPorts, Standing } from './contender.ts';
+import { settleSession } from './contender.ts';
+
+/** A session found alive is asked about again after so long, or when it may have expired: it may be ended before. */
+const RECHECK_MS = 2_000;
+
+interface Finding {
+  readonly standing: Standing;
+  readonly recheckAt: number;
+}
+
+/** How the sessions stand that are in one waiter's way, remembered between its looks so that the living are not read each time. */
+export class Standings {
+  readonly #ports: ContenderPorts;
+  readonly #maxClockSkewMs: number;
+  readonly #findings = new Map<string, Finding>();
+
+  constructor(ports: ContenderPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /** Judges sessions, ending those that have expired: one batch read of those not known, and one write per expired session. */
+  async judge(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, Standing>> {
+    const { sessions, runtime } = this.#ports;
+    const due = [...ids].filter((id) => (this.#findings.get(id)?.recheckAt ?? 0) <= runtime.clock.now());
+    const damaged = new Set<string>();
+    const records =
+      due.length === 0
+        ? undefined
+        : await sessions.getMany(due, (id) => {
+            damaged.add(id);
+          });
+    await allOf(
+      due.map(async (id) => {
+        const standing: Standing = damaged.has(id)
+          ? { kind: 'damaged' }
+          : await settleSession(records?.get(id), this.#ports, this.#maxClockSkewMs);
+        this.#findings.set(id, { standing, recheckAt: recheckAt(standing, runtime.clock.now()) });
+      }),
+    );
+    return new Map([...this.#findings].filter(([id]) => ids.has(id)).map(([id, { standing }]) => [id, standing]));
+  }
+}
+
+/** When the next of them may be found dead, by our clock; `null` when no time can be told. */
+export function earliestEnd(standings: ReadonlyMap<string, Standing>): number | null {
+  const ends = [...standings.values()].map(endOf).filter((end) => end !== null);
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
+/** The dead stay dead. */
+function recheckAt(standing: Standing, now: number): number {
+  return standing.kind === 'free' ? Infinity : Math.min(endOf(standing) ?? Infinity, now + RECHECK_MS);
+}
+
+function endOf(standing: Standing): number | null {
+  return standing.kind === 'live' || standing.kind === 'closed' ? standing.until : null;
+}

@@ -1,0 +1,75 @@
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { CheckRecord } from './health.ts';
+import type { InvalidationReason, InvalidSession, LiveSession, SessionBehaviour, SessionRecord } from './session.ts';
+
+export interface NewSession {
+  readonly id: string;
+  readonly name: string;
+  readonly node: string;
+  readonly ttlMs: number | null;
+  readonly lockDelayMs: number;
+  readonly behaviour: SessionBehaviour;
+  /** Checks of its node that it is bound to. */
+  readonly checks?: readonly string[] | undefined;
+  /** Renewed by its id. */
+  readonly remote?: boolean | undefined;
+  /** Wall clock before sending; `expiresAt` is this plus the TTL. */
+  readonly now: number;
+  readonly nonce: string;
+}
+
+/** Where sessions live. Every write is conditional; see `dynamo/statements/session.ts` for the guards. */
+export interface SessionStore {
+  /** Refused when the id is taken. */
+  create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
+  /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
+  renew(
+    renewal: {
+      readonly id: string;
+      readonly ttlMs: number;
+      readonly lastNonce: string;
+      readonly now: number;
+      readonly nonce: string;
+    },
+    limits?: WriteLimits,
+  ): Promise<Outcome<LiveSession, SessionRecord>>;
+  /** Of a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
+  renewRemote(
+    renewal: { readonly id: string; readonly expiredBefore: number; readonly now: number; readonly nonce: string },
+    limits?: WriteLimits,
+  ): Promise<Outcome<LiveSession, SessionRecord>>;
+  /** By a contender: refused unless it is still live, with the observed renewals, and expired before `expiredBefore`. */
+  expire(
+    expiry: {
+      readonly observed: LiveSession;
+      readonly expiredBefore: number;
+      readonly now: number;
+      readonly nonce: string;
+    },
+    limits?: WriteLimits,
+  ): Promise<Outcome<InvalidSession, SessionRecord>>;
+  /** By its holder (`ended`), an operator (`destroyed`) or a failed check: refused unless live. */
+  invalidate(
+    invalidation: {
+      readonly id: string;
+      readonly reason: Exclude<InvalidationReason, 'expired'>;
+      readonly now: number;
+      readonly nonce: string;
+    },
+    limits?: WriteLimits,
+  ): Promise<Outcome<InvalidSession, SessionRecord>>;
+  /** Strongly consistent. */
+  get(id: string): Promise<SessionRecord | undefined>;
+  /**
+   * Strongly consistent; ids without a row are absent from the map, and so are those whose rows are damaged: `onDamaged` is told of these,
+   * for nobody may take them for gone. Without it they are thrown.
+   */
+  getMany(
+    ids: readonly string[],
+    onDamaged?: (id: string, error: unknown) => void,
+  ): Promise<ReadonlyMap<string, SessionRecord>>;
+  /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
+  getChecks(node: string, ids: readonly string[]): Promise<ReadonlyMap<string, CheckRecord>>;
+  /** A page of the ids of the sessions whose name begins with `prefix`, in order of name. Eventually consistent. */
+  page(prefix: string, after: unknown): Promise<{ readonly ids: readonly string[]; readonly next: unknown }>;
+}

@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import type { Sequencer } from '../../../shared/lease/sequencer.ts';
+import { formatSequencer, parseSequencer } from '../../../shared/lease/sequencer.ts';
+
+const sequencers: fc.Arbitrary<Sequencer> = fc.record({
+  table: fc.string({ minLength: 1 }),
+  kind: fc.constantFrom('lock', 'task', 'semaphore'),
+  key: fc.string({ minLength: 1, unit: 'binary' }).filter((text) => text.isWellFormed()),
+  leaseCounter: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+  session: fc.uuid(),
+});
+
+describe('a sequencer', () => {
+  test('comes back as it was, whatever its parts are made of', () => {
+    fc.assert(
+      fc.property(sequencers, (sequencer) => {
+        expect(parseSequencer(formatSequencer(sequencer), sequencer.table)).toEqual(sequencer);
+      }),
+    );
+  });
+
+  test('with any character changed is refused', () => {
+    fc.assert(
+      fc.property(sequencers, fc.nat(), fc.string({ minLength: 1, maxLength: 1 }), (sequencer, at, character) => {
+        const text = formatSequencer(sequencer);
+        const position = at % text.length;
+        fc.pre(text[position] !== character);
+        const changed = text.slice(0, position) + character + text.slice(position + 1);
+        expect(() => parseSequencer(changed, sequencer.table)).toThrow(ConfigurationError);
+      }),
+    );
+  });
+
+  test('that is no text at all is refused', () => {
+    for (const nothing of [undefined, null, 7, {}, '', ':::::::'])
+      expect(() => parseSequencer(nothing as never, 't')).toThrow('not a sequencer');
+  });
+
+  test('of another table is refused, with both names', () => {
+    const text = formatSequencer({ table: 'blue', kind: 'lock', key: 'k', leaseCounter: 1, session: 's' });
+
+    expect(() => parseSequencer(text, 'green')).toThrow('is of table blue, and this is table green');
+  });
+});
