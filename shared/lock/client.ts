@@ -1,0 +1,269 @@
+/**
+ * Locks from outside: looking, waiting for changes, values without a lock, and what operators may do.
+ */
+import { StoreUnavailableError } from '../errors.ts';
+import type { Duration } from '../lease/duration.ts';
+import { durationMs } from '../lease/duration.ts';
+import { validName } from '../lease/name.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock.ts';
+import { describeLock, isStored, opensAt, validContent, validKey } from './lock.ts';
+import { LONGEST_TIMER_MS } from './patience.ts';
+import type { Sighting } from './reader.ts';
+import { LockReader } from './reader.ts';
+import type { LockPorts } from './standing.ts';
+import { LockWatch } from './watch.ts';
+import type { PrefixView } from './prefix.ts';
+import { PrefixReader } from './prefix.ts';
+import { PrefixWatch } from './prefix-watch.ts';
+
+export interface WatchOptions {
+  /** Where the caller stands: the modify index that it saw last; 0 or absent: nothing yet. */
+  readonly index?: number | undefined;
+  /** How long to wait at most; absent: until `signal` aborts. */
+  readonly timeout?: Duration | undefined;
+  /** Whether a key without a row is news to a caller who names an index: its row may have been swept since. Default: it is. */
+  readonly isAbsenceNews?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Watched {
+  /** What to ask with next. */
+  readonly index: number;
+  /** Undefined: there is no such entry. */
+  readonly info: LockInfo | undefined;
+}
+
+export interface PutOptions {
+  readonly flags?: Flags | undefined;
+  /** Absent: text. */
+  readonly encoding?: Encoding | undefined;
+  /** Check and set: only if this is the entry's modify index; 0: only if there is no entry. */
+  readonly ifIndex?: number | undefined;
+  /** Also under a holder's hands. Locks are advisory, so this is allowed; whoever uses it must know the holder. A deletion ends its tenure. */
+  readonly evenIfHeld?: boolean | undefined;
+}
+
+export type PutResult =
+  | { readonly kind: 'written'; readonly info: LockInfo }
+  | { readonly kind: 'conflict'; readonly current: LockInfo | undefined }
+  | Extract<Refusal, { kind: 'held' }>;
+
+export type DeleteResult =
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'conflict'; readonly current: LockInfo | undefined }
+  | Extract<Refusal, { kind: 'held' }>;
+
+export interface ForceOptions {
+  /** Who does it, and why: written into the row. */
+  readonly by: string;
+  readonly reason: string;
+  /** The tenure to end, as `get` showed it: another one is left alone. */
+  readonly leaseCounter: number;
+  /** How long the key stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  readonly lockDelay?: Duration | undefined;
+}
+
+export type ForceResult =
+  | { readonly kind: 'released'; readonly closedUntil: number }
+  /** Nobody holds it, or somebody else does by now. */
+  | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
+
+/** Each round but the last was lost to another writer. */
+const ROUNDS_LIMIT = 10;
+
+export class LockClient {
+  readonly #ports: LockPorts;
+  readonly #reader: LockReader;
+  readonly #watch: LockWatch;
+  readonly #prefixes: PrefixReader;
+  readonly #prefixWatch: PrefixWatch;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+    this.#reader = new LockReader(ports, maxClockSkewMs);
+    this.#watch = new LockWatch(ports, this.#reader);
+    this.#prefixes = new PrefixReader(ports, this.#reader);
+    this.#prefixWatch = new PrefixWatch(ports, this.#prefixes);
+  }
+
+  /** A key's entry and holder, strongly consistent; undefined when there is no entry. */
+  async get(key: string): Promise<LockInfo | undefined> {
+    return this.#reader.infoOf(await this.#reader.see(validKey(key)));
+  }
+
+  /** A key as `get` shows it, and where its watchers stand: the index of a deleted entry is told as well; 0: there is no row. */
+  async look(key: string): Promise<Watched> {
+    const sighting = await this.#reader.see(validKey(key));
+    return { index: sighting.lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting) };
+  }
+
+  /** Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent, what it shows of each key is not. */
+  async *list(prefix = ''): AsyncGenerator<LockInfo> {
+    const { locks, sessions } = this.#ports;
+    let after: unknown;
+    do {
+      const { keys, next } = await locks.page(prefix === '' ? prefix : validKey(prefix), after);
+      const rows = await locks.getMany(keys);
+      const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
+      const records = await sessions.getMany([...holders]);
+      for (const key of keys) {
+        const row = rows.get(key);
+        const session = row?.state === 'held' ? records.get(row.session) : undefined;
+        const info = this.#reader.infoOf(await this.#reader.judge(row, session));
+        if (info !== undefined) yield info;
+      }
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /**
+   * Waits until a key has changed since `index`, or the timeout is over; returns what there is then.
+   * All who wait for a key in this process share one poll of less than one read unit a second.
+   */
+  async watch(key: string, options: WatchOptions = {}): Promise<Watched> {
+    const { index = 0, timeout, isAbsenceNews = true, signal } = options;
+    const isNews = ({ lock }: Sighting): boolean => {
+      const found = lock?.modifyIndex ?? 0;
+      // A row that was swept, and perhaps came back, is a change as well.
+      return found > index || (found === 0 && index > 0 && isAbsenceNews);
+    };
+    let sighting = await this.#reader.see(validKey(key));
+    if (!isNews(sighting))
+      sighting = (await this.#within(timeout, signal, (over) => this.#watch.next(key, isNews, over))) ?? sighting;
+    return { index: sighting.lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting) };
+  }
+
+  /** All entries under a prefix, as if at one moment: see `prefix.ts`. */
+  view(prefix: string): Promise<PrefixView> {
+    return this.#prefixes.read(prefix);
+  }
+
+  /** Waits until the entries under a prefix are not those of `fingerprint` any more; undefined when the time is over before. */
+  nextView(
+    prefix: string,
+    fingerprint: string,
+    { timeout, signal }: Pick<WatchOptions, 'timeout' | 'signal'>,
+  ): Promise<PrefixView | undefined> {
+    return this.#within(timeout, signal, (over) => this.#prefixWatch.next(prefix, fingerprint, over));
+  }
+
+  /** Waits until a key that was just created is listed, for whoever tells its writer that it is there. */
+  awaitListed(key: string): Promise<void> {
+    return this.#prefixes.awaitListed(validKey(key));
+  }
+
+  /** Sightings of a key that its watcher has not seen, for those who watch on and on. */
+  async nextSighting(
+    key: string,
+    isNews: (info: LockInfo | undefined) => boolean,
+    signal: AbortSignal,
+  ): Promise<{ readonly info: LockInfo | undefined } | undefined> {
+    const sighting = await this.#watch.next(key, (seen) => isNews(this.#reader.infoOf(seen)), signal);
+    return sighting === undefined ? undefined : { info: this.#reader.infoOf(sighting) };
+  }
+
+  /**
+   * Stores a value without a lock. It stays until it is deleted. What is stored already is not written again.
+   * @returns `held` while somebody holds the key, `conflict` when `ifIndex` is not its index
+   */
+  async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
+    const { encoding = 'text', flags = 0 } = options;
+    const given = { value, encoding, flags };
+    const content = validContent(validKey(key), given) ?? given;
+    return this.#decide(key, options, async (lock, holder) => {
+      const stored = isStored(content, lock?.entry) ? this.#reader.infoOf({ lock, holder }) : undefined;
+      if (stored !== undefined) return { kind: 'written', info: stored };
+      const outcome = await this.#ports.locks.put(key, lock, content, stampOf(this.#ports.runtime));
+      if (outcome.kind === 'refused') return undefined;
+      const info = this.#reader.infoOf({ lock: outcome.row, holder });
+      return info === undefined ? undefined : { kind: 'written', info };
+    });
+  }
+
+  /** Deletes an entry; its counter stays. @returns `held` while somebody holds the key: release it by force first, or delete it `evenIfHeld` */
+  async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
+    const { locks, sessions, runtime } = this.#ports;
+    return this.#decide(validKey(key), options, async (lock) => {
+      if (lock?.entry === undefined) return { kind: 'absent' };
+      const session = lock.state === 'held' ? await sessions.get(lock.session) : undefined;
+      // A remote session has no heartbeat of ours to be told by.
+      const tell = session?.status === 'live' && session.remote !== true;
+      return (await locks.remove(lock, { tell }, stampOf(runtime))) === 'applied' ? { kind: 'deleted' } : undefined;
+    });
+  }
+
+  /**
+   * Takes a lock away from its holder: by an operator, named and with a reason, against the tenure that he saw.
+   * The counter grows, so that the ousted holder is fenced at once; its signal aborts with its session's next heartbeat;
+   * and the key stays closed for the lock-delay meanwhile.
+   */
+  async forceRelease(key: string, options: ForceOptions): Promise<ForceResult> {
+    const by = validName('by', options.by);
+    const reason = validName('reason', options.reason);
+    const givenMs = options.lockDelay === undefined ? undefined : durationMs('lockDelay', options.lockDelay);
+    const { locks, sessions, runtime } = this.#ports;
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      const lock = await locks.get(validKey(key));
+      if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
+      const session = await sessions.get(lock.session);
+      const isLive = session?.status === 'live';
+      const notBefore = runtime.clock.now() + (givenMs ?? session?.lockDelayMs ?? 0);
+      const outcome = await locks.forceRelease(lock, { by, reason, notBefore, isLive }, stampOf(runtime));
+      if (outcome === 'applied') return { kind: 'released', closedUntil: opensAt(notBefore, this.#maxClockSkewMs) };
+    }
+    throw contended(key);
+  }
+
+  /** Reads, judges and writes on what was read, until the write is decided. */
+  async #decide<Result>(
+    key: string,
+    { ifIndex, evenIfHeld = false }: PutOptions,
+    write: (lock: LockRecord | undefined, holder: Holder | undefined) => Promise<Result | undefined>,
+  ): Promise<Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>> {
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      const sighting = await this.#reader.see(key);
+      const { lock, holder } = sighting;
+      const index = lock?.entry === undefined ? 0 : lock.modifyIndex;
+      if (ifIndex !== undefined && ifIndex !== index)
+        return { kind: 'conflict', current: this.#reader.infoOf(sighting) };
+      if (holder !== undefined && !evenIfHeld) return { kind: 'held', key, by: holder };
+      const result = await write(lock, holder);
+      if (result !== undefined) return result;
+    }
+    throw contended(key);
+  }
+
+  /** Runs `wait` until it answers, the time is over, or `signal` aborts. */
+  async #within<T>(
+    timeout: Duration | undefined,
+    signal: AbortSignal | undefined,
+    wait: (over: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const finished = new AbortController();
+    const late = new AbortController();
+    if (timeout !== undefined)
+      void this.#ports.runtime.clock
+        .sleep(Math.min(durationMs('timeout', timeout), LONGEST_TIMER_MS), finished.signal)
+        .then(() => {
+          late.abort();
+        });
+    try {
+      return await wait(signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]));
+    } finally {
+      finished.abort();
+    }
+  }
+}
+
+function isTenure(lock: LockRecord | undefined, leaseCounter: number): lock is HeldLock {
+  return lock?.state === 'held' && lock.leaseCounter === leaseCounter;
+}
+
+function contended(key: string): StoreUnavailableError {
+  const message = `${describeLock(key)} was written by others ${ROUNDS_LIMIT} times between our looking and our writing; try again`;
+  return new StoreUnavailableError(message, { applied: 'no' });
+}

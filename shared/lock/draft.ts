@@ -1,0 +1,89 @@
+/** A key as a transaction would leave it: what was read, and what its operations have made of it so far. */
+import type { Content, Encoding, Flags, LockRecord } from './lock.ts';
+import type { KeyWrite } from './store.ts';
+
+/** An entry and who holds it, as the transaction will leave it. */
+export interface DraftEntry {
+  readonly key: string;
+  readonly value: string | undefined;
+  readonly encoding: Encoding;
+  readonly flags: Flags;
+  readonly lockIndex: number;
+  readonly createIndex: number;
+  readonly modifyIndex: number;
+  readonly session: string | undefined;
+}
+
+export class Draft {
+  readonly key: string;
+  readonly observed: LockRecord | undefined;
+  /** What every write of the transaction raises the key's index to. */
+  readonly #nextIndex: number;
+  readonly #now: number;
+  #entry: DraftEntry | undefined;
+  #isChanged = false;
+
+  constructor(key: string, observed: LockRecord | undefined, now: number) {
+    this.key = key;
+    this.observed = observed;
+    this.#now = now;
+    this.#nextIndex = (observed?.modifyIndex ?? now) + 1;
+    if (observed?.entry !== undefined) {
+      const { modifyIndex, entry } = observed;
+      const session = observed.state === 'held' ? observed.session : undefined;
+      this.#entry = { key, ...entry, modifyIndex, session };
+    }
+  }
+
+  get entry(): DraftEntry | undefined {
+    return this.#entry;
+  }
+
+  get session(): string | undefined {
+    return this.#entry?.session;
+  }
+
+  /** Nobody acquires it before; 0: open. */
+  get notBefore(): number {
+    return this.observed?.state === 'free' ? this.observed.notBefore : 0;
+  }
+
+  put(content: Content): DraftEntry[] {
+    return this.#become(content, { session: this.session, lockIndex: this.#entry?.lockIndex ?? 0 });
+  }
+
+  take(session: string, content: Content): DraftEntry[] {
+    return this.#become(content, { session, lockIndex: (this.#entry?.lockIndex ?? 0) + 1 });
+  }
+
+  leave(content: Content): DraftEntry[] {
+    return this.#become(content, { session: undefined, lockIndex: this.#entry?.lockIndex ?? 0 });
+  }
+
+  remove(): DraftEntry[] {
+    this.#isChanged ||= this.#entry !== undefined;
+    this.#entry = undefined;
+    return [];
+  }
+
+  /** What makes the row what this draft says; undefined: nothing. */
+  write(): KeyWrite | undefined {
+    const { key, observed } = this;
+    if (!this.#isChanged) return undefined;
+    if (this.#entry === undefined) return observed?.entry === undefined ? undefined : { kind: 'remove', observed };
+    const { value = '', encoding, flags, session } = this.#entry;
+    const content = { value, encoding, flags };
+    const held = observed?.state === 'held' ? observed : undefined;
+    if (session !== undefined && session !== held?.session)
+      return { kind: 'take', observed: { key, record: observed, isFresh: false }, session, content };
+    if (session === undefined && held !== undefined) return { kind: 'leave', observed: held, content };
+    return { kind: 'put', key, observed, content };
+  }
+
+  #become(content: Content, tenure: Pick<DraftEntry, 'session' | 'lockIndex'>): DraftEntry[] {
+    this.#isChanged = true;
+    const createIndex = this.#entry?.createIndex ?? this.#now;
+    this.#entry = { key: this.key, createIndex, modifyIndex: this.#nextIndex, ...content, ...tenure };
+    return [this.#entry];
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * The locks of one session: acquiring them, one or several, and giving them all back.
+ *
+ * A key that the session holds already is acquired again: the same `Lock`, the same counter, the value replaced.
+ */
+import pLimit from 'p-limit';
+import { ConfigurationError, LeaseLostError } from '../errors.ts';
+import { durationMs } from '../lease/duration.ts';
+import type { WaitOptions } from '../lease/waiting.ts';
+import type { SessionHolder } from '../session/holder.ts';
+import type { Attempt, Contender } from './contender.ts';
+import { LockContender } from './contender.ts';
+import type { ContentOptions } from './holder.ts';
+import { HeldLocks } from './held-locks.ts';
+import { Lock } from './holder.ts';
+import type { Content, HeldLock, Refusal } from './lock.ts';
+import { validContent, validKey } from './lock.ts';
+import { LONGEST_PAUSE_MS, Patience, pauseMs } from './patience.ts';
+import { KEYS_LIMIT, SeveralContender } from './several.ts';
+import type { LockPorts } from './standing.ts';
+import type { Turns } from './turns.ts';
+
+export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
+export type AcquisitionOfSeveral = { readonly kind: 'acquired'; readonly locks: HeldLocks } | Refusal;
+
+export interface SessionLocksPorts extends LockPorts {
+  /** Part of the sequencer. */
+  readonly table: string;
+  readonly turns: Turns;
+}
+
+/** Releases side by side when a session ends. */
+const RELEASES_IN_FLIGHT = 32;
+
+/** Keys whose counter is remembered after their release, so that acquiring them again at once takes one request. */
+const REMEMBERED_LIMIT = 1_000;
+
+export class SessionLocks {
+  readonly #session: SessionHolder;
+  readonly #ports: SessionLocksPorts;
+  readonly #held = new Map<string, Lock>();
+  /** Counters of keys that were given back, the latest last. */
+  readonly #left = new Map<string, number>();
+  /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
+  readonly #attempts = new Map<string, Promise<unknown>>();
+
+  constructor(session: SessionHolder, ports: SessionLocksPorts) {
+    this.#session = session;
+    this.#ports = ports;
+  }
+
+  /** Returns at once: the lock, or who has it and until when. */
+  async tryAcquire(key: string, options: ContentOptions = {}): Promise<Acquisition> {
+    const attempt = await this.#single(key, options).attempt();
+    return attempt.kind === 'acquired' ? { kind: 'acquired', lock: attempt.right } : attempt;
+  }
+
+  /**
+   * Waits for the key, and for a store that is away.
+   * @throws LockUnavailableError when the wait is over, with who has it
+   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   */
+  async acquire(key: string, options: ContentOptions & WaitOptions = {}): Promise<Lock> {
+    return this.#wait(this.#single(key, options), options);
+  }
+
+  /** Several keys, all or none, in one transaction. Returns at once. */
+  async tryAcquireAll(keys: readonly string[], options: ContentOptions = {}): Promise<AcquisitionOfSeveral> {
+    const attempt = await this.#several(keys, options).attempt();
+    return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
+  }
+
+  /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
+  async acquireAll(keys: readonly string[], options: ContentOptions & WaitOptions = {}): Promise<HeldLocks> {
+    return this.#wait(this.#several(keys, options), options);
+  }
+
+  /** What the session holds, as far as this process knows. */
+  get held(): readonly Lock[] {
+    return [...this.#held.values()];
+  }
+
+  /**
+   * Gives everything back, before the session ends: releases, or with behaviour `delete` lets the entries go.
+   * Never throws: what this cannot do, the session's end does.
+   */
+  async giveUpAll(): Promise<void> {
+    const limit = pLimit(RELEASES_IN_FLIGHT);
+    const isDeleting = this.#session.record.behaviour === 'delete';
+    const giveUp = async (lock: Lock): Promise<void> => {
+      await (isDeleting ? lock.drop() : lock.release());
+    };
+    await Promise.allSettled(this.held.map((lock) => limit(giveUp, lock)));
+  }
+
+  async #wait<Right>(contender: Contender<Right>, { wait, pause, signal }: WaitOptions): Promise<Right> {
+    const { turns, runtime } = this.#ports;
+    const waitMs = wait === undefined ? Infinity : durationMs('wait', wait);
+    const longestMs = pause === undefined ? LONGEST_PAUSE_MS : durationMs('pause', pause);
+    const patience = new Patience({ waitMs, signal }, this.#session, runtime);
+    const turn = await turns.take(contender.key, patience.signal);
+    try {
+      patience.ensure();
+      let refusal: Refusal = { kind: 'delayed', key: contender.key, until: runtime.clock.now() };
+      for (let looks = 0; ; looks++) {
+        try {
+          const seen = looks === 0 ? undefined : await contender.look();
+          const attempt = seen ?? (await contender.attempt());
+          if (attempt.kind === 'acquired') return attempt.right;
+          refusal = attempt;
+        } catch (error) {
+          patience.bear(error);
+        }
+        patience.ensure(refusal);
+        await turn.sleep(pauseMs(refusal, { attempt: looks + 1, longestMs }, runtime), patience.signal);
+        patience.ensure(refusal);
+      }
+    } finally {
+      turn.end();
+      patience.end();
+    }
+  }
+
+  #single(key: string, options: ContentOptions): Contender<Lock> {
+    const content = validContent(validKey(key), options);
+    const contender = new LockContender(key, content, this.#session, this.#ports);
+    return {
+      key,
+      look: () => contender.look(),
+      attempt: () =>
+        this.#alone([key], async () => {
+          const held = await this.#again(key, content);
+          if (held !== undefined) return { kind: 'acquired', right: held };
+          const left = this.#left.get(key);
+          if (left !== undefined) contender.observe(left);
+          const attempt = await contender.attempt();
+          return attempt.kind === 'acquired' ? { kind: 'acquired', right: this.#register(attempt.right) } : attempt;
+        }),
+    };
+  }
+
+  #several(keys: readonly string[], options: ContentOptions): Contender<HeldLocks> {
+    const wanted = [...new Set(keys.map(validKey))].sort();
+    const [first] = wanted;
+    if (first === undefined || wanted.length > KEYS_LIMIT)
+      throw new ConfigurationError(
+        `${wanted.length} lock keys are given: give 1 to ${KEYS_LIMIT}, what one transaction takes`,
+      );
+    const content = validContent(first, options);
+    return {
+      key: JSON.stringify(wanted),
+      look: () => Promise.resolve(undefined),
+      attempt: () =>
+        this.#alone(wanted, async (): Promise<Attempt<HeldLocks>> => {
+          const again = new Map<string, Lock>();
+          for (const key of wanted) {
+            const held = await this.#again(key, content);
+            if (held !== undefined) again.set(key, held);
+          }
+          const missing = wanted.filter((key) => !again.has(key));
+          if (missing.length === 0) return { kind: 'acquired', right: new HeldLocks([...again.values()]) };
+          const attempt = await new SeveralContender(missing, content, this.#session, this.#ports).attempt();
+          if (attempt.kind !== 'acquired') return attempt;
+          for (const row of attempt.right) again.set(row.key, this.#register(row));
+          return { kind: 'acquired', right: new HeldLocks(wanted.flatMap((key) => again.get(key) ?? [])) };
+        }),
+    };
+  }
+
+  /** A lock that this session holds already; undefined when it does not, or no longer. */
+  async #again(key: string, content: Content | undefined): Promise<Lock | undefined> {
+    const held = this.#held.get(key);
+    try {
+      await held?.confirm(content);
+      return held;
+    } catch (error) {
+      // The session itself may be as good as ever: contend for the key like anybody.
+      if (error instanceof LeaseLostError) return undefined;
+      throw error;
+    }
+  }
+
+  #register(row: HeldLock): Lock {
+    const lock = new Lock(row, {
+      ...this.#ports,
+      session: this.#session,
+      onEnded: (ended) => {
+        if (this.#held.get(row.key) === ended) this.#held.delete(row.key);
+        // A release under way comes first: whoever wants the key next must not find it ours.
+        void this.#alone([row.key], () => ended.idle());
+      },
+      onReleased: ({ key, leaseCounter }) => {
+        this.#remember(key, leaseCounter);
+        this.#ports.turns.wake(key);
+      },
+    });
+    if (!lock.signal.aborted) this.#held.set(row.key, lock);
+    return lock;
+  }
+
+  #remember(key: string, counter: number): void {
+    this.#left.delete(key);
+    this.#left.set(key, counter);
+    const [oldest] = this.#left.keys();
+    if (this.#left.size > REMEMBERED_LIMIT && oldest !== undefined) this.#left.delete(oldest);
+  }
+
+  /** One attempt at a time for each of the keys, which are sorted. */
+  async #alone<T>(keys: readonly string[], attempt: () => Promise<T>): Promise<T> {
+    const [key, ...rest] = keys;
+    if (key === undefined) return attempt();
+    const before = this.#attempts.get(key);
+    const mine = (before ?? Promise.resolve()).then(() => this.#alone(rest, attempt));
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#attempts.set(key, settled);
+    try {
+      return await mine;
+    } finally {
+      if (this.#attempts.get(key) === settled) this.#attempts.delete(key);
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { SessionBehaviour, SessionRecord } from '../session/session.ts';
+import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock.ts';
+
+export interface AcquireRequest {
+  readonly key: string;
+  readonly session: string;
+  /** Absent: what is stored stays. */
+  readonly content: Content | undefined;
+  /** A key whose `notBefore` lies after this is closed: the contender's clock less the bound on clock differences. */
+  readonly openBefore: number;
+  /** The counter of the free row as it was observed; absent: not observed, and a key that was freed since `openBefore` is refused. */
+  readonly observedCounter?: number | undefined;
+}
+
+/** What becomes of a key whose session is dead. */
+export interface Disposition {
+  readonly behaviour: SessionBehaviour;
+  readonly notBefore: number;
+}
+
+/** One key of several that are acquired together, as it was read. */
+export interface Observed {
+  readonly key: string;
+  readonly record: LockRecord | undefined;
+  /** Its entry belonged to a dead session with behaviour `delete`: the new tenure starts without it. */
+  readonly isFresh: boolean;
+}
+
+/** One key's part of a transaction. */
+export type KeyWrite =
+  | { readonly kind: 'put'; readonly key: string; readonly observed: LockRecord | undefined; readonly content: Content }
+  | { readonly kind: 'take'; readonly observed: Observed; readonly session: string; readonly content: Content }
+  | { readonly kind: 'leave'; readonly observed: HeldLock; readonly content: Content }
+  | { readonly kind: 'remove'; readonly observed: LockRecord };
+
+/** What must be true of other rows for a transaction to happen. */
+export interface KeyConditions {
+  readonly unchanged: readonly LockRecord[];
+  /** Keys without a row. */
+  readonly absent: readonly string[];
+  /** Sessions. */
+  readonly live: readonly string[];
+}
+
+/** An action of the user's own transaction. */
+export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+
+/** Where locks live. Every write is conditional; see `dynamo/statements/lock.ts` for the guards. */
+export interface LockStore {
+  /** Refused when somebody holds it, when it is closed, or when it was freed so lately that it must be observed first. */
+  acquire(request: AcquireRequest, write: Stamp, limits?: WriteLimits): Promise<Outcome<HeldLock, LockRecord>>;
+  /** From a dead session whose lock-delay is over: refused unless it is still held as observed. */
+  takeOver(
+    observed: HeldLock,
+    request: AcquireRequest,
+    options: { readonly isFresh: boolean },
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<HeldLock, LockRecord>>;
+  /** All or none, in one transaction: refused unless every row is as it was observed. */
+  acquireAll(
+    observed: readonly Observed[],
+    request: Omit<AcquireRequest, 'key'>,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<'applied' | 'refused'>;
+  /** By its holder: replaces the content, or just confirms the tenure. Refused when anything was written since it was observed. */
+  update(
+    observed: HeldLock,
+    content: Content | undefined,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<HeldLock, LockRecord>>;
+  /** By its holder. `sweepable`: it has no value, so its row may be swept once it is out of use; refused when that is no longer so. */
+  release(
+    observed: HeldLock,
+    options: { readonly content: Content | undefined; readonly sweepable: boolean },
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<FreeLock, LockRecord>>;
+  /** Writes down what became of a key whose session is dead: refused unless it is still held as observed. */
+  settle(
+    observed: HeldLock,
+    disposition: Disposition,
+    sweepable: boolean,
+    write: Stamp,
+  ): Promise<Outcome<FreeLock, LockRecord>>;
+  /** By an operator: refused unless it is held as observed. A live session is told by its next heartbeat. */
+  forceRelease(
+    observed: HeldLock,
+    force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly isLive: boolean },
+    write: Stamp,
+  ): Promise<'applied' | 'refused'>;
+
+  /** Without a lock, whoever holds it: refused unless the row is as it was observed. */
+  put(key: string, observed: LockRecord | undefined, content: Content, write: Stamp): Promise<Outcome<LockRecord>>;
+  /**
+   * Removes the entry, and with it the tenure of whoever holds it: refused unless the row is as it was observed. The counter stays.
+   * `tell`: the holder's session is live, and learns of it with its next heartbeat.
+   */
+  remove(observed: LockRecord, options: { readonly tell: boolean }, write: Stamp): Promise<'applied' | 'refused'>;
+
+  /** Several keys, all or none: refused unless every row is as it was observed, and every condition holds. */
+  commit(writes: readonly KeyWrite[], conditions: KeyConditions, write: Stamp): Promise<'applied' | 'refused'>;
+
+  /** Strongly consistent. */
+  get(key: string): Promise<LockRecord | undefined>;
+  /** Strongly consistent unless told otherwise; keys without a row are absent from the map. */
+  getMany(
+    keys: readonly string[],
+    options?: { readonly consistent: boolean },
+  ): Promise<ReadonlyMap<string, LockRecord>>;
+  /** A lock, and a session if one is named, in one request. */
+  getWithSession(
+    key: string,
+    session: string | undefined,
+    options: { readonly consistent: boolean },
+  ): Promise<{ readonly lock: LockRecord | undefined; readonly session: SessionRecord | undefined }>;
+  /** A page of the keys that begin with `prefix`, in order. Eventually consistent. */
+  page(prefix: string, after: unknown): Promise<{ readonly keys: readonly string[]; readonly next: unknown }>;
+
+  /** For a transaction of the user's own: it fails unless the tenure is the current one. */
+  condition(claim: LockClaim): TransactionAction;
+}

@@ -1,0 +1,233 @@
+/**
+ * Several operations on several keys, all or none.
+ *
+ * The rows are read, the operations are tried on what was read, one after the other, each on what those before it have left;
+ * if all of them may be done, what they leave behind is written in one transaction that rests on every row being as it was read.
+ * So it is as if they had been done at one moment. Operations that change nothing rest on two readings in a row that agree.
+ *
+ * Keys that a prefix names are looked up first: what is created under it meanwhile is not part of the transaction.
+ */
+import { StoreUnavailableError } from '../errors.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import { RemoteSessions } from '../session/remote.ts';
+import { Draft } from './draft.ts';
+import type { DraftEntry } from './draft.ts';
+import type { Content, LockRecord } from './lock.ts';
+import { isStored, opensAt } from './lock.ts';
+import { PrefixReader } from './prefix.ts';
+import { LockReader } from './reader.ts';
+import { KEYS_LIMIT } from './several.ts';
+import type { LockPorts } from './standing.ts';
+
+export type KeyOperation =
+  | { readonly verb: 'set'; readonly key: string; readonly content: Content }
+  /** `index` 0: only if there is no entry. */
+  | { readonly verb: 'setIf'; readonly key: string; readonly content: Content; readonly index: number }
+  | { readonly verb: 'acquire' | 'release'; readonly key: string; readonly content: Content; readonly session: string }
+  | { readonly verb: 'get' | 'find' | 'delete' | 'checkAbsent'; readonly key: string }
+  | { readonly verb: 'deleteIf' | 'checkIndex'; readonly key: string; readonly index: number }
+  | { readonly verb: 'checkSession'; readonly key: string; readonly session: string }
+  | { readonly verb: 'list' | 'deleteAll'; readonly prefix: string };
+
+/** Why an operation cannot be done. */
+export type OperationFailure =
+  | { readonly kind: 'stale' | 'held' | 'delayed' | 'notHeld' | 'absent' | 'present' | 'sessionGone' }
+  | { readonly kind: 'otherIndex'; readonly index: number }
+  | { readonly kind: 'otherSession'; readonly session: string };
+
+export type TransactionOutcome =
+  /** What each operation found or left, in their order; nothing for deletions. */
+  | { readonly kind: 'done'; readonly results: readonly (readonly DraftEntry[])[] }
+  | {
+      readonly kind: 'refused';
+      readonly failures: readonly { readonly at: number; readonly failure: OperationFailure }[];
+    }
+  /** It touches more keys than one transaction takes. */
+  | { readonly kind: 'tooMany'; readonly keys: number };
+
+const ROUNDS_LIMIT = 10;
+
+export class KeyTransactions {
+  readonly #ports: LockPorts;
+  readonly #reader: LockReader;
+  readonly #prefixes: PrefixReader;
+  readonly #sessions: RemoteSessions;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+    this.#reader = new LockReader(ports, maxClockSkewMs);
+    this.#prefixes = new PrefixReader(ports, this.#reader);
+    this.#sessions = new RemoteSessions(ports, maxClockSkewMs);
+  }
+
+  /** The keys and contents have been validated. */
+  async run(operations: readonly KeyOperation[]): Promise<TransactionOutcome> {
+    let lastReading: string | undefined;
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      const stamp = stampOf(this.#ports.runtime);
+      const trees = await this.#treesOf(operations);
+      const drafts = await this.#draftsOf(operations, trees, stamp);
+      const live = await this.#liveOf(operations);
+      const trial = new Trial(drafts, trees, live, stamp.now - this.#maxClockSkewMs);
+      const failures = operations.flatMap((operation, at) => trial.try(operation, at));
+      if (failures.length > 0) return { kind: 'refused', failures };
+      const used = drafts.size + live.size;
+      if (used > KEYS_LIMIT) return { kind: 'tooMany', keys: used };
+      const writes = [...drafts.values()].map((draft) => draft.write()).filter((write) => write !== undefined);
+      if (writes.length === 0) {
+        const reading = JSON.stringify([...drafts.values()].map(({ key, observed }) => [key, observed?.nonce]));
+        if (reading === lastReading) return { kind: 'done', results: trial.results };
+        lastReading = reading;
+        continue;
+      }
+      const unwritten = [...drafts.values()].filter((draft) => draft.write() === undefined);
+      const conditions = {
+        unchanged: unwritten.flatMap(({ observed }) => observed ?? []),
+        absent: unwritten.filter(({ observed }) => observed === undefined).map(({ key }) => key),
+        live: [...live],
+      };
+      if ((await this.#ports.locks.commit(writes, conditions, stamp)) === 'applied')
+        return { kind: 'done', results: trial.results };
+    }
+    throw new StoreUnavailableError(
+      `the keys of a transaction were written by others ${ROUNDS_LIMIT} times between our looking and our writing; try again`,
+      { applied: 'no' },
+    );
+  }
+
+  async #treesOf(operations: readonly KeyOperation[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const trees = new Map<string, readonly string[]>();
+    for (const operation of operations) {
+      if (!('prefix' in operation) || trees.has(operation.prefix)) continue;
+      const { entries } = await this.#prefixes.read(operation.prefix);
+      trees.set(
+        operation.prefix,
+        entries.map(({ key }) => key),
+      );
+    }
+    return trees;
+  }
+
+  async #draftsOf(
+    operations: readonly KeyOperation[],
+    trees: ReadonlyMap<string, readonly string[]>,
+    stamp: Stamp,
+  ): Promise<ReadonlyMap<string, Draft>> {
+    const named = operations.flatMap((operation) => ('key' in operation ? [operation.key] : []));
+    const keys = [...new Set([...named, ...[...trees.values()].flat()])];
+    const rows = await this.#ports.locks.getMany(keys);
+    const drafts = new Map<string, Draft>();
+    for (const key of keys) drafts.set(key, new Draft(key, await this.#settled(rows.get(key)), stamp.now));
+    return drafts;
+  }
+
+  /** A row as it stands: one whose session is dead is settled first. */
+  async #settled(row: LockRecord | undefined): Promise<LockRecord | undefined> {
+    if (row?.state !== 'held') return row;
+    const { lock } = await this.#reader.judge(row, await this.#ports.sessions.get(row.session));
+    return lock;
+  }
+
+  async #liveOf(operations: readonly KeyOperation[]): Promise<ReadonlySet<string>> {
+    const wanted = new Set(
+      operations.flatMap((operation) => (operation.verb === 'acquire' ? [operation.session] : [])),
+    );
+    const live = new Set<string>();
+    for (const id of wanted) if ((await this.#sessions.live(id)) !== undefined) live.add(id);
+    return live;
+  }
+}
+
+/** Operations tried on drafts, before anything is written. */
+class Trial {
+  readonly results: (readonly DraftEntry[])[] = [];
+  readonly #drafts: ReadonlyMap<string, Draft>;
+  readonly #trees: ReadonlyMap<string, readonly string[]>;
+  readonly #live: ReadonlySet<string>;
+  readonly #openBefore: number;
+
+  constructor(
+    drafts: ReadonlyMap<string, Draft>,
+    trees: ReadonlyMap<string, readonly string[]>,
+    live: ReadonlySet<string>,
+    openBefore: number,
+  ) {
+    this.#drafts = drafts;
+    this.#trees = trees;
+    this.#live = live;
+    this.#openBefore = openBefore;
+  }
+
+  try(operation: KeyOperation, at: number): { readonly at: number; readonly failure: OperationFailure }[] {
+    const outcome = 'prefix' in operation ? this.#tree(operation) : this.#one(operation, this.#draft(operation.key));
+    if (!Array.isArray(outcome)) return [{ at, failure: outcome }];
+    this.results.push(outcome);
+    return [];
+  }
+
+  #tree({ verb, prefix }: Extract<KeyOperation, { prefix: string }>): DraftEntry[] {
+    const drafts = (this.#trees.get(prefix) ?? []).map((key) => this.#draft(key));
+    if (verb === 'list') return drafts.flatMap((draft) => draft.entry ?? []);
+    for (const draft of drafts) draft.remove();
+    return [];
+  }
+
+  #one(operation: Extract<KeyOperation, { key: string }>, draft: Draft): DraftEntry[] | OperationFailure {
+    const { entry } = draft;
+    switch (operation.verb) {
+      case 'set':
+        return this.#store(draft, operation.content);
+      case 'setIf':
+        return (entry?.modifyIndex ?? 0) === operation.index
+          ? this.#store(draft, operation.content)
+          : { kind: 'stale' };
+      case 'acquire':
+        return this.#acquire(draft, operation);
+      case 'release':
+        if (draft.session === undefined || draft.session !== operation.session) return { kind: 'notHeld' };
+        return draft.leave(operation.content);
+      case 'delete':
+        return draft.remove();
+      case 'deleteIf':
+        return entry === undefined || entry.modifyIndex === operation.index ? draft.remove() : { kind: 'stale' };
+      case 'get':
+        return entry === undefined ? { kind: 'absent' } : [entry];
+      case 'find':
+        return entry === undefined ? [] : [entry];
+      case 'checkIndex':
+        if (entry === undefined) return { kind: 'absent' };
+        return entry.modifyIndex === operation.index ? [entry] : { kind: 'otherIndex', index: entry.modifyIndex };
+      case 'checkSession':
+        if (entry === undefined) return { kind: 'absent' };
+        return (entry.session ?? '') === operation.session
+          ? [entry]
+          : { kind: 'otherSession', session: entry.session ?? '' };
+      case 'checkAbsent':
+        return entry === undefined ? [] : { kind: 'present' };
+    }
+  }
+
+  #store(draft: Draft, content: Content): DraftEntry[] {
+    return isStored(content, draft.entry) && draft.entry !== undefined ? [draft.entry] : draft.put(content);
+  }
+
+  #acquire(
+    draft: Draft,
+    { session, content }: Extract<KeyOperation, { session: string; content: Content }>,
+  ): DraftEntry[] | OperationFailure {
+    if (!this.#live.has(session)) return { kind: 'sessionGone' };
+    if (draft.session === session) return this.#store(draft, content);
+    if (draft.session !== undefined) return { kind: 'held' };
+    if (opensAt(draft.notBefore, 0) > this.#openBefore) return { kind: 'delayed' };
+    return draft.take(session, content);
+  }
+
+  #draft(key: string): Draft {
+    const draft = this.#drafts.get(key);
+    if (draft === undefined) throw new Error(`key ${key} of a transaction was not read`);
+    return draft;
+  }
+}
