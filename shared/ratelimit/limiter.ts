@@ -1,0 +1,103 @@
+import { StoreUnavailableError } from '../errors.ts';
+import { validName } from '../lease/name.ts';
+import type { Outcome } from '../lease/outcome.ts';
+import type { SkewGauge } from '../lease/skew.ts';
+import { ensureClockWithin } from '../lease/skew.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { WaitOptions } from '../lease/waiting.ts';
+import { Waiting } from '../lease/waiting.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Bucket, RateOptions } from './bucket.ts';
+import { bucketOf, drawOf, tokensIn } from './bucket.ts';
+import type { BucketKey, BucketRecord, RateLimitStore } from './store.ts';
+
+export interface TakeOptions {
+  /** 1 when absent. */
+  readonly tokens?: number | undefined;
+}
+
+export type Take =
+  /** `remaining`: whole tokens left. */
+  | { readonly kind: 'taken'; readonly remaining: number }
+  /** Nothing was taken; `until` is when there will be enough if nobody else takes, by our clock. */
+  | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
+
+export interface RateLimitPorts {
+  readonly buckets: RateLimitStore;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+}
+
+/** Between being found full and being taken from as full, somebody else was faster: that happens once or twice. */
+const ROUNDS_LIMIT = 20;
+
+export class RateLimiter {
+  readonly name: string;
+  readonly #bucket: Bucket;
+  readonly #ports: RateLimitPorts;
+  readonly #maxClockSkewMs: number;
+
+  /** @throws ConfigurationError */
+  constructor(name: string, rate: RateOptions, ports: RateLimitPorts, options: { readonly maxClockSkewMs: number }) {
+    this.name = validName('rate limit', name);
+    this.#bucket = bucketOf(`rate limit ${name}`, rate);
+    this.#ports = ports;
+    this.#maxClockSkewMs = options.maxClockSkewMs;
+  }
+
+  /**
+   * Takes tokens if they are there.
+   * @throws ConfigurationError when so many could never be there
+   * @throws ClockSkewError when our clock is proven too wrong to calculate a refill
+   */
+  async take(key: string, { tokens = 1 }: TakeOptions = {}): Promise<Take> {
+    const { buckets, runtime, gauge } = this.#ports;
+    const bucket = this.#keyOf(key);
+    let isFull = false;
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      ensureClockWithin(gauge, this.#maxClockSkewMs);
+      const stamp = stampOf(runtime);
+      const draw = drawOf(this.#describe(key), this.#bucket, tokens, stamp.now);
+      const outcome: Outcome<BucketRecord> = await (isFull
+        ? buckets.takeFromFull(bucket, draw, stamp)
+        : buckets.take(bucket, draw, stamp));
+      if (outcome.kind === 'applied')
+        return { kind: 'taken', remaining: tokensIn(this.#bucket, outcome.row.emptyAt, stamp.now) };
+      const found: BucketRecord | undefined = outcome.current;
+      isFull = found === undefined || found.emptyAt < draw.fullSince;
+      if (found !== undefined && found.emptyAt > draw.enoughSince) {
+        const until = Math.ceil(found.emptyAt + draw.costMs);
+        return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
+      }
+    }
+    throw new StoreUnavailableError(`${this.#describe(key)} changes faster than tokens can be taken; try again`, {
+      applied: 'no',
+    });
+  }
+
+  /**
+   * Takes tokens, waiting for them if need be; `limited` at once when they will not be there within `wait`.
+   * @throws the reason of `signal`; and as `take`
+   */
+  async takeWhenThere(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
+    const waiting = new Waiting(options, undefined, this.#ports.runtime);
+    for (;;) {
+      const take = await this.take(key, options);
+      if (take.kind === 'taken' || !(await waiting.sleepUntil(take.until))) return take;
+    }
+  }
+
+  /** Whole tokens that are there now. */
+  async read(key: string): Promise<number> {
+    const row = await this.#ports.buckets.get(this.#keyOf(key));
+    return tokensIn(this.#bucket, row?.emptyAt, this.#ports.runtime.clock.now());
+  }
+
+  #keyOf(key: string): BucketKey {
+    return { name: this.name, key: validName(`key of rate limit ${this.name}`, key) };
+  }
+
+  #describe(key: string): string {
+    return `rate limit ${this.name} of ${key}`;
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * One contender's way to a permit.
+ *
+ * | found | requests |
+ * | --- | --- |
+ * | room | 1: a conditional write |
+ * | no such semaphore | 2: refused, created with its first holder |
+ * | full of the living | 2: refused with the row, their sessions in one batch; and one to queue |
+ * | full, some dead | 3: refused with the row, the sessions, one write that removes the dead and admits; and one for each session found expired |
+ * | looking again | 1 read of the row, 1 of sessions not known to be alive; writes only when there is room |
+ */
+import { StoreUnavailableError } from '../errors.ts';
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { WaitingLine } from '../lease/waiting.ts';
+import { fullJitterMs } from '../runtime/random.ts';
+import type { ContenderPorts } from '../session/contender.ts';
+import type { SessionHolder } from '../session/holder.ts';
+import { changeSemaphore } from './change.ts';
+import type { HolderRecord, PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
+import {
+  WAITING_LIMIT,
+  describeSemaphore,
+  ensureSameLimit,
+  hasTicket,
+  isSamePermit,
+  mayEnter,
+  withHolder,
+  withoutTicket,
+} from './semaphore.ts';
+import type { NewSemaphore, SemaphoreStore } from './store.ts';
+import { Surveyor } from './survey.ts';
+
+export interface SemaphorePorts extends ContenderPorts {
+  readonly semaphores: SemaphoreStore;
+  /** Where contenders of this process wait for each other; absent: each asks for itself. */
+  readonly line?: WaitingLine | undefined;
+}
+
+/** What contention looks like. */
+export interface Full {
+  readonly kind: 'full';
+  /** Permits whose holders are not known to be dead. */
+  readonly inUse: number;
+  readonly limit: number;
+  readonly holders: readonly HolderRecord[];
+  /** Contenders in the queue. */
+  readonly waiting: number;
+  /** When one of them may be found dead, by our clock; `null` when no time can be told. */
+  readonly until: number | null;
+}
+
+/** A permit was not to be had within the time that its caller would wait. */
+export class SemaphoreFullError extends Error {
+  override readonly name = 'SemaphoreFullError';
+  readonly full: Full;
+
+  constructor(semaphore: string, full: Full) {
+    const { inUse, limit, holders, waiting } = full;
+    super(
+      `${describeSemaphore(semaphore)} has no room: ${inUse} of ${limit} are held by ${holders.length} holders, ` +
+        `and ${waiting} stand in its queue; wait longer, or raise its limit`,
+    );
+    this.full = full;
+  }
+}
+
+export type Admission = { readonly kind: 'admitted'; readonly permit: PermitRecord } | Full;
+
+/** Each lost round means that somebody else got through; thirty in a row is no accident. */
+const ROUNDS_LIMIT = 30;
+const BETWEEN_ROUNDS = { baseMs: 5, capMs: 200 };
+
+export interface Request {
+  readonly semaphore: NewSemaphore;
+  readonly claim: PermitClaim;
+  /** Set for a fair contender: it queues, until this moment at most. */
+  readonly queueUntil: number | undefined;
+}
+
+export class Contender {
+  readonly #request: Request;
+  readonly #session: SessionHolder;
+  readonly #ports: SemaphorePorts;
+  readonly #surveyor: Surveyor;
+  readonly #limits: WriteLimits;
+  #mayBeQueued = false;
+
+  constructor(request: Request, session: SessionHolder, ports: SemaphorePorts) {
+    this.#request = request;
+    this.#session = session;
+    this.#ports = ports;
+    this.#surveyor = new Surveyor(session, ports);
+    this.#limits = {
+      ensureBelief: () => {
+        session.ensureBelief();
+      },
+      signal: session.signal,
+    };
+  }
+
+  /** Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError */
+  async ask(): Promise<Admission> {
+    return this.#pursue(rowAfter(await this.#admit()));
+  }
+
+  /** Looks, and writes only when there is something to gain. @throws as `ask` */
+  async lookAgain(): Promise<Admission> {
+    return this.#pursue(await this.#ports.semaphores.get(this.#request.semaphore.name));
+  }
+
+  /** Leaves the queue, if it may stand in it. */
+  async giveUp(): Promise<void> {
+    if (!this.#mayBeQueued) return;
+    const { semaphore, claim } = this.#request;
+    const leave = (row: SemaphoreRecord): SemaphoreRecord => (hasTicket(row, claim) ? withoutTicket(row, claim) : row);
+    try {
+      await changeSemaphore(semaphore.name, leave, this.#ports);
+    } catch (error) {
+      // Its ticket lapses by itself: to leave the queue is a courtesy to those behind.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+
+  /** From the row as last seen to an answer. */
+  async #pursue(seen: SemaphoreRecord | undefined): Promise<Admission> {
+    const { semaphore, claim } = this.#request;
+    const { clock, random } = this.#ports.runtime;
+    let row = seen;
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      // Also by an attempt that was never answered, whatever was written since: nobody else asks by this claim.
+      const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
+      if (permit !== undefined) return { kind: 'admitted', permit };
+      const step = await this.#step(row);
+      if (step.kind === 'full') return step;
+      row = rowAfter(step);
+      if (round > 1) await clock.sleep(fullJitterMs(random, BETWEEN_ROUNDS, round), this.#session.signal);
+    }
+    throw new StoreUnavailableError(
+      `${describeSemaphore(semaphore.name)} changes faster than a permit can be had; try again`,
+      { applied: 'no' },
+    );
+  }
+
+  /** The one write that the row invites, or that there is none. */
+  async #step(row: SemaphoreRecord | undefined): Promise<Outcome<SemaphoreRecord> | Full> {
+    const { semaphore, claim } = this.#request;
+    if (row === undefined) return this.#ports.semaphores.create(semaphore, claim, this.#stamp(), this.#limits);
+    ensureSameLimit(row, semaphore.limit);
+    if (mayEnter(row, claim)) return row.waiting.length === 0 ? this.#admit() : this.#enter(row, row);
+    const { pruned, until } = await this.#surveyor.survey(row);
+    if (mayEnter(pruned, claim)) return this.#enter(row, pruned);
+    if (this.#shouldQueue(row)) return this.#queue();
+    return full(pruned, until);
+  }
+
+  #admit(): Promise<Outcome<SemaphoreRecord>> {
+    const { semaphore, claim } = this.#request;
+    return this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits);
+  }
+
+  #enter(observed: SemaphoreRecord, pruned: SemaphoreRecord): Promise<Outcome<SemaphoreRecord>> {
+    const next = withHolder(pruned, this.#request.claim);
+    return this.#ports.semaphores.replace(observed, next, this.#stamp(), this.#limits);
+  }
+
+  #shouldQueue(row: SemaphoreRecord): boolean {
+    const { claim, queueUntil } = this.#request;
+    return queueUntil !== undefined && !hasTicket(row, claim) && row.waiting.length < WAITING_LIMIT;
+  }
+
+  #queue(): Promise<Outcome<SemaphoreRecord>> {
+    const { semaphore, claim, queueUntil = 0 } = this.#request;
+    this.#mayBeQueued = true;
+    const ticket = { ...claim, until: queueUntil };
+    return this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits);
+  }
+
+  #stamp() {
+    return stampOf(this.#ports.runtime);
+  }
+}
+
+function rowAfter(outcome: Outcome<SemaphoreRecord>): SemaphoreRecord | undefined {
+  return outcome.kind === 'applied' ? outcome.row : outcome.current;
+}
+
+function full({ limit, free, holders, waiting }: SemaphoreRecord, until: number | null): Full {
+  return { kind: 'full', inUse: limit - free, limit, holders, waiting: waiting.length, until };
+}

@@ -1,0 +1,106 @@
+/** What an operator, or a deployment, does to a semaphore: change its limit, take a permit away. */
+import { StoreUnavailableError } from '../errors.ts';
+import type { Duration } from '../lease/duration.ts';
+import { durationMs } from '../lease/duration.ts';
+import { validName } from '../lease/name.ts';
+import { stampOf } from '../lease/stamp.ts';
+import { MAX_LOCK_DELAY_MS } from '../lease/timing.ts';
+import type { SemaphorePorts } from './contender.ts';
+import { changeSemaphore } from './change.ts';
+import type { HolderRecord, SemaphoreRecord } from './semaphore.ts';
+import { describeSemaphore, validLimit, withDeclared, withLimit } from './semaphore.ts';
+
+/**
+ * Sets the limit in effect, whatever contenders declare; `'declared'` goes back to that.
+ * Lowering it takes nothing away from anybody: nobody is admitted until enough permits have come back.
+ * @returns undefined when there is no such semaphore
+ */
+export function setLimit(
+  name: string,
+  limit: number | 'declared',
+  ports: SemaphorePorts,
+): Promise<SemaphoreRecord | undefined> {
+  const what = describeSemaphore(validName('semaphore', name));
+  if (limit !== 'declared') validLimit(what, limit);
+  return changeSemaphore(
+    name,
+    (row) => {
+      const wanted = limit === 'declared' ? row.declared : limit;
+      return row.limit === wanted ? row : withLimit(row, wanted);
+    },
+    ports,
+  );
+}
+
+/**
+ * Changes the limit that contenders must agree on, as a deployment does; makes the semaphore if there is none.
+ * Contenders that still declare the old one are refused with a `MismatchError`; those who are in stay in.
+ */
+export async function declareLimit(name: string, limit: number, ports: SemaphorePorts): Promise<SemaphoreRecord> {
+  validLimit(describeSemaphore(validName('semaphore', name)), limit);
+  const change = (row: SemaphoreRecord): SemaphoreRecord => (row.declared === limit ? row : withDeclared(row, limit));
+  const changed = await changeSemaphore(name, change, ports);
+  if (changed !== undefined) return changed;
+  const created = await ports.semaphores.create({ name, limit }, undefined, stampOf(ports.runtime));
+  return created.kind === 'applied' ? created.row : declareLimit(name, limit, ports);
+}
+
+export interface EvictionOptions {
+  /** Which permit: as `holders` of the semaphore's state has it. */
+  readonly token: number;
+  readonly by: string;
+  readonly reason: string;
+  /** How long its room stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  readonly lockDelay?: Duration | undefined;
+}
+
+/**
+ * Takes a permit away from its holder, and writes down who did it and why.
+ * A live holder is told by its session's next heartbeat: its permit's signal aborts, and when it releases, its room is free at once.
+ * @returns what was taken away, and until when its room is closed at most; undefined when no such permit is held
+ * @throws ConfigurationError without a name or a reason
+ */
+export async function evictPermit(
+  name: string,
+  { token, by, reason, lockDelay }: EvictionOptions,
+  ports: SemaphorePorts,
+): Promise<HolderRecord | undefined> {
+  validName('semaphore', name);
+  validName('by', by);
+  validName('reason', reason);
+  const givenMs = lockDelay === undefined ? undefined : durationMs('lockDelay', lockDelay);
+  for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    const row = await ports.semaphores.get(name);
+    const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
+    if (holder === undefined) return undefined;
+    const { isLive, lockDelayMs } = await sessionOf(holder, ports);
+    const stamp = stampOf(ports.runtime);
+    const delayMs = givenMs ?? lockDelayMs;
+    const closedUntil = delayMs === 0 ? 0 : stamp.now + delayMs;
+    const eviction = { by, reason, at: stamp.now, session: holder.session, token };
+    const options = { closedUntil, isLive };
+    // Refused: it was released, or its session ended, in between. Either is seen by looking again.
+    const outcome = await ports.semaphores.evict(name, holder, eviction, options, stamp);
+    if (outcome === 'applied') return { ...holder, closedUntil };
+  }
+  throw new StoreUnavailableError(`${describeSemaphore(name)} changes faster than a permit can be evicted; try again`, {
+    applied: 'no',
+  });
+}
+
+/** Each round but the last was lost to the holder itself. */
+const ROUNDS_LIMIT = 10;
+
+/** Of a session whose row is damaged nobody can be told, and its holder is given the longest time there is. */
+async function sessionOf(
+  { session: id }: HolderRecord,
+  { sessions }: SemaphorePorts,
+): Promise<{ readonly isLive: boolean; readonly lockDelayMs: number }> {
+  const found = { isDamaged: false };
+  const records = await sessions.getMany([id], () => {
+    found.isDamaged = true;
+  });
+  if (found.isDamaged) return { isLive: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+  const session = records.get(id);
+  return { isLive: session?.status === 'live', lockDelayMs: session?.lockDelayMs ?? 0 };
+}

@@ -1,0 +1,167 @@
+/** One generation of a wait group, as those who add, work and wait hold it. */
+import { MismatchError, assert } from '../errors.ts';
+import { validName } from '../lease/name.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { WaitOptions } from '../lease/waiting.ts';
+import type { SessionHolder } from '../session/holder.ts';
+import type { WaitOutcome, WaitPorts } from './wait.ts';
+import { waitForMembers } from './wait.ts';
+import type { GroupKey, GroupRecord, MemberRecord, MemberState } from './waitgroup.ts';
+import { MEMBERS_PER_ADD, describeGroup, validMembers } from './waitgroup.ts';
+
+export interface AddOptions {
+  /** Leases the members to this session: when it dies before they are done, they are lost, and `wait` does not hang on them. */
+  readonly session?: SessionHolder | undefined;
+  /** No more members will come. */
+  readonly seal?: boolean | undefined;
+}
+
+/** Ten read units. */
+const PAGE_LIMIT = 250;
+
+export class WaitGroup implements GroupKey {
+  readonly name: string;
+  readonly generation: number;
+  readonly #ports: WaitPorts;
+  readonly #maxClockSkewMs: number;
+
+  private constructor(group: GroupKey, ports: WaitPorts, maxClockSkewMs: number) {
+    this.name = group.name;
+    this.generation = group.generation;
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /**
+   * The group's current generation, complete or not; the group is made when there is none.
+   * @param options.generation names an older one: what a message from its time refers to
+   */
+  static async open(
+    name: string,
+    ports: WaitPorts,
+    options: { readonly maxClockSkewMs: number; readonly generation?: number | undefined },
+  ): Promise<WaitGroup> {
+    validName('wait group', name);
+    const { maxClockSkewMs, generation } = options;
+    const group = generation === undefined ? await currentGroup(name, ports) : { name, generation };
+    return new WaitGroup(group, ports, maxClockSkewMs);
+  }
+
+  /**
+   * Adds members by their ids, or so many under ids that are made here. Ids that are members already count once.
+   * More than 99 go in several requests: after an error, add the same ids again.
+   * @returns all their ids
+   * @throws MismatchError when the group is sealed: of these ids, none was added
+   */
+  async add(members: number | readonly string[], options: AddOptions = {}): Promise<readonly string[]> {
+    const { groups, runtime } = this.#ports;
+    const ids = validMembers(describeGroup(this), members, () => runtime.ids.ordered());
+    const session = options.session?.id;
+    // One after the other: they all check the group's row, and transactions that meet there would refuse each other.
+    for (let from = 0; from < ids.length; from += MEMBERS_PER_ADD) {
+      const batch = ids.slice(from, from + MEMBERS_PER_ADD).map((id) => ({ id, session }));
+      const outcome = await groups.addMembers(this, batch, stampOf(runtime));
+      if (outcome.kind === 'refused') throw this.#closed(outcome.current);
+    }
+    if (options.seal === true) await this.seal();
+    return ids;
+  }
+
+  /** No more members will come; only now can a wait end. Again, it changes nothing. */
+  async seal(): Promise<void> {
+    const outcome = await this.#ports.groups.seal(this, stampOf(this.#ports.runtime));
+    if (outcome.kind === 'refused' && outcome.current === undefined)
+      throw new MismatchError(describeGroup(this), `${describeGroup(this)} is not there: its row was removed`);
+  }
+
+  /**
+   * A pending member is in the hands of this session now.
+   * @returns the member's state: only `pending` is worth working on
+   * @throws MismatchError when it is no member
+   */
+  async lease(id: string, session: SessionHolder): Promise<MemberState> {
+    session.ensureBelief();
+    const limits = {
+      ensureBelief: () => {
+        session.ensureBelief();
+      },
+      signal: session.signal,
+    };
+    const member = { id, session: session.id };
+    const outcome = await this.#ports.groups.leaseMember(this, member, stampOf(this.#ports.runtime), limits);
+    return this.#stateOf(id, outcome.kind === 'applied' ? outcome.row : outcome.current);
+  }
+
+  /**
+   * A member is done; again, it changes nothing.
+   * @returns `lost` when its session was found dead before: whoever waits was told so, and it stays lost
+   * @throws MismatchError when it is no member
+   */
+  async done(id: string): Promise<Exclude<MemberState, 'pending'>> {
+    const outcome = await this.#ports.groups.finishMember(this, id, stampOf(this.#ports.runtime));
+    const state = this.#stateOf(id, outcome.kind === 'applied' ? outcome.row : outcome.current);
+    return state === 'lost' ? 'lost' : 'done';
+  }
+
+  /**
+   * Waits until the group is sealed and none of its members is pending.
+   * @returns `pending`, with some of those that are, when the time is over
+   * @throws the reason of `signal`
+   */
+  wait(options: WaitOptions = {}): Promise<WaitOutcome> {
+    return waitForMembers(this, options, this.#ports, this.#maxClockSkewMs);
+  }
+
+  /** All members, in the order of their ids; reads each row once. */
+  async *members(): AsyncGenerator<MemberRecord> {
+    let after: string | undefined;
+    for (;;) {
+      const { members, isLast } = await this.#ports.groups.members(this, { after, limit: PAGE_LIMIT });
+      yield* members;
+      after = members.at(-1)?.id;
+      if (isLast || after === undefined) return;
+    }
+  }
+
+  /**
+   * Begins the next generation of a group that is complete; whoever comes second gets the one that was begun.
+   * @throws MismatchError when it is not complete yet
+   */
+  async next(): Promise<WaitGroup> {
+    const { groups, runtime } = this.#ports;
+    const outcome = await groups.begin(this, stampOf(runtime));
+    const group = outcome.kind === 'applied' ? outcome.row : outcome.current;
+    if (group === undefined || group.generation <= this.generation)
+      throw new MismatchError(
+        describeGroup(this),
+        `${describeGroup(this)} is ${group?.state ?? 'gone'}: the next generation begins when a wait has found it complete`,
+      );
+    return new WaitGroup(group, this.#ports, this.#maxClockSkewMs);
+  }
+
+  #stateOf(id: string, member: MemberRecord | undefined): MemberState {
+    if (member !== undefined) return member.state;
+    throw new MismatchError(
+      describeGroup(this),
+      `${JSON.stringify(id)} is no member of ${describeGroup(this)}: add it first`,
+    );
+  }
+
+  #closed(current: GroupRecord | undefined): MismatchError {
+    const found =
+      current === undefined ? 'gone' : current.generation === this.generation ? current.state : 'an earlier generation';
+    return new MismatchError(
+      describeGroup(this),
+      `${describeGroup(this)} is ${found} and takes no more members: seal it later, or begin the next generation`,
+    );
+  }
+}
+
+async function currentGroup(name: string, { groups, runtime }: WaitPorts): Promise<GroupRecord> {
+  const found = await groups.get(name);
+  if (found !== undefined) return found;
+  const created = await groups.create(name, stampOf(runtime));
+  if (created.kind === 'applied') return created.row;
+  assert(created.current !== undefined, `wait group ${name} was refused by a row that is not there`);
+  return created.current;
+}

@@ -1,0 +1,55 @@
+import { setImmediate as drained } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { SemaphoreFullError } from '../../../shared/semaphore/contender.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
+
+describe('contenders of one process', () => {
+  test('wait in line, so that a crowd of them costs what one of them costs', async () => {
+    const world = simulatedWorld();
+    const { clock } = world;
+    const process = world.start();
+    const session = await process.leasehold.session({ ttl: '1m' });
+    const limiter = session.limiter('vendor', { maximum: 1, pause: '1s' });
+    const id = await limiter.add();
+    await drained();
+
+    const crowd = Array.from({ length: 40 }, () => limiter.add());
+    const { requests } = await process.cost(() => clock.advance(10_000));
+
+    // Half a second between two looks, on average, and a heartbeat; not forty times as many.
+    expect(requests).toBeLessThan(60);
+    for (let first: string | undefined = id, served = 0; served < 40; served++) {
+      await limiter.done(first!);
+      await clock.advance(50);
+      first = await crowd[served];
+    }
+  });
+
+  test('are woken by a release in their own process, without waiting for the next look', async () => {
+    const world = simulatedWorld();
+    const { clock } = world;
+    const session = await world.start().leasehold.session({ ttl: '1m' });
+    const held = await session.permit('vendor', { limit: 1 });
+    const waiting = session.permit('vendor', { limit: 1, pause: '1h' });
+    await clock.advance(100);
+
+    await held.release();
+
+    expect((await waiting).fencingToken).toBe(held.fencingToken + 1);
+  });
+
+  test('give up their place when their time is over', async () => {
+    const world = simulatedWorld();
+    const { clock } = world;
+    const session = await world.start().leasehold.session({ ttl: '1m' });
+    const held = await session.permit('vendor', { limit: 1 });
+    const patient = session.permit('vendor', { limit: 1, pause: '1h' });
+    const hasty = session.permit('vendor', { limit: 1, wait: '2s' }).catch((error: unknown) => error);
+    await clock.advance(2_500);
+
+    expect(await hasty).toBeInstanceOf(SemaphoreFullError);
+    expect(String(await hasty)).toMatch(/semaphore vendor has no room: 1 of 1 are held by 1 holders/);
+    await held.release();
+    expect((await patient).remainingTrustMs()).toBeGreaterThan(0);
+  });
+});
