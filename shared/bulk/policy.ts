@@ -1,0 +1,43 @@
+/** How a definition's items are packed and recorded. */
+import { ConfigurationError } from '../errors.ts';
+import type { Duration } from '../lease/duration.ts';
+import { durationMs } from '../lease/duration.ts';
+import { PAGE_SIZE_LIMIT } from './page.ts';
+
+export interface BulkPolicyOptions {
+  /** Items in a page: 1 to 100. */
+  readonly pageSize?: number;
+  /** How long the end of an item may go unrecorded: what ended within it runs again after a crash. Zero records each item by itself. */
+  readonly flushInterval?: Duration;
+  /** Keeps what items return, up to 256 bytes of JSON each, in the page's row, which then costs more to write. */
+  readonly keepResults?: boolean;
+}
+
+export interface BulkPolicy {
+  readonly pageSize: number;
+  readonly flushIntervalMs: number;
+  readonly keepsResults: boolean;
+}
+
+/** 16 tasks of 60 bytes fit into one write unit. Half a second: a crash repeats little, and fast items cost next to nothing. */
+export const DEFAULT_BULK: BulkPolicy = { pageSize: 16, flushIntervalMs: 500, keepsResults: false };
+
+/** @throws ConfigurationError */
+export function bulkPolicy(what: string, options: BulkPolicyOptions = {}): BulkPolicy {
+  const { pageSize, flushInterval, keepResults } = options;
+  return {
+    pageSize: pageSize === undefined ? DEFAULT_BULK.pageSize : validPageSize(`${what}: bulk.pageSize`, pageSize),
+    flushIntervalMs:
+      flushInterval === undefined
+        ? DEFAULT_BULK.flushIntervalMs
+        : durationMs(`${what}: bulk.flushInterval`, flushInterval),
+    keepsResults: keepResults ?? DEFAULT_BULK.keepsResults,
+  };
+}
+
+/** @throws ConfigurationError */
+export function validPageSize(what: string, pageSize: number): number {
+  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > PAGE_SIZE_LIMIT)
+    throw new ConfigurationError(`${what} = ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_LIMIT}`);
+  return pageSize;
+}

@@ -1,0 +1,189 @@
+/**
+ * One claim of a page: its open items, one after the other.
+ *
+ * The page itself runs as a task does, and its items are what its code does. So a page is told to stop, handed back, cancelled and lost like
+ * any task, and each item within it again like any task; what differs is only where the verbs of their claims go.
+ *
+ * | how the page's claim ends | and its items |
+ * | --- | --- |
+ * | no item is open: done | are done, moved, or cancelled, each by itself |
+ * | handed back, or the store was gone: ready again, attempt refunded | stay open, but for those that have ended |
+ * | cancelled: cancelled | that are open are cancelled with it |
+ * | lost, its holder taken over | that are not recorded run again elsewhere |
+ * | an item could not leave, because its id is taken: tried again, in the end dead | that could are done all the same |
+ */
+import { StoreUnavailableError } from '../errors.ts';
+import type { WriteLimits } from '../lease/outcome.ts';
+import type { TaskContext } from '../task/context.ts';
+import { HandedBackError } from '../task/control.ts';
+import type { AnyTask } from '../task/definition.ts';
+import type { RunPorts } from '../task/run.ts';
+import { runClaim } from '../task/run.ts';
+import type { Settlement } from '../task/settle.ts';
+import type { Settled, TaskStore } from '../task/store.ts';
+import type { RunningTask } from '../task/task.ts';
+import { departed, suspectedItem } from './departure.ts';
+import { itemVerbs } from './item-verbs.ts';
+import type { PageOf } from './page.ts';
+import { isPage, itemId, itemTask } from './page.ts';
+import { PageRecorder } from './recorder.ts';
+import { isCareful, suspectOf } from './suspect.ts';
+
+export interface ClaimReport {
+  readonly settlement: Settlement;
+  /** How the tasks that were claimed have ended: of a page, each item. */
+  readonly settled: Readonly<Partial<Record<Settlement, number>>>;
+}
+
+/** Runs what was claimed: a task, or a page of them. */
+export async function runTaskOrPage(
+  task: RunningTask,
+  definition: AnyTask | undefined,
+  ports: RunPorts,
+): Promise<ClaimReport> {
+  // Without code there is nothing to be done for any item, and the page is as unknown as a task would be.
+  if (isPage(task) && definition !== undefined) return new PageRun(task, definition, ports).run();
+  const settlement = await runClaim(task, definition, ports);
+  return { settlement, settled: { [settlement]: isPage(task) ? task.input.length : 1 } };
+}
+
+/** Of the grace that a page has when it must stop, what its item may take; the rest is for recording. */
+const ITEM_GRACE_SHARE = 0.8;
+
+class PageRun {
+  readonly #page: PageOf<RunningTask>;
+  readonly #definition: AnyTask;
+  readonly #ports: RunPorts;
+  readonly #recorder: PageRecorder;
+  readonly #stop = new AbortController();
+  /** Items whose ids are taken. */
+  readonly #stuck = new Set<number>();
+
+  constructor(page: PageOf<RunningTask>, definition: AnyTask, ports: RunPorts) {
+    this.#page = page;
+    this.#definition = definition;
+    this.#ports = ports;
+    const { flushIntervalMs, keepsResults } = definition.bulk;
+    this.#recorder = new PageRecorder(
+      page,
+      { keepsResults, flushIntervalMs: isCareful(page, definition.retry) ? 0 : flushIntervalMs },
+      {
+        ...{ pages: ports.tasks.bulk, runtime: ports.runtime },
+        limits: () => this.#limits(),
+        onLost: (error) => {
+          this.#stop.abort(error);
+        },
+      },
+    );
+  }
+
+  async run(): Promise<ClaimReport> {
+    const { handBack } = this.#ports;
+    const definition: AnyTask = {
+      ...this.#definition,
+      ...{ input: undefined, timeoutMs: undefined },
+      run: (_, task) => this.#runItems(task),
+    };
+    try {
+      const settlement = await runClaim(this.#page, definition, {
+        ...this.#ports,
+        tasks: this.#pageVerbs(),
+        handBack: AbortSignal.any([handBack, this.#stop.signal]),
+      });
+      const { settled } = this.#recorder;
+      const rest = this.#page.input.filter((_, index) => !this.#recorder.isRecorded(index)).length;
+      return { settlement, settled: { ...settled, [settlement]: (settled[settlement] ?? 0) + rest } };
+    } finally {
+      this.#recorder.close();
+    }
+  }
+
+  async #runItems({ signal }: TaskContext): Promise<void> {
+    try {
+      await this.#partWithSuspect();
+      for (const index of this.#openItems()) {
+        // Others may have cancelled it meanwhile.
+        if (signal.aborted || !this.#recorder.isOpen(index)) continue;
+        if ((await this.#runItem(index, signal)) === 'unsettled')
+          throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
+      }
+    } catch (error) {
+      // It is no fault of the page's: others may reach the store.
+      if (error instanceof StoreUnavailableError) this.#stop.abort(new HandedBackError(error.message));
+      throw error;
+    }
+    if (this.#openItems().length > 0 && signal.aborted) throw signal.reason as Error;
+    const [stuck] = this.#stuck;
+    if (stuck !== undefined)
+      throw new Error(
+        `${this.#stuck.size} items of the page failed and could not leave it: another task has the id ${itemId(this.#page.id, stuck)}`,
+      );
+  }
+
+  #runItem(index: number, signal: AbortSignal): Promise<Settlement> {
+    return runClaim(itemTask(this.#page, index), this.#definition, {
+      ...this.#ports,
+      tasks: itemVerbs(this.#page, index, {
+        ...{ tasks: this.#ports.tasks, recorder: this.#recorder, policy: this.#definition.bulk },
+        isPageStopping: () => signal.aborted,
+        onStuck: (item) => {
+          this.#stuck.add(item);
+        },
+      }),
+      handBack: signal,
+      graceMs: this.#ports.graceMs * ITEM_GRACE_SHARE,
+    });
+  }
+
+  /** The item that killed the last worker goes its own way, before it kills this one. */
+  async #partWithSuspect(): Promise<void> {
+    const { clock } = this.#ports.runtime;
+    const suspect = suspectOf(this.#page, this.#definition.retry, clock.now());
+    if (suspect === undefined) return;
+    const departure = suspectedItem(suspect, clock.now());
+    this.#ports.log.warn('an item is suspected of having killed its worker', {
+      task: itemId(this.#page.id, suspect.index),
+      attempt: suspect.attempts,
+      then: departure.settlement,
+    });
+    const outcome = await this.#recorder.move(departed(this.#page, departure), departure.settlement, this.#limits());
+    if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
+  }
+
+  /** The verbs of the page's own claim: before any of them, what has ended is recorded, and after it nothing is. */
+  #pageVerbs(): TaskStore {
+    const { tasks } = this.#ports;
+    const recorder = this.#recorder;
+    const after = async (limits: WriteLimits | undefined, end: () => Promise<Settled>): Promise<Settled> => {
+      const flushed = await recorder.flush(limits);
+      if (flushed.kind === 'refused') return flushed;
+      recorder.close();
+      return end();
+    };
+    return {
+      ...tasks,
+      complete: (_, __, ___, limits) => recorder.finish(limits),
+      release: (claim, stamp, limits) => after(limits, () => tasks.release(claim, stamp, limits)),
+      giveUp: (claim, reason, stamp, limits) => after(limits, () => tasks.giveUp(claim, reason, stamp, limits)),
+      retry: (claim, failure, stamp, limits) => after(limits, () => tasks.retry(claim, failure, stamp, limits)),
+      discard: (claim, error, stamp, limits) => after(limits, () => tasks.discard(claim, error, stamp, limits)),
+    };
+  }
+
+  #openItems(): number[] {
+    return this.#page.input.flatMap((_, index) =>
+      this.#recorder.isOpen(index) && !this.#stuck.has(index) ? [index] : [],
+    );
+  }
+
+  #limits(): WriteLimits {
+    const { session } = this.#ports;
+    return {
+      ensureBelief: () => {
+        session.ensureBelief();
+      },
+      signal: session.signal,
+      budgetMs: Math.max(1, session.remainingTrustMs()),
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { CommitOutcome, NewTask, Stamp, UserWrite } from '../task/store.ts';
+import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
+
+/** A page that is to be created: a task whose input is a list. */
+export type NewPage = NewTask & { readonly input: readonly Json[] };
+
+/** What one write records of a page. */
+export interface PageEntry {
+  /** Items that have ended since the last one. */
+  readonly done: readonly number[];
+  /** All results so far, by index, where they are kept. */
+  readonly results: Readonly<Record<string, Json>> | undefined;
+}
+
+/** Numbers a claim's writes, from 1: an older one that arrives late is refused. */
+export type NumberedStamp = Stamp & { readonly sequence: number };
+
+/** An item on its way out of its page: what its own row begins with. */
+export interface MovedItem {
+  readonly index: number;
+  /** Due at its `runAt`, unless it is dead. */
+  readonly task: NewTask;
+  readonly isDead: boolean;
+  /** Of the claims that it has had in the page, those that count. */
+  readonly attempts: number;
+  readonly error: TaskError | undefined;
+  readonly lastAttempt: PastAttempt;
+  /** It was running when the last holder died: the others were not, and that claim is not counted against them. */
+  readonly isSuspect: boolean;
+}
+
+/**
+ * What a page needs beyond the verbs of any task: every write is conditional; see `dynamo/statements/page.ts` for the guards.
+ * A write of a holder is refused when it was taken over, and then the row is another's;
+ * or when the row, still its own, shows that the item has been decided already.
+ */
+export interface PageStore {
+  /** Put-if-absent, as any task. */
+  enqueue(page: NewPage, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
+  /** Items are done. */
+  record(
+    claim: Claim,
+    entry: PageEntry,
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord, TaskRecord>>;
+  /** Items are done, and so is the page. */
+  finish(
+    claim: Claim,
+    entry: PageEntry,
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord, TaskRecord>>;
+  /** One item is done in one transaction with writes of the user's own; items that have ended before go with it. */
+  commit(
+    claim: Claim,
+    index: number,
+    entry: PageEntry,
+    effects: readonly UserWrite[],
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** One item leaves for a row of its own; `canceled` when its id is taken. */
+  move(
+    claim: Claim,
+    item: MovedItem,
+    entry: PageEntry,
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** An item is cancelled that is open: its page waits, or was left behind by a holder that is dead. */
+  cancelItem(
+    observed: ReadyTask | RunningTask,
+    index: number,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord>>;
+  /** An item of a page that runs is cancelled, and the holder is told; refused, too, when its session has ended. */
+  cancelRunningItem(
+    observed: RunningTask,
+    index: number,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<{ readonly kind: 'applied' | 'refused' }>;
+}

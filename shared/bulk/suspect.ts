@@ -1,0 +1,55 @@
+/**
+ * Which item killed a worker.
+ *
+ * Items run one after the other, but several of them may have ended without having been recorded when their worker died.
+ * So a page that was taken over from a dead worker is worked on carefully: the end of each item is recorded before the next one begins.
+ * If its worker dies again, it was the first open item that ran. That one is moved out, with the attempts that it has had,
+ * and goes on as a task of its own, which ends alone if it must; the rest of the page goes on without it, and without that attempt.
+ *
+ * A task that may be attempted only once is careful from the beginning, and its first death is its last.
+ */
+import type { RetryPolicy } from '../task/definition.ts';
+import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
+import type { PageOf } from './page.ts';
+import { openItems } from './page.ts';
+
+/** Whether the end of each item is to be recorded before the next one begins. */
+export function isCareful(page: RunningTask, { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>): boolean {
+  return maxAttempts === 1 || deathsBefore(page).length > 0;
+}
+
+/** The item that the last holder was running when it died, if that is known. */
+export interface Suspect {
+  readonly index: number;
+  /** Claims of it that count. */
+  readonly attempts: number;
+  readonly isDead: boolean;
+  readonly error: TaskError;
+  readonly lastAttempt: PastAttempt;
+}
+
+export function suspectOf(
+  page: PageOf<RunningTask>,
+  { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>,
+  now: number,
+): Suspect | undefined {
+  const deaths = deathsBefore(page);
+  const last = deaths.at(-1);
+  const [index] = openItems(page);
+  const wasCareful = maxAttempts === 1 || deaths.length > 1;
+  if (last === undefined || index === undefined || !wasCareful) return undefined;
+  const attempts = page.attempts - 1;
+  const message = `its worker died while it ran, or just before, in session ${last.session}`;
+  return {
+    index,
+    attempts,
+    isDead: attempts >= maxAttempts,
+    error: { name: 'WorkerDied', message, at: now },
+    lastAttempt: last,
+  };
+}
+
+/** The attempts right before this one that ended with the death of their worker. */
+function deathsBefore({ past }: RunningTask): readonly PastAttempt[] {
+  return past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);
+}

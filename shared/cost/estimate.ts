@@ -1,0 +1,260 @@
+/**
+ * What a queue costs a month, how large it has to be, and which limit it meets first: pure arithmetic.
+ *
+ * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time), workers are busy for `utilisation` of their time,
+ * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
+ */
+import { ConfigurationError } from '../errors.ts';
+import type { Architecture, Prices } from './prices.ts';
+import type { TaskShape, VerbTable } from './verbs.ts';
+import { verbTable } from './verbs.ts';
+
+export interface Workload extends TaskShape {
+  readonly tasksPerDay: number;
+  readonly secondsPerTask: number;
+  /** Claims of a task on average: 1.1 is one retry in ten. */
+  readonly attemptsPerTask: number;
+  /** The busiest time against the average. */
+  readonly peakFactor: number;
+  /** Tasks at work side by side in one worker. */
+  readonly concurrency: number;
+  /** Share of a worker's time in which all its places are taken. */
+  readonly utilisation: number;
+  readonly memoryMb: number;
+  readonly architecture: Architecture;
+  readonly heartbeatSeconds: number;
+  readonly tickSeconds: number;
+  readonly shards: number;
+  readonly maxWorkers: number;
+  /** Claims that somebody else was faster with, per task. */
+  readonly refusedPerTask: number;
+  readonly retentionDays: number;
+}
+
+export const DEFAULT_WORKLOAD: Workload = {
+  ...{ tasksPerDay: 1_000_000, secondsPerTask: 1, attemptsPerTask: 1, peakFactor: 1 },
+  ...{ inputBytes: 200, resultBytes: 50, commitItems: 0 },
+  ...{ concurrency: 10, utilisation: 0.7, memoryMb: 512, architecture: 'arm64', heartbeatSeconds: 10, tickSeconds: 60 },
+  ...{ shards: 8, maxWorkers: 10, refusedPerTask: 0.02, retentionDays: 14 },
+};
+
+export interface Part {
+  readonly what: string;
+  readonly perMonth: number;
+  readonly unit: 'write units' | 'read units' | 'GB' | 'invocations' | 'GB-seconds';
+  readonly dollars: number;
+}
+
+export interface Limit {
+  readonly what: string;
+  /** Tasks a day at which it is met, with the same peaks. */
+  readonly atTasksPerDay: number;
+  /** Share of it that is used: above 1 the workload does not fit. */
+  readonly used: number;
+  /** What moves it. */
+  readonly mend: string;
+}
+
+export interface Estimate {
+  readonly workload: Workload;
+  readonly verbs: VerbTable;
+  readonly writeUnitsPerTask: number;
+  readonly readUnitsPerTask: number;
+  readonly parts: readonly Part[];
+  readonly dollarsPerMonth: number;
+  readonly dollarsPerMillionTasks: number;
+  readonly tasksPerSecondAtPeak: number;
+  readonly tasksInFlightAtPeak: number;
+  readonly workersAtPeak: number;
+  readonly shardsNeeded: number;
+  /** The nearest first. */
+  readonly limits: readonly Limit[];
+}
+
+const SECONDS_PER_DAY = 86_400;
+const DAYS_PER_MONTH = 30;
+/** A worker hands back before Lambda's quarter of an hour is over. */
+const INVOCATION_SECONDS = 890;
+/** Half a unit for the row that is looked at, some of them in vain, and a hundredth for its index entry: as measured. */
+const READ_UNITS_PER_CLAIM = 0.6;
+/** An empty page of the index, eventually consistent. */
+const READ_UNITS_PER_PAGE = 0.5;
+const PRIORITIES = 3;
+const DISPATCHER_SECONDS = 0.2;
+const DISPATCHER_MEMORY_MB = 256;
+
+const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
+/** A partition that is planned to the brim is throttled by chance. */
+const PARTITION_HEADROOM = 0.7;
+const NEW_TABLE_WRITE_UNITS_PER_SECOND = 4_000;
+const TABLE_WRITE_UNITS_PER_SECOND = 40_000;
+const LAMBDA_CONCURRENCY = 1_000;
+
+/** @throws ConfigurationError naming the figure that cannot be used */
+export function estimateCost(workload: Workload, prices: Prices): Estimate {
+  validate(workload);
+  const verbs = verbTable(workload);
+  const flow = flowOf(workload);
+  const writeUnitsPerTask = taskWriteUnits(workload, verbs);
+  const readUnitsPerTask = READ_UNITS_PER_CLAIM * workload.attemptsPerTask;
+  const parts = partsOf({ workload, verbs, flow, prices, writeUnitsPerTask, readUnitsPerTask });
+  const dollarsPerMonth = parts.reduce((sum, { dollars }) => sum + dollars, 0);
+  const tasksPerMonth = workload.tasksPerDay * DAYS_PER_MONTH;
+  return {
+    ...{ workload, verbs, writeUnitsPerTask, readUnitsPerTask, parts, dollarsPerMonth },
+    dollarsPerMillionTasks: (dollarsPerMonth / tasksPerMonth) * 1e6,
+    tasksPerSecondAtPeak: flow.tasksPerSecond,
+    tasksInFlightAtPeak: flow.inFlight,
+    workersAtPeak: flow.workers,
+    shardsNeeded: Math.max(
+      1,
+      Math.ceil(
+        (flow.tasksPerSecond * indexUnitsPerTask(workload, verbs)) /
+          (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM),
+      ),
+    ),
+    limits: limitsOf(workload, verbs, flow),
+  };
+}
+
+interface Flow {
+  readonly tasksPerSecond: number;
+  readonly inFlight: number;
+  readonly workers: number;
+  readonly workerSecondsPerDay: number;
+  readonly workerStartsPerDay: number;
+}
+
+function flowOf(workload: Workload): Flow {
+  const { tasksPerDay, attemptsPerTask, secondsPerTask, peakFactor, concurrency, utilisation, tickSeconds } = workload;
+  const tasksPerSecond = (tasksPerDay / SECONDS_PER_DAY) * peakFactor;
+  // Little's law.
+  const inFlight = tasksPerSecond * attemptsPerTask * secondsPerTask;
+  const workerSecondsPerDay = (tasksPerDay * attemptsPerTask * secondsPerTask) / (concurrency * utilisation);
+  const tasksPerTick = (tasksPerDay / SECONDS_PER_DAY) * tickSeconds;
+  const ticksWithWork = (SECONDS_PER_DAY / tickSeconds) * (1 - Math.exp(-tasksPerTick));
+  return {
+    ...{ tasksPerSecond, inFlight, workerSecondsPerDay },
+    workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
+    // Seldom work wakes a worker a tick; steady work is ended and begun again by Lambda's limit.
+    workerStartsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, Math.min(ticksWithWork, tasksPerDay)),
+  };
+}
+
+function taskWriteUnits({ attemptsPerTask, commitItems, refusedPerTask }: Workload, verbs: VerbTable): number {
+  const retries = attemptsPerTask - 1;
+  const settle = commitItems > 0 ? verbs.commit : verbs.complete;
+  return (
+    verbs.enqueue.total +
+    verbs.claim.total * attemptsPerTask +
+    verbs.retry.total * retries +
+    settle.total +
+    verbs.refusedClaim.total * refusedPerTask
+  );
+}
+
+function indexUnitsPerTask({ attemptsPerTask }: Workload, verbs: VerbTable): number {
+  return verbs.enqueue.readyIndex + verbs.complete.readyIndex + verbs.retry.readyIndex * (attemptsPerTask - 1);
+}
+
+function partsOf(known: {
+  readonly workload: Workload;
+  readonly verbs: VerbTable;
+  readonly flow: Flow;
+  readonly prices: Prices;
+  readonly writeUnitsPerTask: number;
+  readonly readUnitsPerTask: number;
+}): readonly Part[] {
+  const { workload, verbs, flow, prices } = known;
+  const { tasksPerDay, heartbeatSeconds, tickSeconds, shards, memoryMb, architecture, retentionDays } = workload;
+  const { createSession, acquirePermit, releasePermit, endSession, heartbeat } = verbs;
+  const tasks = tasksPerDay * DAYS_PER_MONTH;
+  const ticks = (SECONDS_PER_DAY / tickSeconds) * DAYS_PER_MONTH;
+  const starts = flow.workerStartsPerDay * DAYS_PER_MONTH;
+  const workerSeconds = flow.workerSecondsPerDay * DAYS_PER_MONTH;
+  const perStart = createSession.total + acquirePermit.total + releasePermit.total + endSession.total;
+  const partition = PRIORITIES * shards * READ_UNITS_PER_PAGE;
+  const gbSeconds = (workerSeconds * memoryMb + ticks * DISPATCHER_SECONDS * DISPATCHER_MEMORY_MB) / 1024;
+  const storedGb = (tasksPerDay * retentionDays * verbs.storedBytesPerTask) / 1e9;
+  const writes = (what: string, units: number): Part =>
+    priced(what, units, 'write units', prices.perMillionWriteUnits / 1e6);
+  const reads = (what: string, units: number): Part =>
+    priced(what, units, 'read units', prices.perMillionReadUnits / 1e6);
+  return [
+    writes('tasks: enqueue, claim, complete', tasks * known.writeUnitsPerTask),
+    writes('sessions and permits of workers', starts * perStart),
+    writes('heartbeats', (workerSeconds / heartbeatSeconds) * heartbeat.total),
+    writes('ledger of ticks', ticks),
+    reads('looking for tasks', tasks * known.readUnitsPerTask),
+    reads('looking at the backlog, by ticks and workers', (ticks + starts) * partition),
+    priced(`rows kept for ${retentionDays} days`, storedGb, 'GB', prices.perGbMonthOfStorage),
+    priced('invocations', ticks + starts, 'invocations', prices.perMillionInvocations / 1e6),
+    priced(`compute, ${memoryMb} MB ${architecture}`, gbSeconds, 'GB-seconds', prices.perGbSecond[architecture]),
+  ];
+}
+
+function priced(what: string, perMonth: number, unit: Part['unit'], price: number): Part {
+  return { what, perMonth, unit, dollars: perMonth * price };
+}
+
+function limitsOf(workload: Workload, verbs: VerbTable, flow: Flow): readonly Limit[] {
+  const { shards, maxWorkers, concurrency, utilisation, tasksPerDay } = workload;
+  const tableUnits = taskTableUnits(workload, verbs);
+  const unitsPerSecond = flow.tasksPerSecond * taskWriteUnits(workload, verbs);
+  const places = concurrency * utilisation;
+  const limit = (what: string, used: number, mend: string): Limit => ({
+    what,
+    used,
+    atTasksPerDay: tasksPerDay / used,
+    mend,
+  });
+  return [
+    limit(
+      `maxWorkers = ${maxWorkers}`,
+      flow.inFlight / (maxWorkers * places),
+      'raise maxWorkers, or the tasks at work in each',
+    ),
+    limit(
+      `${shards} shards of the ready index, ${PARTITION_WRITE_UNITS_PER_SECOND} write units a second each`,
+      (flow.tasksPerSecond * indexUnitsPerTask(workload, verbs)) / (shards * PARTITION_WRITE_UNITS_PER_SECOND),
+      'raise shards, for dispatcher, workers and clients alike',
+    ),
+    limit(
+      `a new table's first ${NEW_TABLE_WRITE_UNITS_PER_SECOND} write units a second`,
+      unitsPerSecond / NEW_TABLE_WRITE_UNITS_PER_SECOND,
+      'warm the table up, or let it double every half hour',
+    ),
+    limit(
+      `the account's ${TABLE_WRITE_UNITS_PER_SECOND} write units a second and table`,
+      (flow.tasksPerSecond * tableUnits) / TABLE_WRITE_UNITS_PER_SECOND,
+      'ask AWS for a larger quota, or give queues tables of their own',
+    ),
+    limit(
+      `Lambda's ${LAMBDA_CONCURRENCY} invocations at once`,
+      flow.inFlight / (LAMBDA_CONCURRENCY * places),
+      'ask AWS for a larger quota, or raise the tasks at work in each worker',
+    ),
+  ].sort((one, other) => other.used - one.used);
+}
+
+function taskTableUnits({ attemptsPerTask, commitItems }: Workload, verbs: VerbTable): number {
+  const settle = commitItems > 0 ? verbs.commit : verbs.complete;
+  return (
+    verbs.enqueue.table + verbs.claim.table * attemptsPerTask + settle.table + verbs.retry.table * (attemptsPerTask - 1)
+  );
+}
+
+function validate(workload: Workload): void {
+  const positive = ['tasksPerDay', 'secondsPerTask', 'memoryMb', 'heartbeatSeconds', 'tickSeconds'] as const;
+  const atLeastOne = ['attemptsPerTask', 'peakFactor', 'concurrency', 'shards', 'maxWorkers'] as const;
+  const notNegative = ['inputBytes', 'resultBytes', 'commitItems', 'refusedPerTask', 'retentionDays'] as const;
+  for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
+  for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');
+  for (const figure of notNegative) ensure(figure, workload[figure], workload[figure] >= 0, '0 or more');
+  const { utilisation } = workload;
+  ensure('utilisation', utilisation, utilisation > 0 && utilisation <= 1, 'more than 0, and 1 at most');
+}
+
+function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {
+  if (!isUsable || !Number.isFinite(value)) throw new ConfigurationError(`${figure} = ${value}: give ${wanted}`);
+}

@@ -1,0 +1,42 @@
+/** What a tick does for recurring tasks: slots that are due become tasks, and their schedules move on. */
+import { allOf } from '../runtime/all-of.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { ScheduleRecord } from '../task/schedule.ts';
+import { dueSlots, slotTaskId } from '../task/schedule.ts';
+import type { ScheduleStore } from '../task/schedule-store.ts';
+import type { TaskStore } from '../task/store.ts';
+
+export interface RecurPorts {
+  readonly tasks: TaskStore;
+  readonly schedules?: ScheduleStore | undefined;
+  readonly runtime: Runtime;
+}
+
+/**
+ * Tasks first, then the schedule: whoever dies in between leaves slots that are made again, under the same ids, and found to be there.
+ * @returns how many tasks were made
+ */
+export async function enqueueDueSlots(
+  queue: string,
+  ports: RecurPorts,
+  onDamaged: (error: unknown) => void,
+): Promise<number> {
+  const due = await ports.schedules?.due(queue, ports.runtime.clock.now(), onDamaged);
+  const made = await allOf((due ?? []).map((schedule) => enqueueSlotsOf(schedule, ports)));
+  return made.reduce((sum, tasks) => sum + tasks, 0);
+}
+
+async function enqueueSlotsOf(schedule: ScheduleRecord, { tasks, schedules, runtime }: RecurPorts): Promise<number> {
+  const { slots, nextAt } = dueSlots(schedule, runtime.clock.now());
+  let made = 0;
+  for (const slot of slots) {
+    const { queue, task: name, input, priority } = schedule;
+    const task = { queue, name, input, priority, id: slotTaskId(schedule, slot), runAt: slot };
+    const outcome = await tasks.enqueue(task, stampOf(runtime));
+    if (outcome.kind === 'applied') made++;
+  }
+  // Refused: another dispatcher has moved it, or somebody has defined it anew.
+  if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime));
+  return made;
+}

@@ -1,0 +1,23 @@
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+
+/** One firing of a schedule. */
+export interface Tick {
+  readonly schedule: string;
+  /** The scheduled moment, as the schedule names it: the same text however often it is delivered. */
+  readonly slot: string;
+}
+
+export interface SlotRecord extends Tick {
+  readonly dispatchedAt: number;
+  /** The invocation that took it. */
+  readonly by: string;
+}
+
+/** The ledger of ticks: a slot is taken once, by put-if-absent. */
+export interface SlotStore {
+  take(
+    tick: Tick,
+    write: { readonly by: string; readonly now: number; readonly nonce: string },
+    limits?: WriteLimits,
+  ): Promise<Outcome<SlotRecord>>;
+}

@@ -1,0 +1,286 @@
+/**
+ * Leasehold as its users hold it: one table, and all that stands on it.
+ *
+ *   const leasehold = createLeasehold({ table: 'leasehold' });
+ *   await using session = await leasehold.session({ ttl: '30s' });
+ *   await using lock = await session.lock('reports/nightly', { wait: '10s' });
+ *   await work({ signal: lock.signal });
+ *
+ * This file only composes. Each concept has its folder, and each row its statements in `dynamo/statements/`.
+ */
+import { hostname } from 'node:os';
+import { createCheckStore } from './dynamo/check-store.ts';
+import type { ConnectionOptions, DynamoConnection } from './dynamo/connect.ts';
+import { connectDynamo } from './dynamo/connect.ts';
+import { createLockStore } from './dynamo/lock-store.ts';
+import { createQueueStore } from './dynamo/queue-store.ts';
+import { createRateLimitStore } from './dynamo/ratelimit-store.ts';
+import { createScheduleStore } from './dynamo/schedule-store.ts';
+import { createSemaphoreStore } from './dynamo/semaphore-store.ts';
+import type { Sender, SendObserver } from './dynamo/send.ts';
+import { createSessionStore } from './dynamo/session-store.ts';
+import { createTable } from './dynamo/table.ts';
+import { createTaskOperatorStore } from './dynamo/task-operator-store.ts';
+import { createTaskStore } from './dynamo/task-store.ts';
+import { createWaitGroupStore } from './dynamo/waitgroup-store.ts';
+import { ElectionClient } from './election/election.ts';
+import { ConfigurationError } from './errors.ts';
+import type { Duration } from './lease/duration.ts';
+import { durationMs } from './lease/duration.ts';
+import { validName } from './lease/name.ts';
+import { parseSequencer } from './lease/sequencer.ts';
+import type { SkewGauge } from './lease/skew.ts';
+import type { SessionTiming } from './lease/timing.ts';
+import { sessionTiming } from './lease/timing.ts';
+import { LockClient } from './lock/client.ts';
+import { RemoteLocks } from './lock/remote.ts';
+import { KeyTransactions } from './lock/transaction.ts';
+import { Turns } from './lock/turns.ts';
+import type { Verification } from './lock/verify.ts';
+import { verifyLock } from './lock/verify.ts';
+import type { RateOptions } from './ratelimit/bucket.ts';
+import { RateLimiter } from './ratelimit/limiter.ts';
+import type { Runtime } from './runtime/runtime.ts';
+import { systemRuntime } from './runtime/runtime.ts';
+import { SemaphoreClient } from './semaphore/client.ts';
+import { Session } from './session-handle.ts';
+import { SessionClient } from './session/client.ts';
+import { HealthClient } from './session/health-client.ts';
+import { firstFailure } from './session/health.ts';
+import { RemoteSessions } from './session/remote.ts';
+import type { SessionEvents } from './session/holder.ts';
+import { SessionHolder } from './session/holder.ts';
+import type { SessionBehaviour } from './session/session.ts';
+import { TaskClient } from './task/client.ts';
+import { TaskOperator } from './task/operator.ts';
+import type { PayloadStore } from './task/payload.ts';
+import { ScheduleClient } from './task/schedule-client.ts';
+import { WaitGroup } from './waitgroup/group.ts';
+
+export interface LeaseholdOptions extends ConnectionOptions {
+  readonly table: string;
+  /** Where `tasks` enqueues when it is not told otherwise. */
+  readonly queue?: string | undefined;
+  /** Partitions of the ready index for new tasks, as the stack has it. */
+  readonly shards?: number | undefined;
+  /** The stated bound on the difference between any two clocks; the same everywhere. */
+  readonly maxClockSkew?: Duration | undefined;
+  /** Where inputs of tasks go that do not fit into the table; absent: they are refused. */
+  readonly payloads?: PayloadStore | undefined;
+  /** Counts what is sent. */
+  readonly observer?: SendObserver | undefined;
+}
+
+export interface SessionSettings {
+  /** Lease duration; `null` never expires: it fails closed until somebody destroys it. */
+  readonly ttl?: Duration | null | undefined;
+  readonly heartbeat?: Duration | undefined;
+  /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
+  readonly lockDelay?: Duration | undefined;
+  /** What becomes of its keys when it ends: they are released, or their entries deleted. */
+  readonly behaviour?: SessionBehaviour | undefined;
+  /** For people; need not be unique. */
+  readonly name?: string | undefined;
+  /** Where it runs; absent: this machine's name. */
+  readonly node?: string | undefined;
+  /** Health checks of that node: when one of them fails, the session ends. */
+  readonly checks?: readonly string[] | undefined;
+  readonly events?: SessionEvents | undefined;
+}
+
+/** What a Leasehold stands on; tests and simulations give their own. */
+export interface LeaseholdFoundation {
+  readonly sender: Sender;
+  readonly gauge: SkewGauge;
+  readonly runtime: Runtime;
+}
+
+/** Eight partitions take 8,000 index writes a second. */
+const DEFAULT_SHARDS = 8;
+const DEFAULT_SESSION_NAME = 'leasehold';
+
+/** @throws ConfigurationError */
+export function createLeasehold(options: LeaseholdOptions): Leasehold {
+  const connection = connectDynamo(options, systemRuntime, options.observer);
+  return new Leasehold({ ...connection, runtime: systemRuntime }, options, connection);
+}
+
+export class Leasehold implements Disposable {
+  readonly table: string;
+  /** Enqueues tasks. */
+  readonly tasks: TaskClient;
+  /** Looks after tasks: cancel, redrive, reschedule, pause and resume a queue. */
+  readonly operator: TaskOperator;
+  /** Tasks that recur. */
+  readonly schedules: ScheduleClient;
+  /** Keys and values from outside: get, list, watch, put, delete, release by force. */
+  readonly locks: LockClient;
+  /** Who leads, and observing it. */
+  readonly elections: ElectionClient;
+  /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+  readonly semaphores: SemaphoreClient;
+  /** Sessions from outside: info, list, destroy, wait for their end. */
+  readonly sessions: SessionClient;
+  /** For gateways: sessions and locks of holders that speak another protocol, and transactions over keys. */
+  readonly remote: {
+    readonly sessions: RemoteSessions;
+    readonly locks: RemoteLocks;
+    readonly transactions: KeyTransactions;
+  };
+  /** Nodes and health checks that sessions may be bound to. */
+  readonly health: HealthClient;
+
+  readonly #foundation: LeaseholdFoundation;
+  readonly #connection: DynamoConnection | undefined;
+  readonly #maxClockSkewMs: number;
+  readonly #stores: Stores;
+  readonly #turns: Turns;
+  /** Of semaphores: a name may be that of a lock as well. */
+  readonly #line: Turns;
+
+  constructor(
+    foundation: LeaseholdFoundation,
+    options: Pick<LeaseholdOptions, 'table' | 'queue' | 'shards' | 'maxClockSkew' | 'payloads'>,
+    connection?: DynamoConnection,
+  ) {
+    const { table, queue, shards = DEFAULT_SHARDS, maxClockSkew } = options;
+    const { runtime } = foundation;
+    this.table = validName('table', table);
+    this.#foundation = foundation;
+    this.#connection = connection;
+    this.#maxClockSkewMs = sessionTiming(given('maxClockSkewMs', 'maxClockSkew', maxClockSkew)).maxClockSkewMs;
+    this.#stores = createStores(foundation.sender, table, shards);
+    this.#turns = new Turns(runtime.clock);
+    this.#line = new Turns(runtime.clock);
+    const ports = { ...this.#stores, ...foundation };
+    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads });
+    this.operator = new TaskOperator(ports, { queue, maxClockSkewMs: this.#maxClockSkewMs });
+    this.schedules = new ScheduleClient(ports, { queue });
+    this.locks = new LockClient(ports, this.#maxClockSkewMs);
+    this.elections = new ElectionClient(this.locks);
+    this.semaphores = new SemaphoreClient({ ...ports, line: this.#line }, { maxClockSkewMs: this.#maxClockSkewMs });
+    this.sessions = new SessionClient(ports, this.#maxClockSkewMs);
+    this.remote = {
+      sessions: new RemoteSessions(ports, this.#maxClockSkewMs),
+      locks: new RemoteLocks(ports, this.#maxClockSkewMs),
+      transactions: new KeyTransactions(ports, this.#maxClockSkewMs),
+    };
+    this.health = new HealthClient({ ...ports, sessionClient: this.sessions });
+  }
+
+  /**
+   * Opens a session and keeps it alive until it is ended, or lost.
+   * @throws ConfigurationError when a setting is out of its range, two do not fit together, or a check has failed already
+   * @throws StoreUnavailableError when the store did not confirm it in time
+   */
+  async session(settings: SessionSettings = {}): Promise<Session> {
+    const { sessions: store } = this.#stores;
+    const { runtime } = this.#foundation;
+    const { behaviour = 'release', checks = [] } = settings;
+    const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
+    const node = validName('node', settings.node ?? hostname());
+    if (!['release', 'delete'].includes(behaviour))
+      throw new ConfigurationError(`behaviour = ${behaviour}: give 'release' or 'delete'`);
+    const timing = this.#timingOf(settings);
+    if (checks.length > 0) await this.#ensureHealthy({ node, checks });
+    const options = { name, node, behaviour, timing, checks };
+    const holder = await SessionHolder.create(options, {
+      store,
+      runtime,
+      ...(settings.events && { events: settings.events }),
+    });
+    return new Session(holder, {
+      ...this.#stores,
+      ...this.#foundation,
+      table: this.table,
+      turns: this.#turns,
+      line: this.#line,
+    });
+  }
+
+  /**
+   * Whether a sequencer is that of the current tenure, strongly consistent.
+   * @throws ConfigurationError when it was changed on its way, or is of another table
+   */
+  async verify(sequencer: string): Promise<Verification> {
+    const parsed = parseSequencer(sequencer, this.table);
+    if (parsed.kind !== 'lock')
+      throw new ConfigurationError(`a sequencer of kind ${parsed.kind} cannot be verified here`);
+    const { clock } = this.#foundation.runtime;
+    return verifyLock(parsed, { ...this.#stores, now: () => clock.now(), maxClockSkewMs: this.#maxClockSkewMs });
+  }
+
+  /**
+   * A wait group's current generation; the group is made when there is none.
+   * @param options.generation an older one: what a message from its time refers to
+   */
+  waitGroup(name: string, options: { readonly generation?: number | undefined } = {}): Promise<WaitGroup> {
+    const ports = { ...this.#stores, ...this.#foundation };
+    return WaitGroup.open(name, ports, { ...options, maxClockSkewMs: this.#maxClockSkewMs });
+  }
+
+  /** A token bucket for each key. @throws ConfigurationError */
+  rateLimiter(name: string, rate: RateOptions): RateLimiter {
+    const ports = { ...this.#stores, ...this.#foundation };
+    return new RateLimiter(name, rate, ports, { maxClockSkewMs: this.#maxClockSkewMs });
+  }
+
+  /** Creates the table unless it is there, where no stack does it: laptops and tests. @returns whether it was created */
+  async createTable(): Promise<boolean> {
+    if (this.#connection === undefined)
+      throw new ConfigurationError('this Leasehold has no connection of its own: create the table yourself');
+    return createTable(this.#connection.client, this.table);
+  }
+
+  /** Closes idle connections. Sessions must have ended before. */
+  close(): void {
+    this.#connection?.client.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #timingOf({ ttl, heartbeat, lockDelay }: SessionSettings): SessionTiming {
+    return sessionTiming({
+      ...(ttl === null ? { ttlMs: null } : given('ttlMs', 'ttl', ttl)),
+      ...given('heartbeatMs', 'heartbeat', heartbeat),
+      ...given('lockDelayMs', 'lockDelay', lockDelay),
+      maxClockSkewMs: this.#maxClockSkewMs,
+    });
+  }
+
+  async #ensureHealthy(session: { readonly node: string; readonly checks: readonly string[] }): Promise<void> {
+    for (const id of session.checks) validName('check id', id);
+    const checks = await this.#stores.sessions.getChecks(session.node, session.checks);
+    const failure = firstFailure(session, checks, this.#foundation.runtime.clock.now(), this.#maxClockSkewMs);
+    if (failure !== undefined)
+      throw new ConfigurationError(`${failure}: a session that is bound to it would end at once`);
+  }
+}
+
+type Stores = ReturnType<typeof createStores>;
+
+function createStores(sender: Sender, table: string, shards: number) {
+  return {
+    sessions: createSessionStore(sender, table),
+    checks: createCheckStore(sender, table),
+    locks: createLockStore(sender, table),
+    semaphores: createSemaphoreStore(sender, table),
+    groups: createWaitGroupStore(sender, table),
+    buckets: createRateLimitStore(sender, table),
+    tasks: createTaskStore(sender, { table, shards }),
+    operations: createTaskOperatorStore(sender, { table, shards }),
+    queues: createQueueStore(sender, table),
+    schedules: createScheduleStore(sender, table),
+  };
+}
+
+/** A setting of time in milliseconds, absent when it is not given. */
+function given<Name extends string>(
+  name: Name,
+  what: string,
+  duration: Duration | undefined,
+): Partial<Record<Name, number>> {
+  return duration === undefined ? {} : ({ [name]: durationMs(what, duration) } as Record<Name, number>);
+}

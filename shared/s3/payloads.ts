@@ -1,0 +1,61 @@
+/**
+ * Large inputs in a bucket of the user's own.
+ *
+ * Objects are removed when their tasks are done. Give the bucket a lifecycle rule for the prefix all the same: what a worker left behind that
+ * died at the wrong moment, and the inputs of tasks that ended dead or cancelled, should go after longer than anybody would redrive them.
+ *
+ * Needs the package `@aws-sdk/client-s3`, and of whoever enqueues `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
+ */
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { ConfigurationError } from '../errors.ts';
+import type { PayloadStore } from '../task/payload.ts';
+
+export interface S3PayloadOptions {
+  readonly bucket: string;
+  /** Before all names of objects; what a lifecycle rule is for. */
+  readonly prefix?: string;
+  /** Absent: one with the SDK's own defaults. */
+  readonly client?: S3Client;
+}
+
+const DEFAULT_PREFIX = 'leasehold/';
+
+/** @throws ConfigurationError */
+export function createS3Payloads({
+  bucket,
+  prefix = DEFAULT_PREFIX,
+  client = new S3Client(),
+}: S3PayloadOptions): PayloadStore {
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
+    throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is no name of a bucket`);
+  const root = `s3://${bucket}/`;
+  /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere. */
+  const keyOf = (reference: string): string => {
+    if (!reference.startsWith(`${root}${prefix}`))
+      throw new ConfigurationError(
+        `${reference} is not in ${root}${prefix}: give the store that its task was enqueued with`,
+      );
+    return reference.slice(root.length);
+  };
+  return {
+    async put(name, text) {
+      const Key = `${prefix}${name}.json`;
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: text, ContentType: 'application/json' }));
+      return `${root}${Key}`;
+    },
+
+    async get(reference) {
+      try {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference) }));
+        return await Body?.transformToString();
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined;
+        throw error;
+      }
+    },
+
+    async delete(reference) {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(reference) }));
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { Duration } from '../lease/duration.ts';
+import type { BatchCounts } from './batch.ts';
+import type { TaskRequest } from './request.ts';
+import type { UserWrite } from './store.ts';
+import type { Json } from './task.ts';
+
+/** What task code sees beside its input. */
+export interface TaskContext {
+  readonly id: string;
+  readonly queue: string;
+  readonly name: string;
+  /** 1 for the first claim. */
+  readonly attempt: number;
+  /**
+   * Aborts when this attempt must stop: the lease was lost, the timeout passed, the task was cancelled, or the worker's deadline is near.
+   * Its reason says which. Pass it to whatever you wait for.
+   */
+  readonly signal: AbortSignal;
+  /** The lease counter of this claim: larger than that of any earlier one. Give it to stores of your own that can compare it. */
+  readonly fencingToken: number;
+  /** (key, counter, session) as one opaque text. */
+  readonly sequencer: string;
+  /** What an earlier attempt saved, if any. */
+  readonly progress: Json | undefined;
+  /** The trace that the task was enqueued in, as W3C Trace Context words it; what it spawns belongs to the same. */
+  readonly traceparent: string | undefined;
+  /** How the children ended that an earlier attempt waited for; undefined before it waits for any. */
+  readonly children: BatchCounts | undefined;
+  /** Milliseconds that this attempt still has. */
+  remainingMs(): number;
+  /**
+   * Saves progress for the next attempt.
+   * @throws LeaseLostError when this attempt is no longer the current one
+   */
+  saveProgress(progress: Json): Promise<void>;
+  /**
+   * Completes the task and applies `writes` (at most 99) in one transaction, conditional on this claim's lease counter:
+   * either both happen, exactly once, or neither. Tasks to `spawn` count as writes, and are created in the same transaction.
+   * @throws LeaseLostError when this attempt is no longer the current one: nothing was applied
+   * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, the task still runs
+   */
+  commit(result?: Json, writes?: readonly UserWrite[], options?: CommitOptions): Promise<Committed>;
+  /** Gives the task back until the time has passed, without counting this attempt. */
+  snooze(delay: Duration): Promise<Committed>;
+  /**
+   * Creates children (at most 97) and gives the task back until the last of them has ended, done or not, without counting this attempt.
+   * The task then runs again, and finds in `children` how they ended.
+   */
+  waitFor(children: readonly TaskRequest[]): Promise<Committed>;
+  readonly log: TaskLog;
+}
+
+export interface CommitOptions {
+  readonly spawn?: readonly TaskRequest[];
+}
+
+/** Returned by `commit`, `snooze` and `waitFor`, so that task code can end with `return task.commit(...)`. */
+export interface Committed {
+  readonly kind: 'leasehold.settled';
+}
+
+/** The part of a logger that tasks use; Powertools' Logger fits. */
+export interface TaskLog {
+  debug(message: string, ...extra: Record<string, unknown>[]): void;
+  info(message: string, ...extra: Record<string, unknown>[]): void;
+  warn(message: string, ...extra: Record<string, unknown>[]): void;
+  error(message: string, ...extra: Record<string, unknown>[]): void;
+}

@@ -1,0 +1,55 @@
+/** Errors by which task code says how it wants to end, and those that it is told why it must. */
+import type { WriteRefusal } from './store.ts';
+
+/** Thrown by task code: this input will never succeed; the task is dead at once. */
+export class DoNotRetry extends Error {
+  override readonly name = 'DoNotRetry';
+}
+
+/** Thrown by task code: try again, but not before `delayMs` have passed. */
+export class RetryAfter extends Error {
+  override readonly name = 'RetryAfter';
+  readonly delayMs: number;
+
+  constructor(delayMs: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.delayMs = delayMs;
+  }
+}
+
+/** The stored input does not satisfy the definition's schema. */
+export class InvalidInputError extends Error {
+  override readonly name = 'InvalidInputError';
+}
+
+/** No definition has the task's name in this worker. */
+export class UnknownTaskError extends Error {
+  override readonly name = 'UnknownTaskError';
+}
+
+/** The attempt took longer than the definition's timeout. */
+export class TaskTimeoutError extends Error {
+  override readonly name = 'TaskTimeoutError';
+}
+
+/** The reason of a task's AbortSignal when its worker must hand it back: deadline near, or shutting down. */
+export class HandedBackError extends Error {
+  override readonly name = 'HandedBackError';
+}
+
+/** The reason of a task's AbortSignal when somebody cancelled it: code that stops now leaves it cancelled, code that completes in spite of it wins. */
+export class TaskCancelledError extends Error {
+  override readonly name = 'TaskCancelledError';
+}
+
+/** One of the user's own writes in a `commit` was refused; nothing of the commit was applied, and the task still runs. */
+export class CommitRefusedError extends Error {
+  override readonly name = 'CommitRefusedError';
+  /** One reason per write, in order: `None` or DynamoDB's code, and the row where the write asked for it. */
+  readonly reasons: readonly WriteRefusal[];
+
+  constructor(message: string, reasons: readonly WriteRefusal[]) {
+    super(message);
+    this.reasons = reasons;
+  }
+}

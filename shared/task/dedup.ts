@@ -1,0 +1,56 @@
+/**
+ * What becomes of a request for a task whose id is taken.
+ *
+ * | policy | it waits | it runs | it has ended |
+ * | --- | --- | --- | --- |
+ * | `reject` (default) | same input: kept; other: mismatch | the same | the same, until the window is over; then it starts anew |
+ * | `keep` | kept, whatever the input | kept | kept until the window is over; then it starts anew |
+ * | `replace` | gets the new input and time | followed by one more | starts anew |
+ * | `debounce` | gets the new input, and waits its delay once more | followed by one more | starts anew |
+ *
+ * An id belongs to one tenant: asked for on behalf of another it is a mismatch, or kept.
+ * The window begins with the task's creation; without one, an id stands for one piece of work until its row is swept.
+ * What follows a running attempt has an id made of the two, so that however many ask while it runs, one follows.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { NewTask } from './store.ts';
+import type { TaskRecord } from './task.ts';
+
+export const DUPLICATE_POLICIES = ['reject', 'keep', 'replace', 'debounce'] as const;
+export type DuplicatePolicy = (typeof DUPLICATE_POLICIES)[number];
+
+export interface Dedup {
+  readonly policy: DuplicatePolicy;
+  readonly windowMs: number | undefined;
+}
+
+export const REJECT: Dedup = { policy: 'reject', windowMs: undefined };
+
+export type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
+
+/** Pure. */
+export function judgeDuplicate(current: TaskRecord, asked: NewTask, dedup: Dedup, now: number): DuplicateVerdict {
+  // A page stands for many tasks, none of which this one is.
+  if (current.bulk !== undefined) return 'mismatch';
+  const { policy, windowMs = Infinity } = dedup;
+  const isReplacing = policy === 'replace' || policy === 'debounce';
+  if (current.tenant !== asked.tenant) return policy === 'keep' ? 'keep' : 'mismatch';
+  if (current.state === 'ready' && isReplacing) return 'replace';
+  if (current.state === 'running' && isReplacing) return 'follow';
+  const hasEnded = current.state !== 'ready' && current.state !== 'running';
+  if (hasEnded && (isReplacing || current.createdAt + windowMs <= now)) return 'renew';
+  return policy === 'keep' || isSameWork(current, asked) ? 'keep' : 'mismatch';
+}
+
+/** The id of what follows an attempt that was running when it was asked for. */
+export function followingId({ id, leaseCounter }: TaskRecord): string {
+  return `${id}+${leaseCounter}`;
+}
+
+function isSameWork(current: TaskRecord, asked: NewTask): boolean {
+  // A batch counts children of its own only; one that was brought back has been counted.
+  const batch = asked.links?.batch;
+  if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;
+  if (current.payload?.digest !== asked.payload?.digest) return false;
+  return current.name === asked.name && isDeepStrictEqual(current.input, asked.input);
+}

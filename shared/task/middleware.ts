@@ -1,0 +1,60 @@
+/**
+ * What runs around every attempt of a worker's tasks, the middy way.
+ *
+ *     before, in order ──▶ the task's code ──▶ after, in reverse order
+ *                   └── threw ──▶ onError, in reverse order
+ *
+ * A `before` may change `input`, an `after` may change `result`, an `onError` may replace `error`, or clear it: then the attempt returns `result`.
+ * What the code has committed stays committed, whatever comes after it.
+ */
+import type { TaskContext } from './context.ts';
+import type { AnyTask, TaskRegistry } from './definition.ts';
+
+/** One attempt, on its way through the middleware. */
+export interface Attempt {
+  readonly task: TaskContext;
+  /** As validated. */
+  input: unknown;
+  result: unknown;
+  error: unknown;
+}
+
+export interface TaskMiddleware {
+  /** For people. */
+  readonly name?: string;
+  before?(attempt: Attempt): void | Promise<void>;
+  after?(attempt: Attempt): void | Promise<void>;
+  onError?(attempt: Attempt): void | Promise<void>;
+}
+
+/** The same tasks, with middleware around each of them. */
+export function withMiddleware(registry: TaskRegistry, middleware: readonly TaskMiddleware[]): TaskRegistry {
+  if (middleware.length === 0) return registry;
+  return new Map([...registry].map(([name, definition]) => [name, wrapped(definition, middleware)]));
+}
+
+function wrapped(definition: AnyTask, middleware: readonly TaskMiddleware[]): AnyTask {
+  return {
+    ...definition,
+    run: (input, task) => runThrough(middleware, definition, { task, input, result: undefined, error: undefined }),
+  };
+}
+
+async function runThrough(
+  middleware: readonly TaskMiddleware[],
+  definition: AnyTask,
+  attempt: Attempt,
+): Promise<unknown> {
+  try {
+    for (const each of middleware) await each.before?.(attempt);
+    attempt.result = await definition.run(attempt.input as never, attempt.task);
+    for (const each of middleware.toReversed()) await each.after?.(attempt);
+  } catch (error) {
+    attempt.error = error;
+    for (const each of middleware.toReversed()) await each.onError?.(attempt);
+    // Whatever the code threw, it is the worker that judges it.
+    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    if (attempt.error !== undefined) throw attempt.error;
+  }
+  return attempt.result;
+}

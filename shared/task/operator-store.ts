@@ -1,0 +1,35 @@
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { Settled } from './store.ts';
+import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
+
+export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
+
+/** What operators may do to tasks. Every write is conditional; see `dynamo/statements/task-operations.ts` for the guards. */
+export interface TaskOperatorStore {
+  /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
+  cancelAbandoned(
+    observed: RunningTask,
+    cancellation: Cancellation,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Settled>;
+  /** Its holder learns of it with the next heartbeat. Refused unless it still runs under the observed session and counter, and that session is live. */
+  requestCancel(
+    observed: RunningTask,
+    cancellation: Cancellation,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<{ readonly kind: 'applied' | 'refused' }>;
+  /** Refused when it was written since it was observed. */
+  reschedule(
+    observed: ReadyTask,
+    to: { readonly priority: Priority; readonly runAt: number },
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord>>;
+  /** Ready again with all its attempts, its counter going on. Refused when it was written since it was observed. */
+  revive(observed: EndedTask, runAt: number, write: Stamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+  /** Dead tasks, a page at a time. Eventually consistent. */
+  pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly TaskKey[]; readonly next: unknown }>;
+}

@@ -1,0 +1,217 @@
+/** A request for a task, as a user words it, and the checks that make a new task of it. */
+import { ConfigurationError } from '../errors.ts';
+import type { Duration } from '../lease/duration.ts';
+import { durationMs } from '../lease/duration.ts';
+import { validName } from '../lease/name.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Dedup, DuplicatePolicy } from './dedup.ts';
+import { DUPLICATE_POLICIES } from './dedup.ts';
+import type { TaskDefinition } from './definition.ts';
+import type { RateOfKey } from './key-limit.ts';
+import { KEY_LIMIT_MAX } from './key-limit.ts';
+import { carriedInput } from './payload.ts';
+import type { NewTask } from './store.ts';
+import type { Priority } from './task.ts';
+import { PRIORITIES } from './task.ts';
+
+/** A definition, or just its name where the code that enqueues does not have the code that runs. */
+export type TaskReference<Input> = string | TaskDefinition<Input>;
+
+export interface EnqueueOptions {
+  /** Identity: enqueuing the same id and input again changes nothing. Made, in order of time, when absent. */
+  readonly id?: string;
+  readonly queue?: string;
+  readonly priority?: Priority;
+  /** Not before this moment (epoch milliseconds, or a Date). */
+  readonly runAt?: number | Date;
+  /** Not before this long from now; instead of `runAt`. */
+  readonly delay?: Duration;
+  /** The trace that it belongs to, as W3C Trace Context words it; absent: that of the client, or of the parent. */
+  readonly traceparent?: string;
+  /** At most `limit` tasks of one key run at a time. */
+  readonly key?: string;
+  /** Needs a `key`; 1 when absent. */
+  readonly limit?: number;
+  /** At most so many tasks of the key begin in each span of that length; needs a `key`. */
+  readonly rate?: { readonly count: number; readonly per: Duration };
+  /** The tasks of the key that are ordered run one at a time, in the order in which they are enqueued; needs a `key`. See `line.ts`. */
+  readonly ordered?: boolean;
+  /** Whose it is: workers serve the tenants of a queue in turn; absent: that of the parent, if there is one. See `tenants.ts`. */
+  readonly tenant?: string;
+  /** What becomes of this request when its id is taken; needs an `id`. See `dedup.ts`. */
+  readonly onDuplicate?: DuplicatePolicy;
+  /** How long from its creation an id stands for the same work, once that has ended; needs an `id`. Without: for good. */
+  readonly window?: Duration;
+  /** Dropped unless some worker starts it before this moment; what was started once does not expire any more. */
+  readonly expiresAt?: number | Date;
+  /** Dropped unless some worker starts it within this long from when it is due; instead of `expiresAt`. */
+  readonly expiresIn?: Duration;
+}
+
+/** What a request is completed with. */
+export interface RequestDefaults {
+  readonly runtime: Runtime;
+  readonly queue: string;
+  readonly traceparent?: string | undefined;
+  readonly tenant?: string | undefined;
+  /** Whether there is a place for inputs that do not fit into the table. */
+  readonly hasPayloadStore?: boolean;
+}
+
+/** A task to be created in a transaction with others. */
+export interface TaskRequest {
+  readonly task: TaskReference<never>;
+  readonly input: unknown;
+  readonly options: EnqueueOptions;
+}
+
+/** Words a request: what `enqueue` would take, for those who enqueue later. */
+export function spawn<Input>(task: TaskReference<Input>, input: unknown, options: EnqueueOptions = {}): TaskRequest {
+  return { task: task as TaskReference<never>, input, options };
+}
+
+/** What joins a line has to look at it first, and no transaction of somebody else's can. @throws ConfigurationError */
+export function ensureUnordered(tasks: readonly NewTask[], what: string): void {
+  const ordered = tasks.find(({ line }) => line !== undefined);
+  if (ordered !== undefined)
+    throw new ConfigurationError(`task ${ordered.id} is ordered and cannot be ${what}: enqueue it by itself`);
+}
+
+/** The last moment of year 9999: later ones are mistakes of unit. */
+const MAX_EPOCH_MS = 253_402_300_799_999;
+
+/** Checks everything that can be checked before anything is written. @throws ConfigurationError */
+export async function newTaskOf<Input>(
+  task: TaskReference<Input>,
+  input: unknown,
+  options: EnqueueOptions,
+  defaults: RequestDefaults,
+): Promise<NewTask> {
+  const { clock, ids } = defaults.runtime;
+  const name = validName('task name', typeof task === 'string' ? task : task.name);
+  const id = validName('task id', options.id ?? ids.ordered());
+  if (typeof task !== 'string') await checkInput(task, input, id);
+  const runAt = validRunAt(options, clock.now());
+  return {
+    queue: validName('queue', options.queue ?? defaults.queue),
+    id,
+    name,
+    // The input as given, not as transformed: the worker's schema transforms it when it runs.
+    ...carriedInput(`the input of task ${id}`, input, defaults.hasPayloadStore ?? false),
+    priority: validPriority(options.priority ?? 'normal'),
+    runAt,
+    expiresAt: validExpiry(options, runAt),
+    links: validLinks(options),
+    line: validLine(options),
+    tenant: validTenant(options.tenant ?? defaults.tenant),
+    traceparent: validTraceparent(options.traceparent ?? defaults.traceparent),
+    dedup: validDedup(options),
+  };
+}
+
+export function validPriority(priority: string): Priority {
+  const found = PRIORITIES.find((known) => known === priority);
+  if (found === undefined)
+    throw new ConfigurationError(`priority = ${JSON.stringify(priority)}: give one of ${PRIORITIES.join(', ')}`);
+  return found;
+}
+
+export function validMoment(what: string, moment: number | Date): number {
+  const at = moment instanceof Date ? moment.getTime() : moment;
+  if (!Number.isFinite(at) || at < 0 || at > MAX_EPOCH_MS)
+    throw new ConfigurationError(`${what} = ${String(moment)}: give a Date, or milliseconds since 1970`);
+  return Math.round(at);
+}
+
+function validRunAt({ runAt, delay }: EnqueueOptions, now: number): number {
+  if (runAt !== undefined && delay !== undefined)
+    throw new ConfigurationError('runAt and delay are both given: give one of them');
+  if (delay !== undefined) return now + durationMs('delay', delay);
+  return runAt === undefined ? now : validMoment('runAt', runAt);
+}
+
+function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): number | undefined {
+  if (expiresAt !== undefined && expiresIn !== undefined)
+    throw new ConfigurationError('expiresAt and expiresIn are both given: give one of them');
+  if (expiresAt === undefined && expiresIn === undefined) return undefined;
+  const at =
+    expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : runAt + durationMs('expiresIn', expiresIn);
+  if (at <= runAt)
+    throw new ConfigurationError(
+      `expiresAt = ${at} is not after runAt = ${runAt}: nobody could ever start it; give a later expiry`,
+    );
+  return at;
+}
+
+/** Of a line one runs at a time anyway: only a rate is more. */
+function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): NewTask['links'] {
+  if (ordered && limit === 1 && rate === undefined) return undefined;
+  if (key === undefined) {
+    if (limit === 1 && rate === undefined) return undefined;
+    throw new ConfigurationError('limit and rate are about the tasks of one key: give a key');
+  }
+  if (!Number.isInteger(limit) || limit < 1 || limit > KEY_LIMIT_MAX)
+    throw new ConfigurationError(`limit = ${limit}: give a whole number from 1 to ${KEY_LIMIT_MAX}`);
+  return { key: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };
+}
+
+function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {
+  if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${String(ordered)}: give true or false`);
+  if (!ordered) return undefined;
+  if (key === undefined) throw new ConfigurationError('ordered is about the tasks of one key: give a key');
+  if (limit !== 1)
+    throw new ConfigurationError(`limit = ${limit} and ordered are both given: in order means one at a time`);
+  if (onDuplicate === 'replace' || onDuplicate === 'debounce')
+    throw new ConfigurationError(
+      `onDuplicate = ${onDuplicate} and ordered are both given: what is replaced would have two places`,
+    );
+  return validName('key', key);
+}
+
+function validRate({ count, per }: { readonly count: number; readonly per: Duration }): RateOfKey {
+  const perMs = durationMs('rate.per', per);
+  if (!Number.isInteger(count) || count < 1) throw new ConfigurationError(`rate.count = ${count}: give 1 or more`);
+  if (perMs < MIN_RATE_WINDOW_MS)
+    throw new ConfigurationError(`rate.per = ${perMs} ms: give a span of at least ${MIN_RATE_WINDOW_MS} ms`);
+  return { count, perMs };
+}
+
+/** Shorter windows are finer than clocks agree. */
+const MIN_RATE_WINDOW_MS = 1_000;
+
+function validTraceparent(traceparent: string | undefined): string | undefined {
+  if (traceparent === undefined || /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
+    return traceparent;
+  throw new ConfigurationError(
+    `traceparent = ${JSON.stringify(traceparent)}: give a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
+  );
+}
+
+function validTenant(tenant: string | undefined): string | undefined {
+  return tenant === undefined ? undefined : validName('tenant', tenant);
+}
+
+function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions): Dedup | undefined {
+  if (id === undefined && (onDuplicate !== 'reject' || window !== undefined))
+    throw new ConfigurationError('onDuplicate and window are about an id that may be taken: give an id');
+  const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
+  if (policy === undefined)
+    throw new ConfigurationError(
+      `onDuplicate = ${JSON.stringify(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`,
+    );
+  if (policy === 'debounce' && delay === undefined)
+    throw new ConfigurationError('onDuplicate = debounce puts a task off by its delay each time: give a delay');
+  return { policy, windowMs: window === undefined ? undefined : durationMs('window', window) };
+}
+
+async function checkInput<Input>(task: TaskDefinition<Input>, input: unknown, id: string): Promise<void> {
+  const validated = await task.input?.['~standard'].validate(input);
+  if (validated?.issues === undefined) return;
+  const issues = validated.issues.map(({ message, path }) => `${pathOf(path)}${message}`).join('; ');
+  throw new ConfigurationError(`the input of task ${id} does not fit the schema of ${task.name}: ${issues}`);
+}
+
+function pathOf(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined): string {
+  if (path === undefined || path.length === 0) return '';
+  return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `;
+}

@@ -1,0 +1,146 @@
+/** What task code holds in its hands while it runs: the verbs of its claim. */
+import { ConfigurationError } from '../errors.ts';
+import { durationMs } from '../lease/duration.ts';
+import type { WriteLimits } from '../lease/outcome.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { BatchCounts } from './batch.ts';
+import { CHILDREN_LIMIT } from './batch.ts';
+import type { CommitOptions, Committed, TaskContext, TaskLog } from './context.ts';
+import { CommitRefusedError } from './control.ts';
+import { storableJson } from './json.ts';
+import type { PayloadStore } from './payload.ts';
+import { checkedIn } from './payload.ts';
+import type { RequestDefaults, TaskRequest } from './request.ts';
+import { ensureUnordered, newTaskOf } from './request.ts';
+import { taskSequencer } from './sequencer.ts';
+import type { Settlement } from './settle.ts';
+import type { CommitOutcome, NewTask, Stamp, TaskStore, UserWrite } from './store.ts';
+import type { Claim, Json, RunningTask } from './task.ts';
+import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from './task.ts';
+
+/** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
+export type SendVerb = (
+  settlement: Settlement | undefined,
+  send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+) => Promise<void>;
+
+export interface RunContextPorts {
+  readonly tasks: TaskStore;
+  readonly runtime: Runtime;
+  readonly payloads?: PayloadStore | undefined;
+  readonly log: TaskLog;
+  readonly signal: AbortSignal;
+  readonly remainingMs: () => number;
+  readonly verb: SendVerb;
+}
+
+const SETTLED: Committed = { kind: 'leasehold.settled' };
+/** The largest transaction is 100 actions, and one is ours. */
+const COMMIT_WRITES_LIMIT = 99;
+
+/** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
+export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
+  const verbs = new ClaimVerbs(task, ports);
+  const { id, queue, name, progress, attempts, leaseCounter, traceparent } = task;
+  return {
+    ...{ id, queue, name, progress, children, traceparent },
+    attempt: attempts,
+    fencingToken: leaseCounter,
+    sequencer: taskSequencer(claimOf(task)),
+    signal: ports.signal,
+    log: ports.log,
+    remainingMs: ports.remainingMs,
+    saveProgress: (value) => verbs.saveProgress(value),
+    commit: (result, writes, options) => verbs.commit(result, writes, options),
+    snooze: (delay) => verbs.snooze(delay),
+    waitFor: (requests) => verbs.waitFor(requests),
+  };
+}
+
+class ClaimVerbs {
+  readonly #claim: Claim;
+  readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
+  readonly #ports: RunContextPorts;
+  /** How often progress was sent: the store refuses one that arrives after its successor. */
+  #saved = 0;
+
+  constructor(task: RunningTask, ports: RunContextPorts) {
+    this.#claim = claimOf(task);
+    this.#inherited = { traceparent: task.traceparent, tenant: task.tenant };
+    this.#ports = ports;
+  }
+
+  async saveProgress(progress: Json): Promise<void> {
+    const stored = storableJson(`the progress of ${describeTask(this.#claim)}`, progress, PROGRESS_LIMIT_BYTES);
+    await this.#ports.verb(undefined, async (stamp, limits) => {
+      const numbered = { ...stamp, sequence: ++this.#saved };
+      const outcome = await this.#ports.tasks.progress(this.#claim, stored, numbered, limits);
+      return outcome.kind === 'applied';
+    });
+  }
+
+  async commit(result?: Json, writes: readonly UserWrite[] = [], options: CommitOptions = {}): Promise<Committed> {
+    const { tasks, verb } = this.#ports;
+    const key = describeTask(this.#claim);
+    const children = await this.#newTasks(options.spawn ?? []);
+    const count = writes.length + children.length;
+    if (count > COMMIT_WRITES_LIMIT)
+      throw new ConfigurationError(
+        `commit of ${key} has ${count} writes: one transaction takes ${COMMIT_WRITES_LIMIT} beside our own`,
+      );
+    const stored = result === undefined ? undefined : storableJson(`the result of ${key}`, result, RESULT_LIMIT_BYTES);
+    await verb('done', async (stamp, limits) => {
+      const effects = [...writes, ...children.flatMap((child) => tasks.enqueueWrites(child, stamp))];
+      return isApplied(await tasks.commit(this.#claim, stored, effects, stamp, limits), `commit of ${key}`);
+    });
+    return SETTLED;
+  }
+
+  async snooze(delay: Parameters<TaskContext['snooze']>[0]): Promise<Committed> {
+    const { tasks, runtime, verb } = this.#ports;
+    const readyAt = runtime.clock.now() + durationMs('snooze', delay);
+    await verb('snoozed', async (stamp, limits) => {
+      const outcome = await tasks.snooze(this.#claim, readyAt, stamp, limits);
+      return outcome.kind === 'applied';
+    });
+    return SETTLED;
+  }
+
+  async waitFor(requests: readonly TaskRequest[]): Promise<Committed> {
+    const { tasks, verb } = this.#ports;
+    const key = describeTask(this.#claim);
+    if (requests.length < 1 || requests.length > CHILDREN_LIMIT)
+      throw new ConfigurationError(`${key} waits for ${requests.length} children: give 1 to ${CHILDREN_LIMIT}`);
+    const batch = `${this.#claim.id}/${this.#claim.leaseCounter}`;
+    const children = await this.#newTasks(requests, batch);
+    await verb('snoozed', async (stamp, limits) =>
+      isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`),
+    );
+    return SETTLED;
+  }
+
+  async #newTasks(requests: readonly TaskRequest[], batch?: string): Promise<readonly NewTask[]> {
+    const defaults = {
+      ...{ runtime: this.#ports.runtime, queue: this.#claim.queue, ...this.#inherited },
+      hasPayloadStore: this.#ports.payloads !== undefined,
+    };
+    const { payloads, runtime } = this.#ports;
+    const children = await Promise.all(
+      requests.map(async ({ task, input, options }) => {
+        const child = await checkedIn(await newTaskOf(task, input, options, defaults), payloads, runtime.ids.unique());
+        return batch === undefined ? child : { ...child, links: { ...child.links, batch } };
+      }),
+    );
+    ensureUnordered(children, 'created by another task');
+    return children;
+  }
+}
+
+function isApplied(outcome: CommitOutcome, what: string): boolean {
+  if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
+  const codes = outcome.reasons.map(({ code }) => code).join(', ');
+  throw new CommitRefusedError(
+    `${what} was refused by a write of its own (${codes}); nothing was applied`,
+    outcome.reasons,
+  );
+}

@@ -1,0 +1,333 @@
+/**
+ * One claim, from the task code's first line to the write that settles it.
+ *
+ * At most one verb of the claim is under way at a time, and after the one that settles it there is none:
+ * a late `saveProgress` of code that outlived its attempt is refused here, before it could be refused by the store.
+ *
+ * How an attempt ends:
+ *
+ * | task code | settled as |
+ * | --- | --- |
+ * | committed, or snoozed, itself | as it said; whatever it does afterwards is ignored |
+ * | returned | done, with what it returned |
+ * | threw, or took longer than its timeout | ready again after a wait, or dead |
+ * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
+ * | threw, or did not stop, after it was cancelled; or was not begun because of that | cancelled |
+ * | its lease was lost | not at all: somebody else has it |
+ */
+import { ConfigurationError, LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import type { WriteLimits } from '../lease/outcome.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { SessionHolder } from '../session/holder.ts';
+import { truthfulSignal } from '../session/truthful-signal.ts';
+import type { TaskContext, TaskLog } from './context.ts';
+import {
+  DoNotRetry,
+  HandedBackError,
+  InvalidInputError,
+  TaskCancelledError,
+  TaskTimeoutError,
+  UnknownTaskError,
+} from './control.ts';
+import type { AnyTask } from './definition.ts';
+import { DEFAULT_RETRY } from './definition.ts';
+import { storableJson } from './json.ts';
+import type { PayloadStore } from './payload.ts';
+import { dropPayload, inputOf } from './payload.ts';
+import { contextOf } from './run-context.ts';
+import type { Settlement } from './settle.ts';
+import { judgeFailure } from './settle.ts';
+import type { Settled, Stamp, TaskStore } from './store.ts';
+import type { Cancellation, Claim, ReadyTask, RunningTask } from './task.ts';
+import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from './task.ts';
+
+export interface RunPorts {
+  readonly tasks: TaskStore;
+  /** Where inputs are that do not fit into the table. */
+  readonly payloads?: PayloadStore | undefined;
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  readonly log: TaskLog;
+  /** Aborts when the worker must hand its tasks back; code then has `graceMs` to stop. */
+  readonly handBack: AbortSignal;
+  /** Monotonic moment by which the worker must be done. */
+  readonly deadlineMonotonicMs: number;
+  readonly graceMs: number;
+}
+
+export async function runClaim(
+  task: RunningTask,
+  definition: AnyTask | undefined,
+  ports: RunPorts,
+): Promise<Settlement> {
+  return new TaskRun(task, definition, ports).run();
+}
+
+class TaskRun {
+  readonly #task: RunningTask;
+  readonly #claim: Claim;
+  readonly #definition: AnyTask | undefined;
+  readonly #ports: RunPorts;
+  readonly #startedAt: number;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  /** Set by the verb that ends the claim. */
+  #settlement: Settlement | undefined;
+  /** The verb under way; the next one waits for it. */
+  #underWay: Promise<unknown> = Promise.resolve();
+
+  constructor(task: RunningTask, definition: AnyTask | undefined, ports: RunPorts) {
+    this.#task = task;
+    this.#claim = claimOf(task);
+    this.#definition = definition;
+    this.#ports = ports;
+    this.#startedAt = ports.runtime.clock.monotonic();
+    this.#signal = truthfulSignal(this.#stop.signal, () => {
+      if (ports.session.signal.aborted) this.#stop.abort(ports.session.signal.reason);
+    });
+  }
+
+  async run(): Promise<Settlement> {
+    const finished = new AbortController();
+    const unlink = this.#linkSignals(finished.signal);
+    try {
+      const { cancellation } = this.#task;
+      const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
+      await this.#underWay;
+      const settlement = this.#settlement ?? (await this.#settle(ending));
+      if (settlement === 'done') await this.#dropPayload();
+      return settlement;
+    } finally {
+      finished.abort();
+      unlink();
+    }
+  }
+
+  /** Nothing of the task depends on it: what stays is swept in time. */
+  async #dropPayload(): Promise<void> {
+    try {
+      await dropPayload(this.#task, this.#ports);
+    } catch (error) {
+      this.#ports.log.warn('payload not removed', { task: this.#claim.id, error: String(error) });
+    }
+  }
+
+  /** Runs the task code until it ends, or until it has been told to stop and its grace is over. */
+  async #execute(): Promise<Ending> {
+    const running = this.#callTask().then(
+      (value): Ending => ({ kind: 'returned', value }),
+      (error: unknown): Ending => ({ kind: 'threw', error }),
+    );
+    const stopped = this.#waitForGrace();
+    const ending = await Promise.race([running, stopped]);
+    const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : undefined;
+    if (reason instanceof LeaseLostError) return { kind: 'lost' };
+    // Code that still ended by itself, in time, has the last word; only errors after a request to stop are taken for obedience.
+    if (ending.kind === 'returned' || reason === undefined) return ending;
+    if (reason instanceof TaskCancelledError) return cancelled(reason.message);
+    if (ending.kind === 'threw' && ending.error instanceof DoNotRetry) return ending;
+    return reason instanceof HandedBackError ? { kind: 'handedBack' } : { kind: 'threw', error: reason };
+  }
+
+  async #callTask(): Promise<unknown> {
+    const { name } = this.#task;
+    if (this.#definition === undefined)
+      throw new UnknownTaskError(
+        `no task named ${JSON.stringify(name)} is known to this worker: deploy the code that defines it`,
+      );
+    const input = await inputOf(this.#task, this.#ports);
+    const schema = this.#definition.input;
+    if (schema === undefined) return this.#definition.run(input as never, await this.#context());
+    const validated = await schema['~standard'].validate(input);
+    if (validated.issues !== undefined)
+      throw new InvalidInputError(
+        `input does not fit the schema of ${name}: ${validated.issues.map(({ message }) => message).join('; ')}`,
+      );
+    return this.#definition.run(validated.value, await this.#context());
+  }
+
+  /** Resolves when the code must stop and has had its grace; at once when the lease is lost, for then nothing is left to wait for. */
+  async #waitForGrace(): Promise<Ending> {
+    await aborted(this.#stop.signal);
+    const isLost = this.#stop.signal.reason instanceof LeaseLostError;
+    if (!isLost) await this.#ports.runtime.clock.sleep(this.#ports.graceMs, this.#ports.session.signal);
+    return { kind: 'threw', error: this.#stop.signal.reason };
+  }
+
+  async #settle(ending: Ending): Promise<Settlement> {
+    const { tasks, runtime } = this.#ports;
+    const { clock, random } = runtime;
+    if (ending.kind === 'lost') return 'lost';
+    if (ending.kind === 'handedBack')
+      return this.#finish('released', (stamp, limits) => tasks.release(this.#claim, stamp, limits));
+    if (ending.kind === 'cancelled')
+      return this.#finish('cancelled', (stamp, limits) => tasks.giveUp(this.#claim, ending.reason, stamp, limits));
+    if (ending.kind === 'returned') {
+      try {
+        const result =
+          ending.value === undefined
+            ? undefined
+            : storableJson(`the result of ${describeTask(this.#claim)}`, ending.value, RESULT_LIMIT_BYTES);
+        return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) throw error;
+        // Its work is done and will not become storable by doing it again.
+        return this.#settle({ kind: 'threw', error: new DoNotRetry(error.message, { cause: error }) });
+      }
+    }
+    const policy = this.#definition?.retry ?? DEFAULT_RETRY;
+    const failure = judgeFailure(ending.error, this.#task.attempts, policy, { now: clock.now(), random });
+    this.#ports.log.warn('task attempt failed', {
+      task: this.#claim.id,
+      attempt: this.#task.attempts,
+      error: failure.error,
+      then: failure.kind,
+    });
+    if (failure.kind === 'dead')
+      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, failure.error, stamp, limits));
+    return this.#finish('retried', (stamp, limits) =>
+      tasks.retry(this.#claim, { error: failure.error, readyAt: clock.now() + failure.delayMs }, stamp, limits),
+    );
+  }
+
+  /** Sends the settling write until it is decided, or belief ends. */
+  async #finish(
+    settlement: Settlement,
+    send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
+  ): Promise<Settlement> {
+    let cancelled: ReadyTask | undefined;
+    try {
+      await this.#verb(settlement, async (stamp, limits) => {
+        const outcome = await send(stamp, limits);
+        if (outcome.kind === 'applied' && outcome.row?.state === 'ready') cancelled = outcome.row;
+        return outcome.kind === 'applied';
+      });
+      return cancelled?.cancellation === undefined
+        ? settlement
+        : await this.#cancelAfterwards(cancelled, cancelled.cancellation, settlement);
+    } catch (error) {
+      if (error instanceof LeaseLostError) return 'lost';
+      if (error instanceof StoreUnavailableError) return 'unsettled';
+      throw error;
+    }
+  }
+
+  /** It was cancelled while this attempt ended by itself, and would wait for its next one only to be given up. */
+  async #cancelAfterwards(task: ReadyTask, cancellation: Cancellation, settlement: Settlement): Promise<Settlement> {
+    const { tasks, runtime } = this.#ports;
+    const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
+    return outcome.kind === 'applied' ? 'cancelled' : settlement;
+  }
+
+  /**
+   * One verb of the claim: alone, believed in, and decided.
+   * @throws LeaseLostError when the claim is settled already, or no longer ours
+   */
+  #verb(
+    settlement: Settlement | undefined,
+    send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+  ): Promise<void> {
+    const { session, runtime } = this.#ports;
+    const verb = this.#underWay.then(async () => {
+      const key = describeTask(this.#claim);
+      if (this.#settlement !== undefined)
+        throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
+      session.ensureBelief();
+      const stamp = { now: runtime.clock.now(), nonce: runtime.ids.unique() };
+      const limits: WriteLimits = {
+        ensureBelief: () => {
+          session.ensureBelief();
+        },
+        signal: session.signal,
+        budgetMs: Math.max(1, session.remainingTrustMs()),
+      };
+      if (await send(stamp, limits)) {
+        this.#settlement = settlement;
+        return;
+      }
+      this.#settlement = 'lost';
+      const lost = new LeaseLostError(
+        key,
+        'superseded',
+        `counter ${this.#claim.leaseCounter} is no longer the current one`,
+      );
+      this.#stop.abort(lost);
+      throw lost;
+    });
+    this.#underWay = verb.catch(() => undefined);
+    return verb;
+  }
+
+  /** The children's counts are read only where there are any. */
+  async #context(): Promise<TaskContext> {
+    const { tasks, runtime, payloads, log } = this.#ports;
+    const { queue, children: batch } = this.#task;
+    const children = batch === undefined ? undefined : await tasks.getBatch({ queue, id: batch });
+    return contextOf(this.#task, children, {
+      ...{ tasks, runtime, payloads, log, signal: this.#signal },
+      remainingMs: () => this.#remainingMs(),
+      verb: (settlement, send) => this.#verb(settlement, send),
+    });
+  }
+
+  #remainingMs(): number {
+    const { runtime, deadlineMonotonicMs } = this.#ports;
+    const now = runtime.clock.monotonic();
+    const timeoutMs = this.#definition?.timeoutMs ?? Infinity;
+    return Math.max(0, Math.min(deadlineMonotonicMs - now, this.#startedAt + timeoutMs - now));
+  }
+
+  /** Passes every reason to stop on to the task's own signal. Returns what undoes it. */
+  #linkSignals(finished: AbortSignal): () => void {
+    const { session, handBack, runtime } = this.#ports;
+    const onLost = (): void => {
+      this.#stop.abort(session.signal.reason);
+    };
+    const onHandBack = (): void => {
+      this.#stop.abort(handBack.reason);
+    };
+    session.signal.addEventListener('abort', onLost, { once: true });
+    handBack.addEventListener('abort', onHandBack, { once: true });
+    if (session.signal.aborted) onLost();
+    if (handBack.aborted) onHandBack();
+    const stopListening = session.onRevoked(revocationOf(this.#claim), () => {
+      this.#stop.abort(new TaskCancelledError('somebody cancelled it while it ran'));
+    });
+    const timeoutMs = this.#definition?.timeoutMs;
+    if (timeoutMs !== undefined)
+      void runtime.clock.sleep(timeoutMs, finished).then(() => {
+        if (!finished.aborted)
+          this.#stop.abort(new TaskTimeoutError(`the attempt took longer than its timeout of ${timeoutMs} ms`));
+      });
+    return () => {
+      session.signal.removeEventListener('abort', onLost);
+      handBack.removeEventListener('abort', onHandBack);
+      stopListening();
+    };
+  }
+}
+
+type Ending =
+  | { readonly kind: 'returned'; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'handedBack' }
+  | { readonly kind: 'cancelled'; readonly reason: string }
+  | { readonly kind: 'lost' };
+
+function cancelled(reason: string): Ending {
+  return { kind: 'cancelled', reason };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

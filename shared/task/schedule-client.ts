@@ -1,0 +1,130 @@
+/** Defining tasks that recur. */
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
+import type { Duration } from '../lease/duration.ts';
+import { durationMs } from '../lease/duration.ts';
+import { validName } from '../lease/name.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { DEFAULT_QUEUE } from './client.ts';
+import { slotAfter, validCron } from './cron.ts';
+import type { TaskReference } from './request.ts';
+import { newTaskOf } from './request.ts';
+import type { MissedPolicy, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import { MISSED_POLICIES, slotTaskId } from './schedule.ts';
+import type { ScheduleStore } from './schedule-store.ts';
+import type { Priority } from './task.ts';
+
+export interface ScheduleOptions {
+  readonly cron: string;
+  /** An IANA time zone; UTC when absent. */
+  readonly zone?: string;
+  /** What becomes of slots that nobody was there for; `last` when absent. */
+  readonly missed?: MissedPolicy;
+  /** By how much a slot may be late before `skip` leaves it out. */
+  readonly tolerance?: Duration;
+  readonly priority?: Priority;
+  readonly queue?: string;
+}
+
+/** As slow as the slowest schedule of dispatchers in the examples. */
+const DEFAULT_TOLERANCE_MS = 3_600_000;
+const LOOKS_LIMIT = 5;
+
+export class ScheduleClient {
+  readonly #store: ScheduleStore;
+  readonly #runtime: Runtime;
+  readonly #queue: string;
+
+  constructor(
+    ports: { readonly schedules: ScheduleStore; readonly runtime: Runtime },
+    options: { readonly queue?: string | undefined } = {},
+  ) {
+    this.#store = ports.schedules;
+    this.#runtime = ports.runtime;
+    this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
+  }
+
+  /**
+   * Defines a schedule, or defines it anew: then its slots begin with the next one from now.
+   * Defining it again as it is changes nothing, missed slots included, so that a deployment may do so every time.
+   * @throws ConfigurationError naming what cannot be used
+   */
+  async define<Input>(
+    name: string,
+    task: TaskReference<Input>,
+    input: unknown,
+    options: ScheduleOptions,
+  ): Promise<ScheduleRecord> {
+    const definition = await this.#validate(name, task, input, options);
+    for (let look = 1; look <= LOOKS_LIMIT; look++) {
+      const observed = await this.#store.get(definition);
+      if (observed !== undefined && isSame(observed, definition)) return observed;
+      const stamp = stampOf(this.#runtime);
+      const nextAt = slotAfter(definition, stamp.now);
+      if (nextAt === undefined) throw new ConfigurationError(`schedule ${name} has no slot left`);
+      const outcome = await this.#store.put(definition, nextAt, observed, stamp);
+      if (outcome.kind === 'applied') return outcome.row;
+    }
+    throw new StoreUnavailableError(`schedule ${name} changed ${LOOKS_LIMIT} times while it was defined; try again`, {
+      applied: 'no',
+    });
+  }
+
+  /** Removes a schedule; what its slots have become stays. @returns whether there was one */
+  async remove(name: string, options: { readonly queue?: string } = {}): Promise<boolean> {
+    const key = { queue: validName('queue', options.queue ?? this.#queue), name };
+    for (;;) {
+      const observed = await this.#store.get(key);
+      if (observed === undefined) return false;
+      const { kind } = await this.#store.remove(observed);
+      if (kind === 'applied') return true;
+    }
+  }
+
+  /** The schedules of a queue by name. A moment behind. */
+  async *list(options: { readonly queue?: string } = {}): AsyncGenerator<ScheduleRecord> {
+    const queue = validName('queue', options.queue ?? this.#queue);
+    let after: unknown;
+    do {
+      const { schedules, next } = await this.#store.page(queue, after);
+      yield* schedules;
+      after = next;
+    } while (after !== undefined);
+  }
+
+  async #validate<Input>(
+    name: string,
+    task: TaskReference<Input>,
+    input: unknown,
+    options: ScheduleOptions,
+  ): Promise<ScheduleDefinition> {
+    const what = `schedule ${validName('schedule name', name)}`;
+    const { cron, zone } = validCron(
+      what,
+      { cron: options.cron, zone: options.zone ?? 'UTC' },
+      this.#runtime.clock.now(),
+    );
+    const missed = MISSED_POLICIES.find((known) => known === (options.missed ?? 'last'));
+    if (missed === undefined)
+      throw new ConfigurationError(
+        `${what}: missed = ${JSON.stringify(options.missed)}: give one of ${MISSED_POLICIES.join(', ')}`,
+      );
+    const { tolerance, priority, queue } = options;
+    const first = await newTaskOf(
+      task,
+      input,
+      { id: slotTaskId({ name }, 0), ...(priority === undefined ? {} : { priority }), queue: queue ?? this.#queue },
+      { runtime: this.#runtime, queue: this.#queue },
+    );
+    return {
+      ...{ name, cron, zone, missed, queue: first.queue, task: first.name, input: first.input },
+      priority: first.priority,
+      toleranceMs: tolerance === undefined ? DEFAULT_TOLERANCE_MS : durationMs(`${what}: tolerance`, tolerance),
+    };
+  }
+}
+
+function isSame({ nextAt: _, nonce: __, ...observed }: ScheduleRecord, definition: ScheduleDefinition): boolean {
+  return isDeepStrictEqual(observed, definition);
+}

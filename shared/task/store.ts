@@ -1,0 +1,210 @@
+import type { PageStore } from '../bulk/store.ts';
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { BatchKey, BatchRecord } from './batch.ts';
+import type { Dedup } from './dedup.ts';
+import type { EndedTask } from './operator-store.ts';
+import type { NewPayload, Payload } from './payload.ts';
+import type { TenantHint } from './tenants.ts';
+import type {
+  Cancellation,
+  Claim,
+  Json,
+  Priority,
+  ReadyTask,
+  RunningTask,
+  TaskError,
+  TaskKey,
+  TaskLinks,
+  TaskRecord,
+} from './task.ts';
+
+export interface NewTask extends TaskKey {
+  readonly name: string;
+  readonly input: Json;
+  readonly priority: Priority;
+  readonly runAt: number;
+  /** Dropped unless it is started before. */
+  readonly expiresAt?: number | undefined;
+  readonly links?: Omit<TaskLinks, 'line'> | undefined;
+  /** The key whose tasks run one at a time, in the order in which they are enqueued. */
+  readonly line?: string | undefined;
+  /** An input that is too large for its row; `input` is null then. */
+  readonly payload?: NewPayload | undefined;
+  /** Whose it is, where tenants are served in turn. */
+  readonly tenant?: string | undefined;
+  /** The trace that it belongs to. */
+  readonly traceparent?: string | undefined;
+  /** What becomes of it when its id is taken; absent: `reject`. The client's business, not stored. */
+  readonly dedup?: Dedup | undefined;
+}
+
+/** An entry of the ready index: a hint that a task may be claimable, nothing more. */
+export interface ReadyHint extends TaskKey {
+  readonly readyAt: number;
+}
+
+/** One partition of the ready index. */
+export interface ReadyPartition {
+  readonly queue: string;
+  readonly priority: Priority;
+  readonly shard: number;
+}
+
+/** Why one of the user's writes in a commit stopped it, or `None`. */
+export interface WriteRefusal {
+  readonly code: string;
+  readonly item?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A commit answers without the row: transactions return none. */
+export type CommitOutcome =
+  | { readonly kind: 'applied' }
+  | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
+  | { readonly kind: 'canceled'; readonly reasons: readonly WriteRefusal[] };
+
+/** The row that a verb left behind; undefined where it took a transaction, which returns none. */
+export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
+
+/** Where tasks live. Every write is conditional; see `dynamo/statements/task.ts` for the guards. */
+export interface TaskStore {
+  /** What pages of many small tasks need besides. */
+  readonly bulk: PageStore;
+
+  /** Put-if-absent: refused when the id is taken, with the task that has it. */
+  enqueue(task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
+
+  /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
+  replace(observed: ReadyTask, task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+  /** A new piece of work under the id of one that has ended: its counter goes on. Refused when it was written since it was observed. */
+  renew(observed: EndedTask, task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+
+  /** A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` takes both or neither. */
+  enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
+  /** A batch, before its children: refused when its id is taken. */
+  createBatch(
+    batch: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<BatchRecord>>;
+  /** Strongly consistent. */
+  getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
+
+  /** Index entries that are due at `now`, oldest first. Eventually consistent. */
+  page(
+    partition: ReadyPartition,
+    query: { readonly now: number; readonly limit: number; readonly after?: unknown },
+  ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
+  /**
+   * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
+   * Each comes with its place in the order, and the end of its tenant's part of it: `after` is one of these.
+   */
+  pageOfTenants(
+    partition: ReadyPartition,
+    query: { readonly after: string; readonly limit: number },
+  ): Promise<{
+    readonly entries: readonly { readonly hint: TenantHint; readonly place: string; readonly end: string }[];
+    readonly isLast: boolean;
+  }>;
+  /** Strongly consistent. */
+  get(key: TaskKey): Promise<TaskRecord | undefined>;
+  /** The input that is beside its row; undefined when it is gone. Strongly consistent. */
+  getPayload(key: TaskKey): Promise<string | undefined>;
+  /** Nothing happens when it is gone, or belongs to other work by now. */
+  deletePayload(key: TaskKey, payload: Payload): Promise<void>;
+  /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
+  getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
+
+  /** Refused unless it is ready, due, and its counter is the one observed. */
+  claim(
+    observed: ReadyTask,
+    session: string,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<RunningTask, TaskRecord>>;
+  /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
+  takeOver(
+    observed: RunningTask,
+    session: string,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<RunningTask, TaskRecord>>;
+  /** Ends a task whose attempts are used up and whose holder is dead; guarded as `takeOver`. */
+  bury(observed: RunningTask, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+
+  complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** `complete` in one transaction with writes of the user's own; `canceled` when one of those was refused. */
+  commit(
+    claim: Claim,
+    result: Json | undefined,
+    effects: readonly UserWrite[],
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** Ready again at `readyAt`, with the error kept. */
+  retry(
+    claim: Claim,
+    failure: { error: TaskError; readyAt: number },
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Settled>;
+  /** Ready once its children have ended: their batch, and they, are created in one transaction with it. The attempt is refunded. */
+  waitForChildren(
+    claim: Claim,
+    batch: string,
+    children: readonly NewTask[],
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** Dead, with the error kept. */
+  discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Cancelled, because its holder was told to give it up. */
+  giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Cancelled while it waits; refused once it was claimed. */
+  cancel(observed: ReadyTask, cancellation: Cancellation, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Cancelled, because its time to be started has passed; refused once it was claimed. */
+  expire(observed: ReadyTask, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Ready again at once, attempt refunded. */
+  release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Ready again at `readyAt`, attempt refunded. */
+  snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** `sequence` grows with each progress of a claim, from 1: an older one that arrives late is refused. */
+  progress(
+    claim: Claim,
+    progress: Json,
+    write: Stamp & { readonly sequence: number },
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord>>;
+}
+
+/** What every write carries: the writer's wall clock, and a nonce by which it recognises its own unanswered attempts. */
+export interface Stamp {
+  readonly now: number;
+  readonly nonce: string;
+}
+
+/** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */
+export type UserWrite =
+  | {
+      readonly Put: Readonly<Record<string, unknown>> & {
+        readonly TableName: string;
+        readonly Item: Readonly<Record<string, unknown>>;
+      };
+    }
+  | {
+      readonly Update: Readonly<Record<string, unknown>> & {
+        readonly TableName: string;
+        readonly Key: Readonly<Record<string, unknown>>;
+      };
+    }
+  | {
+      readonly Delete: Readonly<Record<string, unknown>> & {
+        readonly TableName: string;
+        readonly Key: Readonly<Record<string, unknown>>;
+      };
+    }
+  | {
+      readonly ConditionCheck: Readonly<Record<string, unknown>> & {
+        readonly TableName: string;
+        readonly Key: Readonly<Record<string, unknown>>;
+      };
+    };

@@ -1,0 +1,182 @@
+/**
+ * A task: one row, one state, one lease counter.
+ *
+ *                   claim (ready and due)               complete · commit
+ *     enqueue ──▶ ready ────────────────────▶ running ─────────────────────▶ done
+ *                  ▲  ▲                        │ │ │
+ *                  │  └── release · snooze ────┘ │ └── out of attempts, or told not to retry ──▶ dead
+ *                  └───── fail, to retry ────────┘
+ *                           running ──▶ running   take over: its session is dead, counter + 1
+ *                           ready ──▶ cancelled   by an operator, or because it expired before anybody started it
+ *                           running ──▶ cancelled by its holder, who is told by its next heartbeat; by an operator once its session is dead
+ *                           done, dead, cancelled ──▶ ready   revived: attempts 0, generation + 1, the counter goes on
+ *
+ * Guarantees
+ *   - A claim is one conditional write that raises the lease counter; every later verb of that claim names the counter and the session,
+ *     so a holder that was taken over can change nothing, and is told so.
+ *   - A task leaves `running` only by its holder, or by a take-over once its session is dead. No sweep or rescuer decides.
+ *   - `attempts` counts claims, not errors: a task that kills its worker runs out of attempts like any other.
+ *
+ * Does not guarantee
+ *   - That task code runs once. It runs at least once; its *effect* is once where it goes through `commit`,
+ *     or where the user's store compares the fencing token.
+ *
+ * Clock: `readyAt` is compared with the claimer's wall clock; being early or late by a clock's error changes when a task runs, never how often.
+ */
+
+import type { PageState } from '../bulk/page.ts';
+import type { KeyLimit } from './key-limit.ts';
+import type { LinePlace } from './line.ts';
+import type { Payload } from './payload.ts';
+
+/** Polled from high to low. */
+export const PRIORITIES = ['high', 'normal', 'low'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+export interface TaskKey {
+  readonly queue: string;
+  readonly id: string;
+}
+
+/** Any JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+export interface TaskError {
+  readonly name: string;
+  readonly message: string;
+  readonly at: number;
+}
+
+/** What hangs on a task, and changes in the same instant as the task does. */
+export interface TaskLinks {
+  /** The batch that counts its end. */
+  readonly batch?: string | undefined;
+  /** The key of which it takes a place while it runs. */
+  readonly key?: KeyLimit | undefined;
+  /** Where it stands in the line of its key, if order matters. */
+  readonly line?: LinePlace | undefined;
+}
+
+/** That somebody wants it to end without a result: an operator, or the expiry that it was given. */
+export interface Cancellation {
+  readonly at: number;
+  readonly reason: string;
+}
+
+/** An attempt that ended without ending the task: what the history keeps of it. */
+export interface PastAttempt {
+  readonly leaseCounter: number;
+  readonly session: string;
+  readonly claimedAt: number | undefined;
+  readonly endedAt: number;
+  readonly how: 'failed' | 'released' | 'snoozed' | 'died';
+  /** The beginning of what a failed one threw. */
+  readonly error: string | undefined;
+}
+
+interface TaskFacts extends TaskKey {
+  /** Which definition runs it. */
+  readonly name: string;
+  readonly input: Json;
+  readonly priority: Priority;
+  readonly createdAt: number;
+  /** Number of claims so far, less those handed back in time. */
+  readonly attempts: number;
+  /** Grows with every claim and never restarts; the fencing token while running. */
+  readonly leaseCounter: number;
+  readonly nonce: string;
+  /** What the last attempts left for the next, if anything. */
+  readonly progress: Json | undefined;
+  readonly lastError: TaskError | undefined;
+  /** Times that it was brought back after it had ended. */
+  readonly generation: number;
+  /** While running: its holder has been, or will be, told. Once cancelled: why. */
+  readonly cancellation: Cancellation | undefined;
+  /** Of the current attempt, or of the last one if that ended the task. */
+  readonly session: string | undefined;
+  readonly claimedAt: number | undefined;
+  /** The trace that it was enqueued in, as W3C Trace Context words it. */
+  readonly traceparent: string | undefined;
+  /** Absent for most tasks, on which nothing hangs. */
+  readonly links: TaskLinks | undefined;
+  /** Of an input that is too large for its row; `input` is null then. */
+  readonly payload: Payload | undefined;
+  /** Whose it is, where tenants are served in turn. */
+  readonly tenant: string | undefined;
+  /** The batch of the children that it waits for, or has waited for. */
+  readonly children: string | undefined;
+  /** The attempts before that one, oldest first: the last few. */
+  readonly past: readonly PastAttempt[];
+  /** Of a page, whose input is a list: what has become of its items. */
+  readonly bulk: PageState | undefined;
+}
+
+export interface ReadyTask extends TaskFacts {
+  readonly state: 'ready';
+  readonly readyAt: number;
+  /** Dropped unless it is started before; absent once it has been. */
+  readonly expiresAt: number | undefined;
+  /** Others of its line come first: no worker may claim it yet. */
+  readonly isHeld: boolean;
+}
+
+export interface RunningTask extends TaskFacts {
+  readonly state: 'running';
+  readonly session: string;
+  readonly claimedAt: number;
+  readonly readyAt: number;
+}
+
+export interface DoneTask extends TaskFacts {
+  readonly state: 'done';
+  readonly session: string;
+  readonly finishedAt: number;
+  readonly result: Json | undefined;
+}
+
+export interface DeadTask extends TaskFacts {
+  readonly state: 'dead';
+  readonly finishedAt: number;
+}
+
+export interface CancelledTask extends TaskFacts {
+  readonly state: 'cancelled';
+  readonly finishedAt: number;
+}
+
+export type TaskRecord = ReadyTask | RunningTask | DoneTask | DeadTask | CancelledTask;
+export type TaskState = TaskRecord['state'];
+
+/** A claim as proof: what every verb of its holder is conditional on. */
+export interface Claim extends TaskKey {
+  readonly session: string;
+  readonly leaseCounter: number;
+  /** For the history only. */
+  readonly claimedAt?: number | undefined;
+  readonly tenant?: string | undefined;
+  readonly links?: TaskLinks | undefined;
+}
+
+export function claimOf({ queue, id, session, leaseCounter, claimedAt, tenant, links }: RunningTask): Claim {
+  return { queue, id, session, leaseCounter, claimedAt, tenant, links };
+}
+
+/** How the session that runs it is told, in its own row, that a claim is to be given up. */
+export function revocationOf({ queue, id, leaseCounter }: Pick<Claim, 'queue' | 'id' | 'leaseCounter'>): string {
+  return `task ${leaseCounter} ${encodeURIComponent(queue)}/${encodeURIComponent(id)}`;
+}
+
+/** How a person reads a key in messages. */
+export function describeTask(key: TaskKey): string {
+  return `task ${key.id} of queue ${key.queue}`;
+}
+
+/** Results, progress and errors ride in a row that is written again, so they are kept small. */
+export const INPUT_LIMIT_BYTES = 16 * 1024;
+export const RESULT_LIMIT_BYTES = 16 * 1024;
+export const PROGRESS_LIMIT_BYTES = 4 * 1024;
+export const ERROR_MESSAGE_LIMIT_CHARACTERS = 1_000;
+export const REASON_LIMIT_CHARACTERS = 200;
+/** Attempts that the history keeps beside the last: with default retries, all of them. Each weighs about a tenth of a write unit. */
+export const PAST_ATTEMPTS_KEPT = 4;
+export const PAST_ERROR_LIMIT_CHARACTERS = 80;

@@ -1,0 +1,103 @@
+/**
+ * Fairness between tenants: of tasks that name a tenant, workers take some of each in turn, so that nobody waits for the backlog of another.
+ *
+ * Tenants' tasks stand in an index of their own, ordered by tenant and then by the time they are due. A worker walks round it: it takes the
+ * few oldest of one tenant, jumps over the rest of them to the next tenant, and comes round again. Where it begins is chance, and differs from
+ * worker to worker. Nobody counts anything, so a tenant costs no write, and a tenant without tasks costs nothing at all.
+ *
+ * Guarantees
+ *   - With n tenants that have due tasks in a shard, a tenant's oldest is reached after at most n visits of a worker, however much the others have:
+ *     each visit takes at most `QUANTUM` tasks.
+ *
+ * Does not guarantee
+ *   - Order between tenants, or between a tenant's tasks in different shards. Priorities go before tenants: a high one of anybody goes first.
+ *   - Anything between tenants and tasks that name none: workers look at both alike. In a queue that is to be fair, every task names its tenant.
+ */
+import type { Random } from '../runtime/random.ts';
+import type { ReadyHint, ReadyPartition, TaskStore } from './store.ts';
+
+/** An entry of the index of tenants. */
+export interface TenantHint extends ReadyHint {
+  readonly tenant: string;
+}
+
+/** Tasks of one tenant taken in one visit: enough to be worth a look, few enough to be soon with the next. */
+export const QUANTUM = 4;
+const PAGE_LIMIT = 50;
+/** Pages read in one round while everything on them is held by others, or not due. */
+const PAGES_LIMIT = 40;
+
+export interface WalkQuery {
+  readonly now: number;
+  /** How many are wanted; some more may come. */
+  readonly wanted: number;
+  /** Of one tenant in one visit: absent, `QUANTUM`. */
+  readonly quantum?: number;
+  readonly isWorthReading: (hint: ReadyHint) => boolean;
+}
+
+/** One worker's way round the tenants of one partition. */
+export class TenantWalk {
+  readonly #partition: ReadyPartition;
+  readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
+  /** Everything before has been visited in this round. */
+  #position: string;
+
+  constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random: Random) {
+    this.#partition = partition;
+    this.#tasks = tasks;
+    this.#position = Math.floor(random.next() * HASHES)
+      .toString(16)
+      .padStart(HASH_DIGITS, '0');
+  }
+
+  /**
+   * The next entries worth reading, some of each tenant; fewer than wanted once round.
+   * Entries that others hold, or that are not due, do not count as a tenant's share.
+   */
+  async next({
+    now,
+    wanted,
+    quantum = QUANTUM,
+    isWorthReading,
+  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean }> {
+    const found: TenantHint[] = [];
+    const share = new Map<string, number>();
+    const start = this.#position;
+    let seen = 0;
+    let hasWrapped = false;
+    for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
+      const { entries, isLast } = await this.#tasks.pageOfTenants(this.#partition, {
+        after: this.#position,
+        limit: PAGE_LIMIT,
+      });
+      seen += entries.length;
+      for (const { hint, place, end } of entries) {
+        if (hasWrapped && place > start) break;
+        const taken = share.get(hint.tenant) ?? 0;
+        // What follows of a tenant whose share is taken, or that has nothing more that is due, is jumped over.
+        if (taken >= quantum || hint.readyAt > now) {
+          this.#position = end;
+          continue;
+        }
+        this.#position = place;
+        if (!isWorthReading(hint)) continue;
+        share.set(hint.tenant, taken + 1);
+        found.push(hint);
+      }
+      const isRound = hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
+      if (isRound) break;
+      if (!isLast) continue;
+      hasWrapped = true;
+      this.#position = FIRST_PLACE;
+      if (start === FIRST_PLACE) break;
+    }
+    return { hints: found, isEmpty: hasWrapped && seen === 0 };
+  }
+}
+
+/** Places begin with so many digits of a hash of the tenant, so that neighbours on the way are strangers. */
+export const HASH_DIGITS = 8;
+const HASHES = 16 ** HASH_DIGITS;
+/** Before all places. DynamoDB allows no empty text in a condition on a key. */
+export const FIRST_PLACE = ' ';

@@ -1,0 +1,133 @@
+/** Group commit: what is written when, and what becomes of a claim that runs a second time in one process. */
+import { describe, expect, test } from 'vitest';
+import type { PageOf } from '../../../shared/bulk/page.ts';
+import { isPage } from '../../../shared/bulk/page.ts';
+import { PageRecorder } from '../../../shared/bulk/recorder.ts';
+import { stampOf } from '../../../shared/lease/stamp.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import type { RunningTask } from '../../../shared/task/task.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { MemoryQueue } from '../../support/memory-queue.ts';
+import { QUEUE, openMemoryQueue } from '../../support/memory-queue.ts';
+
+const noop = defineTask({ name: 'noop', run: () => undefined });
+
+async function claimedPage(q: MemoryQueue, items: number): Promise<PageOf<RunningTask>> {
+  await q.client.enqueueBulk(
+    noop,
+    Array.from({ length: items }, (_, n) => n),
+    { id: 'b' },
+  );
+  const page = await q.tasks.get({ queue: QUEUE, id: 'b/0' });
+  if (page?.state !== 'ready') throw new Error('not ready');
+  const outcome = await q.tasks.claim(page, 'me', stampOf(q.runtime));
+  if (outcome.kind !== 'applied' || !isPage(outcome.row)) throw new Error('refused');
+  return outcome.row;
+}
+
+function recorderOf(q: MemoryQueue, page: PageOf<RunningTask>, flushIntervalMs: number) {
+  const losses: unknown[] = [];
+  const ports = {
+    pages: q.tasks.bulk,
+    runtime: q.runtime,
+    limits: () => ({}),
+    onLost: (error: unknown) => losses.push(error),
+  };
+  return { losses, recorder: new PageRecorder(page, { flushIntervalMs, keepsResults: true }, ports) };
+}
+
+const inRow = async (q: MemoryQueue) => {
+  const bulk = (await q.tasks.get({ queue: QUEUE, id: 'b/0' }))?.bulk;
+  return { done: [...(bulk?.done ?? [])].sort(), results: bulk?.results };
+};
+
+describe('the ends of items', () => {
+  test('are written together once the first has waited for the flush interval, though the next item goes on', async () => {
+    const q = openMemoryQueue();
+    const { recorder } = recorderOf(q, await claimedPage(q, 4), 500);
+
+    await recorder.complete(0, 'a', undefined);
+    await q.clock.advance(400);
+    await recorder.complete(1, 'b', undefined);
+    expect((await inRow(q)).done).toEqual([]);
+    await q.clock.advance(100);
+
+    expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });
+    expect(q.taskUnits()['page.record']).toBe(1);
+    expect(recorder.settled).toEqual({ done: 2 });
+  });
+
+  test('wait their full interval after others were written by chance', async () => {
+    const q = openMemoryQueue();
+    const { recorder } = recorderOf(q, await claimedPage(q, 4), 500);
+
+    await recorder.complete(0, 'a', undefined);
+    await q.clock.advance(300);
+    await recorder.commit(1, 'b', [], undefined);
+    await recorder.complete(2, 'c', undefined);
+    await q.clock.advance(300);
+    expect((await inRow(q)).done).toEqual([0, 1]);
+    await q.clock.advance(200);
+
+    expect((await inRow(q)).done).toEqual([0, 1, 2]);
+  });
+
+  test('go with a commit, and stay open when that is refused', async () => {
+    const q = openMemoryQueue();
+    const { recorder } = recorderOf(q, await claimedPage(q, 4), 60_000);
+    const impossible = {
+      Put: { TableName: q.table, Item: { pk: 'x', sk: 'x' }, ConditionExpression: 'attribute_exists(pk)' },
+    };
+
+    await recorder.complete(0, 'a', undefined);
+    expect(await recorder.commit(1, 'b', [impossible], undefined)).toMatchObject({ kind: 'canceled' });
+    expect((await inRow(q)).done).toEqual([]);
+    expect(await recorder.commit(1, 'b', [], undefined)).toMatchObject({ kind: 'applied' });
+
+    expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });
+  });
+
+  test('are not written once the page is closed', async () => {
+    const q = openMemoryQueue();
+    const { recorder, losses } = recorderOf(q, await claimedPage(q, 4), 500);
+    await recorder.complete(0, 'a', undefined);
+
+    recorder.close();
+    await q.clock.advance(60_000);
+
+    expect(await recorder.complete(1, 'b', undefined)).toMatchObject({ kind: 'refused' });
+    expect(await recorder.flush(undefined)).toMatchObject({ kind: 'refused' });
+    expect((await inRow(q)).done).toEqual([]);
+    expect(losses).toEqual([]);
+  });
+});
+
+describe('a page that has moved on', () => {
+  test('to another holder is lost', async () => {
+    const q = openMemoryQueue();
+    const page = await claimedPage(q, 4);
+    const { recorder, losses } = recorderOf(q, page, 0);
+    await q.tasks.takeOver(page, 'heir', stampOf(q.runtime));
+
+    expect(await recorder.complete(0, 'a', undefined)).toMatchObject({ kind: 'refused' });
+    expect(await recorder.commit(1, 'b', [], undefined)).toMatchObject({ kind: 'refused' });
+
+    expect(losses).toMatchObject([{ name: 'LeaseLostError', reason: 'superseded' }]);
+    expect(recorder.settled).toEqual({});
+  });
+
+  test('by a request of this very claim that had been given up for lost is taken as it is, and gone on with', async () => {
+    const q = openMemoryQueue();
+    const page = await claimedPage(q, 4);
+    const { recorder, losses } = recorderOf(q, page, 0);
+    const late = { ...stampOf(q.runtime), sequence: 3 };
+    await q.tasks.bulk.record(claimOf(page), { done: [2], results: { 2: 'late' } }, late);
+
+    expect(await recorder.complete(0, 'a', undefined)).toMatchObject({ kind: 'applied' });
+    expect(await recorder.commit(2, 'again', [], undefined)).toMatchObject({ kind: 'refused' });
+
+    expect(recorder.isOpen(2)).toBe(false);
+    expect(await inRow(q)).toEqual({ done: [0, 2], results: { 0: 'a', 2: 'late' } });
+    expect(losses).toEqual([]);
+  });
+});

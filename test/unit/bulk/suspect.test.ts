@@ -1,0 +1,78 @@
+/** Items that kill their worker: the culprit is found, and the others live. */
+import { describe, expect, test } from 'vitest';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { MEMORY_TTL_MS, QUEUE, openMemoryQueue } from '../../support/memory-queue.ts';
+import { Mortal } from '../../support/mortal.ts';
+
+const SIZE = 8;
+
+/** Workers one after the other, each killed by whichever killer it runs, until nothing is left. */
+async function liveWith(killers: readonly number[], maxAttempts: number) {
+  const q = openMemoryQueue();
+  const runs = Array.from({ length: SIZE }, () => 0);
+  let process = new Mortal();
+  const work = defineTask({
+    name: 'work',
+    retry: { maxAttempts, backoff: 0 },
+    async run(n: number) {
+      await process.step(() => Promise.resolve());
+      runs[n] = (runs[n] ?? 0) + 1;
+      if (killers.includes(n)) await process.kill();
+    },
+  });
+  await q.client.enqueueBulk(
+    work,
+    Array.from({ length: SIZE }, (_, n) => n),
+    { id: 'b' },
+  );
+  let deaths = 0;
+  for (let worker = 0; worker < 30; worker++) {
+    process = new Mortal();
+    await q.work({ work }, { process });
+    if (!process.isDead) break;
+    deaths++;
+    await q.clock.advance(MEMORY_TTL_MS + 1_000);
+  }
+  const items = await Promise.all(runs.map((_, n) => q.client.getItem(`b/0/${n}`)));
+  return { runs, items, deaths, page: await q.tasks.get({ queue: QUEUE, id: 'b/0' }) };
+}
+
+describe('an item that kills its worker', () => {
+  test.each([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [5, 5],
+  ])('with %i attempts dies of the last one, and takes nobody with it', async (maxAttempts, deaths) => {
+    const killer = 3;
+    const { runs, items, page, ...rest } = await liveWith([killer], maxAttempts);
+
+    expect(items.map((item) => item?.state)).toEqual(runs.map((_, n) => (n === killer ? 'dead' : 'done')));
+    expect(items[killer]?.task).toMatchObject({ attempts: maxAttempts, lastError: { name: 'WorkerDied' } });
+    expect(rest.deaths).toBe(deaths);
+    expect(runs[killer]).toBe(maxAttempts);
+    // Those before it may have ended without being recorded when the first worker died; where one attempt is all, each is recorded.
+    expect(runs.filter((_, n) => n !== killer).every((count) => count <= Math.min(2, maxAttempts))).toBe(true);
+    expect(page).toMatchObject({ state: 'done' });
+  });
+
+  test('is told from others that do', async () => {
+    const { runs, items, page } = await liveWith([0, 1, 6], 3);
+
+    expect(items.map((item) => item?.state)).toEqual(['dead', 'dead', 'done', 'done', 'done', 'done', 'dead', 'done']);
+    // Attempts are claims: an item may have been claimed with its page by one whom another item killed before it began.
+    expect(items.map((item) => item?.task?.attempts)).toEqual([
+      3,
+      3,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      3,
+      undefined,
+    ]);
+    expect(Math.max(...runs)).toBe(3);
+    expect(runs.filter((_, n) => items[n]?.state === 'done').every((count) => count <= 2)).toBe(true);
+    expect(page).toMatchObject({ state: 'done' });
+  });
+});

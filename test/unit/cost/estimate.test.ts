@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import type { Workload } from '../../../shared/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost } from '../../../shared/cost/estimate.ts';
+import { PRICES } from '../../../shared/cost/prices.ts';
+import { verbTable } from '../../../shared/cost/verbs.ts';
+import { ConfigurationError } from '../../../shared/errors.ts';
+
+const estimate = (changes: Partial<Workload> = {}) => estimateCost({ ...DEFAULT_WORKLOAD, ...changes }, PRICES);
+const dollarsOf = (changes: Partial<Workload>, what: RegExp): number =>
+  estimate(changes).parts.find((part) => what.test(part.what))?.dollars ?? NaN;
+
+describe('verbTable', () => {
+  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0 };
+
+  test('charges five units for a small task: enqueue 2, claim 1, complete 2', () => {
+    const { enqueue, claim, complete, retry, heartbeat } = verbTable(SMALL);
+
+    expect([enqueue, claim, complete, retry, heartbeat].map(({ total }) => total)).toEqual([2, 1, 2, 3, 1]);
+    expect(enqueue).toEqual({ table: 1, readyIndex: 1, directoryIndex: 0, total: 2 });
+  });
+
+  test('charges every write for the whole row, so a large input is paid for again and again', () => {
+    const { enqueue, claim, complete } = verbTable({ ...SMALL, inputBytes: 4_000 });
+
+    expect([enqueue, claim, complete].map(({ table }) => table)).toEqual([5, 5, 5]);
+    expect(enqueue.readyIndex).toBe(1);
+  });
+
+  test('doubles the table in a commit, and not the index', () => {
+    expect(verbTable({ ...SMALL, commitItems: 2 }).commit).toEqual({
+      table: 2 + 4,
+      readyIndex: 1,
+      directoryIndex: 0,
+      total: 7,
+    });
+  });
+});
+
+describe('estimateCost', () => {
+  test('prices a million tasks a day at 5 units each', () => {
+    const { writeUnitsPerTask, parts } = estimate({ refusedPerTask: 0 });
+
+    expect(writeUnitsPerTask).toBe(5);
+    expect(parts[0]).toMatchObject({ perMonth: 150e6, unit: 'write units' });
+    expect(parts[0]?.dollars).toBeCloseTo(93.75);
+  });
+
+  test('needs as many workers as the busiest time has tasks at work', () => {
+    const { tasksInFlightAtPeak, workersAtPeak } = estimate({
+      tasksPerDay: 864_000,
+      secondsPerTask: 3,
+      peakFactor: 7,
+      concurrency: 10,
+      utilisation: 0.5,
+    });
+
+    expect(tasksInFlightAtPeak).toBeCloseTo(210);
+    expect(workersAtPeak).toBe(42);
+  });
+
+  test('halves compute when workers do twice as much side by side', () => {
+    const one = dollarsOf({ concurrency: 5, tasksPerDay: 1e8 }, /compute/);
+    const two = dollarsOf({ concurrency: 10, tasksPerDay: 1e8 }, /compute/);
+
+    expect(one / two).toBeCloseTo(2, 1);
+  });
+
+  test('grows in proportion to the tasks, once there are many', () => {
+    const { dollarsPerMillionTasks: small } = estimate({ tasksPerDay: 1e7 });
+    const { dollarsPerMillionTasks: large } = estimate({ tasksPerDay: 1e8 });
+
+    expect(large / small).toBeCloseTo(1, 2);
+  });
+
+  test('names the limit that is met first, and at how many tasks', () => {
+    const few = estimate({ maxWorkers: 1, secondsPerTask: 10 }).limits[0];
+    const hot = estimate({ shards: 1, maxWorkers: 10_000, secondsPerTask: 0.001, tasksPerDay: 1e8 }).limits;
+
+    expect(few).toMatchObject({ what: 'maxWorkers = 1' });
+    expect(few?.used).toBeGreaterThan(1);
+    expect(hot.find(({ what }) => what.startsWith('1 shards'))?.atTasksPerDay).toBeCloseTo(500 * 86_400);
+  });
+
+  test('counts retries as claims, and as moves in the index', () => {
+    expect(estimate({ attemptsPerTask: 2, refusedPerTask: 0 }).writeUnitsPerTask).toBe(5 + 1 + 3);
+  });
+
+  test.each([
+    ['tasksPerDay', 0],
+    ['secondsPerTask', NaN],
+    ['attemptsPerTask', 0.5],
+    ['utilisation', 1.5],
+    ['commitItems', -1],
+    ['shards', Infinity],
+  ] as const)('refuses %s = %s', (figure, value) => {
+    expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,59 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import { createS3Payloads } from '../../../shared/s3/payloads.ts';
+import type { PayloadStore } from '../../../shared/task/payload.ts';
+import type { ObjectServer } from '../../support/object-store.ts';
+import { openObjectServer } from '../../support/object-store.ts';
+
+let server: ObjectServer;
+let client: S3Client;
+let payloads: PayloadStore;
+
+beforeEach(async () => {
+  server = await openObjectServer();
+  client = new S3Client({
+    ...{ endpoint: server.endpoint, forcePathStyle: true, region: 'us-east-1' },
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  payloads = createS3Payloads({ bucket: 'my-inputs', client });
+});
+
+afterEach(async () => {
+  client.destroy();
+  await server[Symbol.asyncDispose]();
+});
+
+test('what is put can be got under its reference, and is gone when it was deleted', async () => {
+  const text = JSON.stringify({ words: 'ä€𝄞'.repeat(1_000) });
+
+  const reference = await payloads.put('default/task-1/nonce', text);
+
+  expect(reference).toBe('s3://my-inputs/leasehold/default/task-1/nonce.json');
+  expect([...server.objects]).toEqual([
+    ['/my-inputs/leasehold/default/task-1/nonce.json', { body: text, type: 'application/json' }],
+  ]);
+  expect(await payloads.get(reference)).toBe(text);
+  await payloads.delete(reference);
+  expect(await payloads.get(reference)).toBeUndefined();
+  await payloads.delete(reference);
+});
+
+test('ids with slashes and percent signs keep to their own objects', async () => {
+  const one = await payloads.put(encodeURIComponent('a/b'), '1');
+  const other = await payloads.put('a/b', '2');
+
+  expect([await payloads.get(one), await payloads.get(other)]).toEqual(['1', '2']);
+});
+
+test('reads and deletes nothing elsewhere, whatever a reference says', async () => {
+  for (const reference of ['s3://other/leasehold/x.json', 's3://my-inputs/secrets/x.json', 'file:///etc/passwd']) {
+    await expect(payloads.get(reference)).rejects.toThrow(ConfigurationError);
+    await expect(payloads.delete(reference)).rejects.toThrow('give the store');
+  }
+  expect(server.objects.size).toBe(0);
+});
+
+test('refuses what is no bucket', () => {
+  expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
+});
