@@ -1,0 +1,31 @@
+/**
+ * Consul's HTTP API behind a function URL, whose callers AWS has authenticated.
+ * Nothing outlives an invocation: a blocking query ends within the function's own time, and the polls of those who wait end with it.
+ */
+import { createConsulApp } from '../consul/app.ts';
+import { DEFAULT_SETTINGS } from '../consul/gateway.ts';
+import { parseTokens } from '../consul/tokens.ts';
+import { connectDynamo } from '../shared/dynamo/connect.ts';
+import { Leasehold } from '../shared/leasehold.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { ENV, parseConsulEnv } from './env.ts';
+import type { UrlAnswer, UrlEvent } from './function-url.ts';
+import { answerUrlEvent } from './function-url.ts';
+
+type Handler = (event: UrlEvent) => Promise<UrlAnswer>;
+
+export const handler: Handler = createConsulHandler();
+
+function createConsulHandler(): Handler {
+  const { table, endpoint, node, maxWaitMs, maxClockSkewMs, tokens } = parseConsulEnv();
+  const runtime = systemRuntime;
+  const connection = connectDynamo({ endpoint }, runtime);
+  const leasehold = new Leasehold({ ...connection, runtime }, { table, maxClockSkew: maxClockSkewMs }, connection);
+  const app = createConsulApp({
+    ...{ leasehold, runtime },
+    settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
+    tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
+    closing: new AbortController().signal,
+  });
+  return (event) => answerUrlEvent((request) => app.fetch(request), event);
+}

@@ -1,0 +1,47 @@
+/**
+ * A worker that has to end with tasks left starts its successor, so that a long backlog does not wait for the next tick.
+ *
+ * Each invocation starts one at most, and of the deliveries of one start only the first works: it takes the slot of its predecessor in the ledger.
+ * So a chain of workers never forks, and the workers' semaphore bounds how many chains there are. A start that fails is made up for by the next tick.
+ */
+import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
+import type { SlotStore } from '../shared/dispatch/store.ts';
+import { validName } from '../shared/lease/name.ts';
+import { stampOf } from '../shared/lease/stamp.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { WorkerReport } from '../shared/task/worker.ts';
+import { continuationSchedule } from './env.ts';
+
+/** The worker is near its end as it is; the schedule is there for what takes longer. */
+const START_TIMEOUT = { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true };
+
+/** Whether this delivery of a start is the one that works; a start by the dispatcher always is. */
+export async function isFirstDelivery(
+  { queue, after }: WorkEvent,
+  by: string,
+  { slots, runtime }: { readonly slots: SlotStore; readonly runtime: Runtime },
+): Promise<boolean> {
+  if (after === undefined) return true;
+  const slot = { schedule: continuationSchedule(queue), slot: validName('after', after) };
+  const outcome = await slots.take(slot, { by, ...stampOf(runtime) });
+  return outcome.kind === 'applied';
+}
+
+/** Told to hand its tasks back by its deadline, not ended for want of tasks, a pause, or a failure. */
+export function hasTasksLeft({ ended }: WorkerReport): boolean {
+  return ended === 'handedBack';
+}
+
+/** @param functionName the worker's own */
+export async function startSuccessor(functionName: string, event: WorkEvent): Promise<void> {
+  // Loaded only now: most workers end without a successor.
+  const { InvokeCommand, LambdaClient } = await import('@aws-sdk/client-lambda');
+  const lambda = new LambdaClient({ maxAttempts: 1, requestHandler: START_TIMEOUT });
+  try {
+    await lambda.send(
+      new InvokeCommand({ FunctionName: functionName, InvocationType: 'Event', Payload: JSON.stringify(event) }),
+    );
+  } finally {
+    lambda.destroy();
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The contract between the stack and the handlers: the names of the environment variables, and the one place that reads them.
+ * `infra/` writes these names, the handlers parse them when they are loaded; a value that cannot be used ends the start-up with its name and value.
+ */
+import { ConfigurationError } from '../shared/errors.ts';
+import { validName } from '../shared/lease/name.ts';
+import type { SessionTiming } from '../shared/lease/timing.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
+
+export const ENV = {
+  table: 'LEASEHOLD_TABLE',
+  queue: 'LEASEHOLD_QUEUE',
+  /** Name or ARN of the function that the dispatcher invokes. */
+  workerFunction: 'LEASEHOLD_WORKER_FUNCTION',
+  maxWorkers: 'LEASEHOLD_MAX_WORKERS',
+  tasksPerWorker: 'LEASEHOLD_TASKS_PER_WORKER',
+  concurrency: 'LEASEHOLD_CONCURRENCY',
+  shards: 'LEASEHOLD_SHARDS',
+  sessionTtlMs: 'LEASEHOLD_SESSION_TTL_MS',
+  heartbeatMs: 'LEASEHOLD_HEARTBEAT_MS',
+  lockDelayMs: 'LEASEHOLD_LOCK_DELAY_MS',
+  maxClockSkewMs: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
+  deadlineMarginMs: 'LEASEHOLD_DEADLINE_MARGIN_MS',
+  /** Whether a worker that nears its deadline with tasks left starts its successor. */
+  continuation: 'LEASEHOLD_CONTINUATION',
+  /** What the Consul gateway calls its own node. */
+  consulNode: 'LEASEHOLD_CONSUL_NODE',
+  /** The longest wait of its blocking queries. */
+  consulMaxWaitMs: 'LEASEHOLD_CONSUL_MAX_WAIT_MS',
+  /** Who may do what there, as JSON; absent: every caller that AWS lets in may do everything. */
+  consulTokens: 'LEASEHOLD_CONSUL_TOKENS',
+  /** Another DynamoDB than AWS's: laptops and tests. */
+  endpoint: 'LEASEHOLD_ENDPOINT',
+} as const;
+
+export const DEFAULT_QUEUE = 'default';
+/** Eight partitions take 8,000 index writes a second, and a worker with nothing to do reads eight empty pages. */
+export const DEFAULT_SHARDS = 8;
+/** More shards than this cost more in empty reads than they give in writes. */
+export const MAX_SHARDS = 256;
+/** Tasks mostly wait for others, and a worker that waits ten times at once costs a tenth per task. */
+export const DEFAULT_CONCURRENCY = 10;
+export const MAX_CONCURRENCY = 1_000;
+/** Enough for 100 tasks at once, and gentle to whatever they call; the first thing to raise. */
+export const DEFAULT_MAX_WORKERS = 10;
+/** The permits of all workers share one row of at most 400 KB, and Lambda's default account limit is as many. */
+export const MAX_WORKERS_LIMIT = 1_000;
+/** Ten rounds of the default concurrency: below it, starting another worker costs more than waiting for this one. */
+export const DEFAULT_TASKS_PER_WORKER = 100;
+/** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
+export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
+
+/** Names of ticks that no schedule sends; the names of schedules have no slash. */
+export const wakeSchedule = (queue: string): string => `wake/${queue}`;
+export const continuationSchedule = (queue: string): string => `continue/${queue}`;
+
+/** Whatever a superseded worker writes to its task is refused, so nobody has to wait until it has surely stopped. */
+export const DEFAULT_WORKER_LOCK_DELAY_MS = 0;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface QueueEnv {
+  readonly table: string;
+  readonly queue: string;
+  readonly shards: number;
+  /** The hard cap on live workers: the limit of the semaphore that they take their permits from. */
+  readonly maxWorkers: number;
+  readonly endpoint: string | undefined;
+}
+
+export interface DispatchEnv extends QueueEnv {
+  readonly workerFunction: string;
+  /** One worker is invoked for each so many tasks of backlog. */
+  readonly tasksPerWorker: number;
+  readonly maxClockSkewMs: number;
+}
+
+export interface WorkEnv extends QueueEnv {
+  /** Tasks that one worker runs at once. */
+  readonly concurrency: number;
+  readonly timing: SessionTiming;
+  /** How long before the invocation's deadline running tasks are handed back. */
+  readonly deadlineMarginMs: number;
+  /** Whether it starts its successor when it has to end with tasks left. */
+  readonly continuation: boolean;
+}
+
+/** @throws ConfigurationError naming the variable and its value */
+export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
+  return {
+    ...parseQueueEnv(env),
+    workerFunction: required(env, ENV.workerFunction),
+    tasksPerWorker: wholeNumber(env, ENV.tasksPerWorker, { min: 1, default: DEFAULT_TASKS_PER_WORKER }),
+    maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
+  };
+}
+
+/** @throws ConfigurationError naming the variable and its value, or both settings of a broken relation */
+export function parseWorkEnv(env: Environment = process.env): WorkEnv {
+  return {
+    ...parseQueueEnv(env),
+    concurrency: wholeNumber(env, ENV.concurrency, { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY }),
+    timing: parseTiming(env),
+    deadlineMarginMs: wholeNumber(env, ENV.deadlineMarginMs, { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS }),
+    continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
+  };
+}
+
+export interface ConsulEnv {
+  readonly table: string;
+  readonly node: string;
+  readonly maxWaitMs: number;
+  readonly maxClockSkewMs: number;
+  readonly tokens: string | undefined;
+  readonly endpoint: string | undefined;
+}
+
+/** A blocking query is answered well before its function is stopped. */
+export const DEFAULT_CONSUL_MAX_WAIT_MS = 50_000;
+
+/** @throws ConfigurationError naming the variable and its value */
+export function parseConsulEnv(env: Environment = process.env): ConsulEnv {
+  return {
+    table: required(env, ENV.table),
+    node: validName(ENV.consulNode, env[ENV.consulNode] ?? 'leasehold'),
+    maxWaitMs: wholeNumber(env, ENV.consulMaxWaitMs, { min: 1, default: DEFAULT_CONSUL_MAX_WAIT_MS }),
+    maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
+    tokens: env[ENV.consulTokens],
+    endpoint: endpointUrl(env),
+  };
+}
+
+function parseQueueEnv(env: Environment): QueueEnv {
+  return {
+    table: required(env, ENV.table),
+    queue: validName(ENV.queue, env[ENV.queue] ?? DEFAULT_QUEUE),
+    shards: wholeNumber(env, ENV.shards, { min: 1, max: MAX_SHARDS, default: DEFAULT_SHARDS }),
+    maxWorkers: wholeNumber(env, ENV.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT, default: DEFAULT_MAX_WORKERS }),
+    endpoint: endpointUrl(env),
+  };
+}
+
+/** Defaults and relations are the protocol's own: a heartbeat that is not given is a third of the TTL. */
+function parseTiming(env: Environment): SessionTiming {
+  return sessionTiming({
+    lockDelayMs: DEFAULT_WORKER_LOCK_DELAY_MS,
+    ...optionalNumber(env, ENV.sessionTtlMs, 'ttlMs'),
+    ...optionalNumber(env, ENV.heartbeatMs, 'heartbeatMs'),
+    ...optionalNumber(env, ENV.lockDelayMs, 'lockDelayMs'),
+    ...optionalNumber(env, ENV.maxClockSkewMs, 'maxClockSkewMs'),
+  });
+}
+
+function required(env: Environment, name: string): string {
+  const value = env[name];
+  if (value === undefined || value === '')
+    throw new ConfigurationError(
+      `${name} is ${value === '' ? 'empty' : 'not set'}: the stack sets it for its functions`,
+    );
+  return value;
+}
+
+function endpointUrl(env: Environment): string | undefined {
+  const value = env[ENV.endpoint];
+  if (value === undefined) return undefined;
+  if (!/^https?:$/.test(URL.parse(value)?.protocol ?? ''))
+    throw new ConfigurationError(
+      `${ENV.endpoint} = ${JSON.stringify(value)}: give a URL such as http://127.0.0.1:8000`,
+    );
+  return value;
+}
+
+interface Bounds {
+  readonly min: number;
+  readonly max?: number;
+}
+
+function wholeNumber(env: Environment, name: string, { default: byDefault, ...bounds }: Bounds & { default: number }) {
+  const value = env[name];
+  return value === undefined ? byDefault : parseNumber(name, value, bounds);
+}
+
+function optionalNumber<Setting extends keyof SessionTiming>(
+  env: Environment,
+  name: string,
+  setting: Setting,
+): Partial<Record<Setting, number>> {
+  const value = env[name];
+  return value === undefined ? {} : ({ [setting]: parseNumber(name, value, { min: 0 }) } as Record<Setting, number>);
+}
+
+function parseNumber(name: string, value: string, { min, max = Number.MAX_SAFE_INTEGER }: Bounds): number {
+  // `Number` alone would read '' as 0 and '1e3' as 1000.
+  const parsed = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
+  if (!(parsed >= min && parsed <= max))
+    throw new ConfigurationError(
+      `${name} = ${JSON.stringify(value)}: give a whole number ` +
+        (max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`),
+    );
+  return parsed;
+}

@@ -1,0 +1,44 @@
+/**
+ * The names under which the handlers report and the dashboard and the alarms listen.
+ * CloudWatch compares names and dimensions exactly: an alarm on a name that nobody sends is silent for ever, so both sides import these.
+ */
+
+export const METRICS_NAMESPACE = 'Leasehold';
+/** Powertools adds it to every metric as the dimension `service`. */
+export const METRICS_SERVICE = 'leasehold';
+
+/** The one set of dimensions that every metric carries. */
+export function metricDimensions(queue: string): { readonly service: string; readonly queue: string } {
+  return { service: METRICS_SERVICE, queue };
+}
+
+export const METRIC = {
+  // by workers
+  tasksCompleted: 'TasksCompleted',
+  /** Attempts that failed; the task may still succeed. */
+  tasksFailed: 'TasksFailed',
+  /** Tasks that will not be tried again. */
+  tasksDead: 'TasksDead',
+  /** Handed back before the deadline, attempt refunded. */
+  tasksReleased: 'TasksReleased',
+  /** Claimed from a session that had died. */
+  tasksTakenOver: 'TasksTakenOver',
+  /** Somebody else was faster: paid for without work. */
+  claimsRefused: 'ClaimsRefused',
+  /** Rights lost while working. */
+  leasesLost: 'LeasesLost',
+  /** Sessions of others found expired and ended. */
+  sessionsInvalidated: 'SessionsInvalidated',
+  /** Rows left alone: damaged, or of a later version. */
+  rowsSkipped: 'RowsSkipped',
+  storeThrottled: 'StoreThrottled',
+  // by the dispatcher
+  oldestReadyTaskAgeMs: 'OldestReadyTaskAgeMs',
+  backlogSize: 'BacklogSize',
+  workersInvoked: 'WorkersInvoked',
+  workersLive: 'WorkersLive',
+  /** Deliveries of a tick whose slot was already taken. */
+  ticksDuplicated: 'TicksDuplicated',
+} as const;
+
+export type MetricName = (typeof METRIC)[keyof typeof METRIC];

@@ -1,0 +1,51 @@
+/**
+ * A signal that aborts `marginMs` before Lambda stops the process, so that work can be handed back in time.
+ * Lambda itself gives no warning: a timeout is a SIGKILL.
+ */
+import type { MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { InvariantError } from '../../shared/errors.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { HandedBackError } from '../../shared/task/control.ts';
+
+export interface Deadline {
+  /** Aborts with a `HandedBackError`. */
+  readonly signal: AbortSignal;
+  /** The moment it aborts, on the monotonic clock. */
+  readonly monotonicMs: number;
+}
+
+const deadlines = new WeakMap<Context, Deadline>();
+
+export function deadline(options: { readonly marginMs: number; readonly clock: Clock }): MiddlewareObj {
+  const { marginMs, clock } = options;
+  const timers = new WeakMap<Context, AbortController>();
+  const stopTimer = ({ context }: { readonly context: Context }): void => {
+    timers.get(context)?.abort();
+  };
+  return {
+    name: 'deadline',
+    before: ({ context }) => {
+      const restMs = Math.max(0, context.getRemainingTimeInMillis() - marginMs);
+      const handBack = new AbortController();
+      const timer = new AbortController();
+      timers.set(context, timer);
+      deadlines.set(context, { signal: handBack.signal, monotonicMs: clock.monotonic() + restMs });
+      void clock.sleep(restMs, timer.signal).then(() => {
+        if (!timer.signal.aborted)
+          handBack.abort(
+            new HandedBackError(`the invocation ends in ${marginMs} ms: stop, and the task will be handed back`),
+          );
+      });
+    },
+    // No timer outlives the handler: a frozen one would fire in somebody else's invocation.
+    after: stopTimer,
+    onError: stopTimer,
+  };
+}
+
+export function deadlineOf(context: Context): Deadline {
+  const found = deadlines.get(context);
+  if (found === undefined) throw new InvariantError('the deadline middleware has not run for this invocation');
+  return found;
+}

@@ -1,0 +1,197 @@
+/**
+ * A right that is held around a handler: what `lease()`, `semaphore()` and `leader()` have in common.
+ *
+ *   - One session per invocation, shared by all of them in a chain; made with the first and ended with the last,
+ *     because an environment is frozen and reused with whatever it held.
+ *   - Waiting never takes longer than the invocation has.
+ *   - `signalOf(context)` aborts when a right is lost, or when the time is nearly over. A handler that does not stop then keeps its rights
+ *     until Lambda ends it and its session expires: they are not given away under work that goes on.
+ *   - A right that is not to be had is an error, so that Lambda or the queue behind it tries again; or the answer that `onUnavailable` gives,
+ *     without the handler being called.
+ */
+import type { MiddlewareObj, Request } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { InvariantError } from '../../shared/errors.ts';
+import type { Duration } from '../../shared/lease/duration.ts';
+import { durationMs } from '../../shared/lease/duration.ts';
+import type { Leasehold, SessionSettings } from '../../shared/leasehold.ts';
+import { LockUnavailableError } from '../../shared/lock/lock.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
+import type { Session } from '../../shared/session-handle.ts';
+import { deadline, deadlineOf } from './deadline.ts';
+
+export interface HeldRightOptions<Event, Unavailable extends Error> {
+  /** Made once, outside the handler: it holds connections, no identity. */
+  readonly leasehold: Leasehold;
+  /** How long to wait for the right; absent: not at all. */
+  readonly wait?: Duration | undefined;
+  /** Of the session that it hangs on; in a chain of several, the first decides. */
+  readonly session?: Pick<SessionSettings, 'ttl' | 'heartbeat' | 'lockDelay'> | undefined;
+  /** How long before Lambda's timeout the handler is told to stop; of several, the first decides. */
+  readonly deadlineMargin?: Duration | undefined;
+  /** The answer when the right is not to be had; absent: the invocation fails with that error. */
+  readonly onUnavailable?: ((error: Unavailable, event: Event, context: Context) => unknown) | undefined;
+}
+
+/** A name, or how to find it in an event. */
+export type NameOf<Event> = string | ((event: Event, context: Context) => string);
+
+export interface HeldRightMiddleware<Right, Event> extends MiddlewareObj<Event> {
+  /** The right, while the handler runs. */
+  of(context: Context): Right;
+}
+
+/** Long enough to give back and to end the session, were the store slow. */
+export const DEFAULT_DEADLINE_MARGIN_MS = 2_000;
+
+interface Right extends AsyncDisposable {
+  readonly signal: AbortSignal;
+}
+
+export function heldRight<R extends Right, Event, Unavailable extends LockUnavailableError | SemaphoreFullError>(
+  kind: string,
+  options: HeldRightOptions<Event, Unavailable>,
+  acquire: (session: Session, request: Request<Event>, wait: number) => Promise<R>,
+): HeldRightMiddleware<R, Event> {
+  const waitMs = options.wait === undefined ? 0 : durationMs(`${kind}: wait`, options.wait);
+  const rights = new WeakMap<Context, R>();
+  const key = `leasehold.${kind}.${nextKey++}`;
+
+  const before = async (request: Request<Event>): Promise<void> => {
+    const { context } = request;
+    const invocation = await Invocation.join(context, options);
+    try {
+      const right = await acquire(invocation.session, request, Math.min(waitMs, invocation.remainingMs));
+      rights.set(context, right);
+      invocation.add(right);
+      leaveNoteFor(request, key, giveBack);
+    } catch (error) {
+      await invocation.leave();
+      if (!isUnavailable(error) || options.onUnavailable === undefined) throw error;
+      await answerEarly(request, options.onUnavailable(error as Unavailable, request.event, context));
+    }
+  };
+
+  const giveBack = async ({ context }: Pick<Request<Event>, 'context'>): Promise<void> => {
+    const right = rights.get(context);
+    if (right === undefined) return;
+    rights.delete(context);
+    try {
+      await right[Symbol.asyncDispose]();
+    } catch {
+      // The work is done, and must not fail for this: what cannot be given back goes with the session.
+    }
+    await Invocation.of(context)?.leave();
+  };
+
+  return {
+    name: kind,
+    before,
+    after: giveBack,
+    onError: giveBack,
+    of(context) {
+      const right = rights.get(context);
+      if (right === undefined) throw new InvariantError(`the ${kind} middleware holds nothing for this invocation`);
+      return right;
+    },
+  };
+}
+
+/** Aborts when a right of this invocation is lost, or its time is nearly over; the reason says which. */
+export function signalOf(context: Context): AbortSignal {
+  const invocation = Invocation.of(context);
+  if (invocation === undefined) throw new InvariantError('no right is held for this invocation');
+  return invocation.signal;
+}
+
+export function nameFrom<Event>(name: NameOf<Event>, { event, context }: Request<Event>): string {
+  return typeof name === 'string' ? name : name(event, context);
+}
+
+/** Tells middlewares of one kind apart; only within this process. */
+let nextKey = 1;
+
+class Invocation {
+  static readonly #all = new WeakMap<Context, Invocation>();
+
+  readonly session: Session;
+  readonly #context: Context;
+  readonly #stopTimer: () => void;
+  readonly #marginMs: number;
+  readonly #signals: AbortSignal[];
+  #users = 1;
+
+  private constructor(context: Context, session: Session, timer: { marginMs: number; stop: () => void }) {
+    this.session = session;
+    this.#context = context;
+    this.#marginMs = timer.marginMs;
+    this.#stopTimer = timer.stop;
+    this.#signals = [deadlineOf(context).signal, session.signal];
+  }
+
+  static of(context: Context): Invocation | undefined {
+    return Invocation.#all.get(context);
+  }
+
+  static async join(context: Context, options: HeldRightOptions<never, never>): Promise<Invocation> {
+    const found = Invocation.#all.get(context);
+    if (found !== undefined) {
+      found.#users++;
+      return found;
+    }
+    const { leasehold, session: settings, deadlineMargin } = options;
+    const session = await leasehold.session({
+      ...settings,
+      name: context.functionName,
+      node: context.logStreamName,
+    });
+    const marginMs =
+      deadlineMargin === undefined ? DEFAULT_DEADLINE_MARGIN_MS : durationMs('deadlineMargin', deadlineMargin);
+    const timer = deadline({ marginMs, clock: systemClock });
+    const request = { context } as Request;
+    void timer.before?.(request);
+    const invocation = new Invocation(context, session, { marginMs, stop: () => void timer.after?.(request) });
+    Invocation.#all.set(context, invocation);
+    return invocation;
+  }
+
+  get signal(): AbortSignal {
+    return AbortSignal.any(this.#signals);
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#context.getRemainingTimeInMillis() - this.#marginMs);
+  }
+
+  add(right: Right): void {
+    this.#signals.push(right.signal);
+  }
+
+  async leave(): Promise<void> {
+    this.#users--;
+    if (this.#users > 0) return;
+    Invocation.#all.delete(this.#context);
+    this.#stopTimer();
+    await this.session.end();
+  }
+}
+
+type CleanUp = (request: never) => Promise<void> | void;
+
+/** In Powertools' convention: a middleware that answers early calls what those before it have left in `internal`. */
+function leaveNoteFor(request: Request, key: string, cleanUp: CleanUp): void {
+  request.internal = { ...request.internal, [key]: cleanUp };
+}
+
+/** middy runs no further hook of a chain that is answered early, so those before us would never clean up. */
+async function answerEarly(request: Request, answer: unknown): Promise<void> {
+  const notes = Object.entries(request.internal).filter(([key]) => /^(powertools-for-aws|leasehold)\./.test(key));
+  for (const [, cleanUp] of notes.reverse())
+    if (typeof cleanUp === 'function') await (cleanUp as CleanUp)(request as never);
+  request.earlyResponse = answer;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof LockUnavailableError || error instanceof SemaphoreFullError;
+}

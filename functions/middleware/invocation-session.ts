@@ -1,0 +1,52 @@
+/**
+ * One session per invocation: created before the handler, ended after it, however it ends.
+ * Identity is made here and nowhere earlier, because an environment is frozen and reused with its modules as they were.
+ */
+import type { MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { InvariantError } from '../../shared/errors.ts';
+import type { SessionTiming } from '../../shared/lease/timing.ts';
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import type { SessionEvents } from '../../shared/session/holder.ts';
+import { SessionHolder } from '../../shared/session/holder.ts';
+import type { SessionStore } from '../../shared/session/store.ts';
+
+export interface InvocationSessionOptions {
+  readonly name: string;
+  readonly timing: SessionTiming;
+  readonly portsOf: (context: Context) => {
+    readonly sessions: SessionStore;
+    readonly runtime: Runtime;
+    readonly events: SessionEvents;
+  };
+}
+
+const sessions = new WeakMap<Context, SessionHolder>();
+
+export function invocationSession(options: InvocationSessionOptions): MiddlewareObj {
+  const endSession = async ({ context }: { readonly context: Context }): Promise<void> => {
+    await sessions.get(context)?.end();
+  };
+  return {
+    name: 'invocationSession',
+    before: async ({ context }) => {
+      const { sessions: store, runtime, events } = options.portsOf(context);
+      const settings = {
+        timing: options.timing,
+        name: options.name,
+        // Absent where logs go elsewhere than to CloudWatch.
+        node: context.logStreamName || context.awsRequestId,
+        behaviour: 'release',
+      } as const;
+      sessions.set(context, await SessionHolder.create(settings, { store, runtime, events }));
+    },
+    after: endSession,
+    onError: endSession,
+  };
+}
+
+export function sessionOf(context: Context): SessionHolder {
+  const found = sessions.get(context);
+  if (found === undefined) throw new InvariantError('the session middleware has not run for this invocation');
+  return found;
+}

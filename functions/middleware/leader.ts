@@ -1,0 +1,22 @@
+import type { Leadership } from '../../shared/election/election.ts';
+import type { LockUnavailableError } from '../../shared/lock/lock.ts';
+import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
+import { heldRight, nameFrom } from './held-right.ts';
+
+export interface LeaderOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
+  readonly election: NameOf<Event>;
+  /** What the leader has to say to observers. */
+  readonly value?: string | undefined;
+}
+
+/**
+ * Runs the handler in the leader only; the others fail, or answer what `onUnavailable` gives them.
+ *
+ *   const sole = leader({ leasehold, election: 'compaction', onUnavailable: () => 'somebody else compacts' });
+ *   export const handler = middy(async (event, context) => compact(sole.of(context).term)).use(sole);
+ */
+export function leader<Event = unknown>(options: LeaderOptions<Event>): HeldRightMiddleware<Leadership, Event> {
+  return heldRight('leader', options, (session, request, wait) =>
+    session.campaign(nameFrom(options.election, request), { value: options.value, wait }),
+  );
+}

@@ -1,0 +1,22 @@
+import type { Lock } from '../../shared/lock/holder.ts';
+import type { LockUnavailableError } from '../../shared/lock/lock.ts';
+import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
+import { heldRight, nameFrom } from './held-right.ts';
+
+export interface LeaseOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
+  readonly key: NameOf<Event>;
+  /** What stands beside the lock while it is held, for people. */
+  readonly value?: string | undefined;
+}
+
+/**
+ * One invocation at a time for each key, of this function and of any other that names the same key.
+ *
+ *   const account = lease({ leasehold, key: (event: Order) => `accounts/${event.account}`, wait: '5s' });
+ *   export const handler = middy(async (event: Order, context) => book(event, account.of(context).sequencer)).use(account);
+ */
+export function lease<Event = unknown>(options: LeaseOptions<Event>): HeldRightMiddleware<Lock, Event> {
+  return heldRight('lease', options, (session, request, wait) =>
+    session.lock(nameFrom(options.key, request), { value: options.value, wait }),
+  );
+}

@@ -1,0 +1,25 @@
+import type { Permit } from '../../shared/semaphore/permit.ts';
+import type { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
+import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
+import { heldRight, nameFrom } from './held-right.ts';
+
+export interface SemaphoreOptions<Event> extends HeldRightOptions<Event, SemaphoreFullError> {
+  readonly semaphore: NameOf<Event>;
+  /** How many permits there are; the same wherever this semaphore is used. */
+  readonly limit: number;
+  /** How many of them one invocation takes; 1 when absent. */
+  readonly permits?: number | undefined;
+}
+
+/**
+ * At most so many invocations at a time, of this function and of any other that names the same semaphore.
+ *
+ *   const vendor = semaphore({ leasehold, semaphore: 'vendor-api', limit: 15, wait: '20s' });
+ *   export const handler = middy(async (event, context) => call(event, { signal: signalOf(context) })).use(vendor);
+ */
+export function semaphore<Event = unknown>(options: SemaphoreOptions<Event>): HeldRightMiddleware<Permit, Event> {
+  const { limit, permits } = options;
+  return heldRight('semaphore', options, (session, request, wait) =>
+    session.permit(nameFrom(options.semaphore, request), { limit, permits, wait }),
+  );
+}

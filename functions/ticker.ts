@@ -1,0 +1,69 @@
+/** What the functions share that start workers: each call looks at the backlog once, and starts those that are missing. */
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { DispatchReport, WorkEvent } from '../shared/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../shared/dispatch/dispatcher.ts';
+import type { Tick } from '../shared/dispatch/store.ts';
+import type { MeterReading } from '../shared/dynamo/meter.ts';
+import { createMeter } from '../shared/dynamo/meter.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import { parseDispatchEnv } from './env.ts';
+import { METRIC } from './metric-names.ts';
+import type { Telemetry } from './runtime.ts';
+import { connect, createTelemetry } from './runtime.ts';
+
+export type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
+
+export interface Ticker {
+  readonly queue: string;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** @param by the invocation that asks */
+  readonly tick: (tick: Tick, by: string) => Promise<DispatchResult>;
+}
+
+export function createTicker(): Ticker {
+  const env = parseDispatchEnv();
+  const connection = connect(env);
+  const telemetry = createTelemetry(env.queue);
+  const lambda = new LambdaClient({});
+  const startWorker = async (event: WorkEvent): Promise<void> => {
+    const Payload = JSON.stringify(event);
+    await lambda.send(new InvokeCommand({ FunctionName: env.workerFunction, InvocationType: 'Event', Payload }));
+  };
+  const onDamaged = (error: unknown): void => {
+    telemetry.logger.error('row skipped', { error: String(error) });
+  };
+  return {
+    ...{ queue: env.queue, telemetry, clock: connection.runtime.clock },
+    async tick(tick, by) {
+      const meter = createMeter();
+      const stores = connection.open(meter);
+      const semaphores = new SemaphoreClient(stores, env);
+      const workers = {
+        startWorker,
+        declareLimit: () => semaphores.declareLimit(workersSemaphore(env.queue), env.maxWorkers),
+        countLive: async () => (await semaphores.read(workersSemaphore(env.queue)))?.live ?? 0,
+      };
+      const report = await dispatch(tick, by, { ...stores, workers, onDamaged }, env);
+      const capacity = meter.read();
+      reportMetrics(telemetry, report, capacity);
+      telemetry.logger.info('tick dispatched', { ...tick, report, capacity });
+      return { ...report, capacity };
+    },
+  };
+}
+
+function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity: MeterReading): void {
+  if (report.duplicate) {
+    metrics.addMetric(METRIC.ticksDuplicated, MetricUnit.Count, 1);
+    return;
+  }
+  metrics.addMetric(METRIC.backlogSize, MetricUnit.Count, report.backlog);
+  metrics.addMetric(METRIC.oldestReadyTaskAgeMs, MetricUnit.Milliseconds, report.oldestReadyAgeMs);
+  metrics.addMetric(METRIC.workersLive, MetricUnit.Count, report.liveWorkers);
+  metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, report.started);
+  metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
+  metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);
+}

@@ -1,0 +1,203 @@
+/**
+ * The worker function: one invocation is one session, one permit, and as many tasks as fit.
+ * Nothing in it knows whether it runs in AWS or on a laptop.
+ */
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import { captureLambdaHandler } from '@aws-lambda-powertools/tracer/middleware';
+import type { MiddlewareObj, MiddyfiedHandler } from '@middy/core';
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
+import type { Meter, MeterReading } from '../shared/dynamo/meter.ts';
+import { createMeter } from '../shared/dynamo/meter.ts';
+import { ConfigurationError, InvariantError, MismatchError } from '../shared/errors.ts';
+import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
+import type { SessionEvents } from '../shared/session/holder.ts';
+import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import { registerTasks } from '../shared/task/definition.ts';
+import type { TaskEvents } from '../shared/task/events.ts';
+import type { TaskMiddleware } from '../shared/task/middleware.ts';
+import { withMiddleware } from '../shared/task/middleware.ts';
+import type { PayloadStore } from '../shared/task/payload.ts';
+import type { WorkerReport } from '../shared/task/worker.ts';
+import { runWorker } from '../shared/task/worker.ts';
+import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
+import type { WorkEnv } from './env.ts';
+import { parseWorkEnv } from './env.ts';
+import { METRIC } from './metric-names.ts';
+import { deadline, deadlineOf } from './middleware/deadline.ts';
+import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
+import type { Stores, Telemetry } from './runtime.ts';
+import { connect, createTelemetry } from './runtime.ts';
+
+export type WorkResult =
+  | { readonly permit: true; readonly session: string; readonly report: WorkerReport; readonly capacity: MeterReading }
+  /** `maxWorkers` others are at work, or that number is being changed. */
+  | { readonly permit: false; readonly session: string; readonly capacity: MeterReading };
+
+export interface WorkHandlerOptions {
+  /** What runs around every attempt, first one outermost. */
+  readonly middleware?: readonly TaskMiddleware[];
+  readonly events?: TaskEvents;
+  /** Where inputs are that do not fit into the table. */
+  readonly payloads?: PayloadStore;
+}
+
+/** Between looks at an empty backlog while tasks are still at work. */
+const POLL_MS = 1_000;
+/** The part of the deadline margin in which task code may still stop by itself; the rest is for handing back and ending the session. */
+const GRACE_SHARE = 0.4;
+
+/**
+ * The handler for a set of tasks.
+ * @param taskExports the exports of the module that defines them: `import * as tasks from './tasks.ts'`
+ * @throws ConfigurationError at load, so that a wrong deployment fails its first invocation with the reason
+ */
+export function createWorkHandler(
+  taskExports: Readonly<Record<string, unknown>>,
+  options: WorkHandlerOptions = {},
+): MiddyfiedHandler<WorkEvent, WorkResult> {
+  const env = parseWorkEnv();
+  const registry = withMiddleware(registerTasks(taskExports), options.middleware ?? []);
+  const connection = connect(env);
+  const telemetry = createTelemetry(env.queue);
+  const invocations = new WeakMap<Context, Invocation>();
+  const invocationOf = (context: Context): Invocation => {
+    const found = invocations.get(context);
+    if (found === undefined) throw new InvariantError('the invocation was not opened');
+    return found;
+  };
+  const openInvocation: MiddlewareObj = {
+    name: 'openInvocation',
+    before: ({ context }) => {
+      const meter = createMeter();
+      invocations.set(context, { meter, stores: connection.open(meter) });
+    },
+  };
+
+  return middy<WorkEvent, WorkResult>({ timeoutEarlyInMillis: 0 })
+    .use(injectLambdaContext(telemetry.logger))
+    .use(logMetrics(telemetry.metrics))
+    .use(captureLambdaHandler(telemetry.tracer, { captureResponse: false }))
+    .use(deadline({ marginMs: env.deadlineMarginMs, clock: connection.runtime.clock }))
+    .use(openInvocation)
+    .use(
+      invocationSession({
+        name: `worker/${env.queue}`,
+        timing: env.timing,
+        portsOf: (context) => ({
+          ...invocationOf(context).stores,
+          events: sessionLog(telemetry, invocationOf(context).meter),
+        }),
+      }),
+    )
+    .handler(async (event, context) => {
+      const { meter, stores } = invocationOf(context);
+      const session = sessionOf(context);
+      const homeShards = validHomeShards(event, env);
+      const semaphores = new SemaphoreClient(stores, env.timing);
+      const notNeeded = (reason: string): WorkResult => {
+        const capacity = meter.read();
+        telemetry.logger.info('worker not needed', { session: session.id, queue: env.queue, reason, capacity });
+        return { permit: false, session: session.id, capacity };
+      };
+      if (!(await isFirstDelivery(event, context.awsRequestId, stores)))
+        return notNeeded('its start was delivered before');
+      const permit = await semaphores
+        .tryAcquire(session, workersSemaphore(env.queue), { limit: env.maxWorkers })
+        .catch(mismatchOf);
+      // In the middle of a deployment that changes `maxWorkers`: the next tick of its dispatcher makes the new number the one in effect.
+      if (permit instanceof MismatchError) return notNeeded(permit.message);
+      if (permit.kind === 'full') return notNeeded(`${env.maxWorkers} others are at work`);
+      const { signal, monotonicMs } = deadlineOf(context);
+      const settings = {
+        queue: env.queue,
+        shards: env.shards,
+        homeShards,
+        concurrency: env.concurrency,
+        pollMs: POLL_MS,
+        graceMs: env.deadlineMarginMs * GRACE_SHARE,
+        deadlineMonotonicMs: monotonicMs,
+      };
+      telemetry.logger.info('worker started', { session: session.id, queue: env.queue, homeShards });
+      const report = await runWorker(
+        registry,
+        { ...stores, session, log: telemetry.logger, events: options.events, payloads: options.payloads },
+        settings,
+        signal,
+      );
+      // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
+      await permit.permit.release().catch((error: unknown) => {
+        telemetry.logger.warn('permit not released', { error: String(error) });
+      });
+      if (env.continuation && hasTasksLeft(report))
+        await startSuccessor(context.functionName, { queue: env.queue, homeShards, after: session.id }).catch(
+          (error: unknown) => {
+            telemetry.logger.warn('successor not started', { error: String(error) });
+          },
+        );
+      const capacity = meter.read();
+      reportMetrics(telemetry, report, capacity);
+      telemetry.logger.info('worker ended', { session: session.id, report, capacity });
+      return { permit: true, session: session.id, report, capacity };
+    });
+}
+
+function mismatchOf(error: unknown): MismatchError {
+  if (error instanceof MismatchError) return error;
+  throw error;
+}
+
+interface Invocation {
+  readonly meter: Meter;
+  readonly stores: Stores;
+}
+
+/** An event names shards to begin with; a forged or outdated one can at most make a worker begin elsewhere. */
+function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
+  const { queue, homeShards } = event;
+  if (queue !== env.queue)
+    throw new ConfigurationError(
+      `this worker serves queue ${env.queue}, and was asked to work on ${JSON.stringify(queue)}`,
+    );
+  const known: readonly number[] = Array.isArray(homeShards)
+    ? (homeShards as readonly number[]).filter((shard) => Number.isInteger(shard) && 0 <= shard && shard < env.shards)
+    : [];
+  return known.length > 0 ? known : Array.from({ length: env.shards }, (_, shard) => shard);
+}
+
+function sessionLog({ logger, metrics }: Telemetry, meter: Meter): SessionEvents {
+  return {
+    onRenewed: ({ id, renewals, expiresAt }) => {
+      const { writeUnits, readUnits } = meter.read();
+      logger.debug('session renewed', { session: id, renewals, expiresAt, writeUnits, readUnits });
+    },
+    onRenewalFailed: (error) => {
+      logger.warn('session not renewed', { error: String(error) });
+    },
+    onLost: (error) => {
+      metrics.addMetric(METRIC.leasesLost, MetricUnit.Count, 1);
+      logger.error('session lost', { error: error.message, reason: error.reason });
+    },
+  };
+}
+
+function reportMetrics({ metrics }: Telemetry, report: WorkerReport, capacity: MeterReading): void {
+  const { settled } = report;
+  metrics.addMetric(METRIC.tasksCompleted, MetricUnit.Count, settled.done);
+  metrics.addMetric(METRIC.tasksFailed, MetricUnit.Count, settled.retried + settled.dead);
+  metrics.addMetric(METRIC.tasksDead, MetricUnit.Count, settled.dead + report.buried);
+  metrics.addMetric(METRIC.tasksReleased, MetricUnit.Count, settled.released);
+  metrics.addMetric(METRIC.tasksTakenOver, MetricUnit.Count, report.takenOver);
+  metrics.addMetric(METRIC.claimsRefused, MetricUnit.Count, report.claimsRefused);
+  metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
+  metrics.addMetric(METRIC.sessionsInvalidated, MetricUnit.Count, expiriesApplied(capacity));
+  metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);
+}
+
+function expiriesApplied({ byVerb }: MeterReading): number {
+  const cost = byVerb['session.expire'];
+  return cost === undefined ? 0 : cost.requests - cost.refused;
+}

@@ -1,0 +1,174 @@
+/**
+ * Who may touch which rows, on one page.
+ *
+ * A rule names the table or one index, single actions, and patterns of the partition keys that they are for.
+ * Nobody scans, speaks PartiQL, writes in unconditional batches, or administers the table.
+ * Nobody deletes a row that counts leases: it would forget its counter. Recurring schedules, payloads and places in lines are all that is deleted.
+ * A transaction is authorised item by item, by the actions that it consists of; there is no action of its own to allow.
+ */
+import { continuationSchedule } from '../functions/env.ts';
+import type { DIRECTORY_INDEX, READY_INDEX } from '../shared/dynamo/schema.ts';
+
+export type RowAction =
+  'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'ConditionCheckItem' | 'Query';
+
+export interface AccessRule {
+  /** The table itself, or one index of it; never both, because an index is keyed differently. */
+  readonly on: 'table' | (typeof READY_INDEX)['name'] | (typeof DIRECTORY_INDEX)['name'];
+  readonly actions: readonly RowAction[];
+  /** Patterns of partition keys, of the index where the rule is on one: `*` is any text. */
+  readonly keys: readonly string[];
+}
+
+/** One queue of the table, and the schedule that wakes it. */
+export interface QueueScope {
+  readonly queue: string;
+  readonly schedule: string;
+}
+
+const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
+const COORDINATION_LISTINGS = ['session', 'check', 'lock', 'semaphore', 'waitgroup'];
+/** The members of one wait group share a partition. */
+const MEMBERS: AccessRule = { on: 'table', actions: ['Query'], keys: ['waitgroup#*'] };
+
+const taskRows = (queue: string): string => `task#${queue}#*`;
+/** Children that somebody waits for are counted in their batch. */
+const batchRows = (queue: string): string => `batch#${queue}#*`;
+/** The tasks of one key that run at once are counted in its row. */
+const keyRows = (queue: string): string => `key#${queue}#*`;
+/** Inputs that are too large for a task's row. */
+const payloadRows = (queue: string): string => `payload#${queue}#*`;
+/** The tasks of one key that run in order stand in its line; a line's rows share a partition, and places in it are deleted when they are left. */
+const lineRows = (queue: string): string => `line#${queue}#*`;
+const slotRows = (schedule: string): string => `slot#${schedule}#*`;
+const queueRow = (queue: string): string => `queue#${queue}`;
+/** The semaphore that caps a queue's live workers. */
+const permitsRow = (queue: string): string => `semaphore#workers/${queue}`;
+const scheduleRows = (queue: string): string => `schedule#${queue}#*`;
+/** Recurring schedules that are due, in the ready index; and all of them, in the directory. */
+const scheduleEntries = (queue: string): string => `schedule#${queue}`;
+const AUDIT_ROWS = 'audit#*';
+const readyEntries = (queue: string): string => `${queue}#*`;
+/** Tenants' tasks that may be due, in the directory. */
+const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
+const deadListing = (queue: string): string => `dead#${queue}#*`;
+
+/** The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be, and counts them and the backlog. */
+export function dispatchAccess({ queue, schedule }: QueueScope): AccessRule[] {
+  return [
+    { on: 'table', actions: ['PutItem'], keys: [slotRows(schedule)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
+    { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
+    { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+  ];
+}
+
+/** A worker: takes a permit, keeps a session, claims and finishes tasks, and puts the children and callbacks of those into the same queue. */
+export function workAccess({ queue }: QueueScope): AccessRule[] {
+  return [
+    {
+      on: 'table',
+      actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'ConditionCheckItem'],
+      keys: [taskRows(queue)],
+    },
+    { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [batchRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['Query', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: ['session#*'] },
+    { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [slotRows(continuationSchedule(queue))] },
+    { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
+    { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+  ];
+}
+
+/** A producer: puts tasks and batches into the queue, replaces or renews those that wait where it asked for that, and looks at them. */
+export function enqueueAccess({ queue }: QueueScope): AccessRule[] {
+  return [
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
+    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
+  ];
+}
+
+/** A program that coordinates: sessions, locks, elections, semaphores and wait groups, but no tasks. */
+export function coordinateAccess(): AccessRule[] {
+  return [
+    {
+      on: 'table',
+      actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'ConditionCheckItem'],
+      keys: COORDINATION_ROWS,
+    },
+    MEMBERS,
+    { on: 'directory', actions: ['Query'], keys: COORDINATION_LISTINGS },
+  ];
+}
+
+/** The Consul gateway: remote sessions, their checks, and the keys of locks. */
+export function consulAccess(): AccessRule[] {
+  return [
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: ['session#*', 'check#*', 'lock#*'] },
+    { on: 'table', actions: ['PutItem'], keys: ['session#*'] },
+    { on: 'table', actions: ['ConditionCheckItem'], keys: ['session#*', 'lock#*'] },
+    { on: 'directory', actions: ['Query'], keys: ['session', 'check', 'lock'] },
+  ];
+}
+
+/** An onlooker: everything of the queue, payloads included, and all coordination rows; changes nothing. */
+export function observeAccess({ queue, schedule }: QueueScope): AccessRule[] {
+  return [
+    {
+      on: 'table',
+      actions: ['GetItem', 'BatchGetItem'],
+      keys: [
+        ...[
+          taskRows(queue),
+          batchRows(queue),
+          keyRows(queue),
+          payloadRows(queue),
+          scheduleRows(queue),
+          slotRows(schedule),
+          queueRow(queue),
+        ],
+        ...COORDINATION_ROWS,
+      ],
+    },
+    { on: 'table', actions: ['Query'], keys: [AUDIT_ROWS, lineRows(queue)] },
+    MEMBERS,
+    { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
+    {
+      on: 'directory',
+      actions: ['Query'],
+      keys: [...COORDINATION_LISTINGS, deadListing(queue), tenantEntries(queue), scheduleEntries(queue)],
+    },
+  ];
+}
+
+/**
+ * An operator: observes, and acts for people: retry, cancel, pause, schedule, force-release, destroy a session; each act is written down.
+ * A child that is cancelled may be its batch's last, whose callback is then put into the queue.
+ */
+export function operateAccess(scope: QueueScope): AccessRule[] {
+  return [
+    ...observeAccess(scope),
+    {
+      on: 'table',
+      actions: ['UpdateItem', 'ConditionCheckItem'],
+      keys: [
+        ...[taskRows(scope.queue), batchRows(scope.queue), keyRows(scope.queue), queueRow(scope.queue)],
+        ...COORDINATION_ROWS,
+      ],
+    },
+    { on: 'table', actions: ['PutItem'], keys: [taskRows(scope.queue)] },
+    { on: 'table', actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(scope.queue)] },
+    { on: 'table', actions: ['UpdateItem', 'DeleteItem'], keys: [scheduleRows(scope.queue)] },
+    { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS] },
+  ];
+}

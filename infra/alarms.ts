@@ -1,0 +1,182 @@
+/**
+ * When a person should look: one alarm for each way in which the system can fail its users, and for nothing else.
+ * Each description ends in the heading of its runbook, which says what it means and what to do.
+ */
+import { Duration } from 'aws-cdk-lib';
+import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { METRIC } from '../functions/metric-names.ts';
+import { queueMetric } from './metrics.ts';
+import { periodMs } from './validate.ts';
+
+/** From when on an alarm rings. */
+export interface AlarmThresholds {
+  /** A task waits for longer than this. Default: three periods of a rate schedule, ten minutes at least; 25 hours for a cron schedule. */
+  readonly oldestReadyTask?: Duration;
+  /** Tasks that died within five minutes. Default: 1. */
+  readonly deadTasks?: number;
+  /** Rights lost within five minutes, twice within a quarter of an hour. Default: 1. */
+  readonly lostLeases?: number;
+  /** Share of refused claims, in percent, when more than a hundred were tried in five minutes. Default: 20. */
+  readonly refusedClaimsPercent?: number;
+  /** Requests that DynamoDB throttled within five minutes, twice within a quarter of an hour. Default: 1. */
+  readonly throttles?: number;
+}
+
+export interface AlarmsProps {
+  readonly queue: string;
+  readonly scheduleExpression: string;
+  readonly scheduleEnabled: boolean;
+  readonly dispatcher: IFunction;
+  readonly deadLetters: IQueue;
+  readonly thresholds: AlarmThresholds;
+  /** Default: the alarms only show their state. */
+  readonly topic?: ITopic | undefined;
+}
+
+const MINUTE_MS = 60_000;
+const MIN_PATIENCE_MS = 10 * MINUTE_MS;
+/** A cron expression does not tell its period; once a day is the rarest common one, and an hour is for the work. */
+const CRON_PATIENCE_MS = 25 * 60 * MINUTE_MS;
+/** Fewer claims than this say nothing about their share of refusals. */
+const CLAIMS_WORTH_JUDGING = 100;
+
+interface Rule {
+  readonly id: string;
+  readonly what: string;
+  readonly metric: IMetric;
+  readonly threshold: number;
+  /** How many of the last periods must be above the threshold. */
+  readonly breaching: number;
+  readonly of: number;
+  readonly missingData?: TreatMissingData;
+}
+
+export class Alarms extends Construct {
+  readonly all: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id);
+    this.all = alarmRules(props).map((rule) => this.createAlarm(props, rule));
+  }
+
+  private createAlarm({ queue, topic }: AlarmsProps, rule: Rule): Alarm {
+    const alarm = new Alarm(this, rule.id, {
+      alarmDescription: `Queue ${queue}: ${rule.what}. Runbook: ARCHITECTURE.md#runbook-${kebab(rule.id)}`,
+      metric: rule.metric,
+      threshold: rule.threshold,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      evaluationPeriods: rule.of,
+      datapointsToAlarm: rule.breaching,
+      treatMissingData: rule.missingData ?? TreatMissingData.NOT_BREACHING,
+    });
+    if (topic !== undefined) alarm.addAlarmAction(new SnsAction(topic));
+    return alarm;
+  }
+}
+
+function alarmRules({ queue, dispatcher, deadLetters, thresholds, ...schedule }: AlarmsProps): Rule[] {
+  return [
+    {
+      id: 'OldestReadyTask',
+      what: 'a due task has been waiting for too long, or the dispatcher has stopped reporting',
+      metric: queueMetric(queue, METRIC.oldestReadyTaskAgeMs),
+      threshold: (thresholds.oldestReadyTask ?? patience(schedule.scheduleExpression)).toMilliseconds(),
+      ...{ breaching: 3, of: 3 },
+      missingData: missingTick(schedule),
+    },
+    {
+      id: 'DeadTasks',
+      what: 'tasks have died and will not be tried again',
+      metric: queueMetric(queue, METRIC.tasksDead),
+      threshold: thresholds.deadTasks ?? 1,
+      ...{ breaching: 1, of: 1 },
+    },
+    {
+      id: 'LostLeases',
+      what: 'workers lose their sessions while they work',
+      metric: queueMetric(queue, METRIC.leasesLost),
+      threshold: thresholds.lostLeases ?? 1,
+      ...{ breaching: 2, of: 3 },
+    },
+    {
+      id: 'RefusedClaims',
+      what: 'workers pay for claims that others win',
+      metric: refusedClaimsPercent(queue),
+      threshold: thresholds.refusedClaimsPercent ?? 20,
+      ...{ breaching: 3, of: 3 },
+    },
+    {
+      id: 'Throttles',
+      what: 'DynamoDB throttles the table',
+      metric: queueMetric(queue, METRIC.storeThrottled),
+      threshold: thresholds.throttles ?? 1,
+      ...{ breaching: 2, of: 3 },
+    },
+    {
+      id: 'SkippedRows',
+      what: 'rows are damaged, or were written by a later version, and are left alone',
+      metric: queueMetric(queue, METRIC.rowsSkipped),
+      threshold: 1,
+      // An upgrade may show one for a moment; what stays for a quarter of an hour needs a person.
+      ...{ breaching: 3, of: 3 },
+    },
+    {
+      id: 'DispatcherErrors',
+      what: 'the dispatcher fails',
+      metric: dispatcher.metricErrors({ period: Duration.minutes(5) }),
+      threshold: 1,
+      ...{ breaching: 2, of: 3 },
+    },
+    {
+      id: 'ScheduleDeadLetters',
+      what: 'ticks of the schedule could not be delivered or failed for good',
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({
+        period: Duration.minutes(5),
+        statistic: 'Maximum',
+      }),
+      threshold: 1,
+      ...{ breaching: 1, of: 1 },
+    },
+  ];
+}
+
+/** For a frequent schedule, silence is bad news: this alarm is then also the dead man's switch of the dispatcher. */
+function missingTick(schedule: Pick<AlarmsProps, 'scheduleExpression' | 'scheduleEnabled'>): TreatMissingData {
+  const period = periodMs(schedule.scheduleExpression);
+  const isWatched = schedule.scheduleEnabled && period !== undefined && period <= 5 * MINUTE_MS;
+  return isWatched ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING;
+}
+
+function patience(scheduleExpression: string): Duration {
+  const period = periodMs(scheduleExpression);
+  return Duration.millis(period === undefined ? CRON_PATIENCE_MS : Math.max(MIN_PATIENCE_MS, 3 * period));
+}
+
+function refusedClaimsPercent(queue: string): MathExpression {
+  return new MathExpression({
+    label: 'refused claims, %',
+    expression: `IF(refused + settled >= ${CLAIMS_WORTH_JUDGING}, 100 * refused / (refused + settled), 0)`,
+    usingMetrics: {
+      refused: queueMetric(queue, METRIC.claimsRefused),
+      settled: new MathExpression({
+        expression: 'completed + failed + released',
+        usingMetrics: {
+          completed: queueMetric(queue, METRIC.tasksCompleted),
+          failed: queueMetric(queue, METRIC.tasksFailed),
+          released: queueMetric(queue, METRIC.tasksReleased),
+        },
+      }),
+    },
+    period: Duration.minutes(5),
+  });
+}
+
+function kebab(id: string): string {
+  return id.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+}

@@ -1,0 +1,82 @@
+/** One queue on one page: is work waiting, is it being done, is anybody stepping on anybody's toes, what does it cost. */
+import { Duration } from 'aws-cdk-lib';
+import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import { AlarmStatusWidget, Dashboard, GraphWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { MetricName } from '../functions/metric-names.ts';
+import { METRIC } from '../functions/metric-names.ts';
+import type { Alarms } from './alarms.ts';
+import { queueMetric } from './metrics.ts';
+
+export interface QueueDashboardProps {
+  readonly queue: string;
+  readonly table: Table;
+  readonly dispatcher: IFunction;
+  readonly worker: IFunction;
+  /** Absent when the queue has none. */
+  readonly alarms: Alarms | undefined;
+}
+
+const WIDTH = 8;
+
+export class QueueDashboard extends Construct {
+  readonly dashboard: Dashboard;
+
+  constructor(scope: Construct, id: string, props: QueueDashboardProps) {
+    super(scope, id);
+    const { queue, table, dispatcher, worker, alarms } = props;
+    const reported = (name: MetricName): IMetric => queueMetric(queue, name, { period: Duration.minutes(1) });
+    const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
+      new GraphWidget({ title, left, right, width: WIDTH });
+    const status = new AlarmStatusWidget({
+      title: `Queue ${queue}`,
+      alarms: [...(alarms?.all ?? [])],
+      width: 3 * WIDTH,
+    });
+
+    this.dashboard = new Dashboard(this, 'Dashboard', {
+      defaultInterval: Duration.hours(3),
+      widgets: [
+        alarms === undefined ? [] : [status],
+        [
+          graph('Waiting', [reported(METRIC.backlogSize)], [reported(METRIC.oldestReadyTaskAgeMs)]),
+          graph('Workers', [reported(METRIC.workersLive), reported(METRIC.workersInvoked)]),
+          graph('Finished', [
+            reported(METRIC.tasksCompleted),
+            reported(METRIC.tasksFailed),
+            reported(METRIC.tasksDead),
+            reported(METRIC.tasksReleased),
+          ]),
+        ],
+        [
+          graph('Recovery', [
+            reported(METRIC.tasksTakenOver),
+            reported(METRIC.sessionsInvalidated),
+            reported(METRIC.leasesLost),
+          ]),
+          graph('Waste', [
+            reported(METRIC.claimsRefused),
+            reported(METRIC.storeThrottled),
+            reported(METRIC.ticksDuplicated),
+            reported(METRIC.rowsSkipped),
+          ]),
+          graph('Capacity units', [
+            table.metricConsumedWriteCapacityUnits({ period: Duration.minutes(1) }),
+            table.metricConsumedReadCapacityUnits({ period: Duration.minutes(1) }),
+          ]),
+        ],
+        [
+          graph('Worker function', [worker.metricInvocations(), worker.metricErrors()], [worker.metricDuration()]),
+          graph('Worker throttles', [worker.metricThrottles()]),
+          graph(
+            'Dispatcher function',
+            [dispatcher.metricInvocations(), dispatcher.metricErrors()],
+            [dispatcher.metricDuration()],
+          ),
+        ],
+      ],
+    });
+  }
+}

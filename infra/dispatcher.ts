@@ -1,0 +1,146 @@
+/** The function that a schedule wakes, which invokes as many workers as the backlog needs; and that schedule, with its dead letters. */
+import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import { ContextAttribute, Schedule, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { ENV } from '../functions/env.ts';
+import { dispatchAccess } from './access.ts';
+import { HandlerFunction, handlerModule } from './handler-function.ts';
+import type { CoordinationTable } from './table.ts';
+import type { WorkerSettings } from './validate.ts';
+
+/** A tick that is older than this has been overtaken by others: each one looks at the whole backlog, not at a window of time. */
+const MAX_TICK_AGE = Duration.minutes(5);
+/** Counting and invoking takes a second; the rest is room for a slow store. */
+const TIMEOUT = Duration.minutes(1);
+const MEMORY_MB = 256;
+
+export interface DispatcherProps {
+  readonly settings: WorkerSettings;
+  readonly expression: ScheduleExpression;
+  readonly scheduleEnabled: boolean;
+  readonly table: CoordinationTable;
+  readonly worker: NodejsFunction;
+  readonly logRetention: RetentionDays;
+  readonly production: boolean;
+}
+
+export class Dispatcher extends Construct {
+  readonly handler: HandlerFunction;
+  readonly schedule: Schedule;
+  /** Ticks that could not be delivered, and those that failed every time. */
+  readonly deadLetters: Queue;
+
+  constructor(scope: Construct, id: string, props: DispatcherProps) {
+    super(scope, id);
+    const { settings, table, worker } = props;
+    this.handler = new HandlerFunction(this, 'Handler', {
+      entry: handlerModule('dispatch'),
+      description: `Invokes workers for the queue ${settings.queue}`,
+      timeout: TIMEOUT,
+      memorySize: MEMORY_MB,
+      logRetention: props.logRetention,
+      production: props.production,
+      environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
+    });
+    table.grant(this.function, dispatchAccess({ queue: settings.queue, schedule: settings.scheduleName }));
+    // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.
+    Grant.addToPrincipal({
+      grantee: this.function,
+      actions: ['lambda:InvokeFunction'],
+      resourceArns: [worker.functionArn],
+    });
+    this.deadLetters = this.createDeadLetters();
+    // Dispatching twice is harmless: the tick's slot is taken once, and the workers' permits are counted.
+    this.function.configureAsyncInvoke({
+      retryAttempts: 2,
+      maxEventAge: MAX_TICK_AGE,
+      onFailure: new SqsDestination(this.deadLetters),
+    });
+    this.schedule = this.createSchedule(props);
+  }
+
+  get function(): NodejsFunction {
+    return this.handler.function;
+  }
+
+  private createDeadLetters(): Queue {
+    const queue = new Queue(this, 'DeadLetters', {
+      enforceSSL: true,
+      encryption: QueueEncryption.SQS_MANAGED,
+      retentionPeriod: Duration.days(14),
+    });
+    Validations.of(queue).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason: 'This is the dead-letter queue: an alarm watches it, and nothing consumes it that could fail.',
+    });
+    return queue;
+  }
+
+  private createSchedule({ settings, expression, scheduleEnabled }: DispatcherProps): Schedule {
+    const { flexibleWindowMs } = settings.schedule;
+    return new Schedule(this, 'Schedule', {
+      description: `Wakes the dispatcher of the queue ${settings.queue}`,
+      schedule: expression,
+      enabled: scheduleEnabled,
+      timeWindow:
+        flexibleWindowMs === undefined ? TimeWindow.off() : TimeWindow.flexible(Duration.millis(flexibleWindowMs)),
+      target: new LambdaInvoke(this.function, {
+        // The slot is the time that the tick was meant for, not the time at which it came: a tick delivered twice names the same slot.
+        input: ScheduleTargetInput.fromObject({
+          schedule: settings.scheduleName,
+          slot: ContextAttribute.scheduledTime,
+        }),
+        maxEventAge: MAX_TICK_AGE,
+        retryAttempts: 5,
+        deadLetterQueue: this.deadLetters,
+        // The target would add every version and alias by a wildcard; what the role may do is said below.
+        role: this.createScheduleRole().withoutPolicyUpdates(),
+      }),
+    });
+  }
+
+  /** May be assumed only by schedules of this account's default group: no other customer can make the scheduler act for us. */
+  private createScheduleRole(): Role {
+    const group = Stack.of(this).formatArn({
+      service: 'scheduler',
+      resource: 'schedule-group',
+      resourceName: 'default',
+    });
+    const role = new Role(this, 'ScheduleRole', {
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': group } },
+      }),
+    });
+    Grant.addToPrincipal({
+      grantee: role,
+      actions: ['lambda:InvokeFunction'],
+      resourceArns: [this.function.functionArn],
+    });
+    Grant.addToPrincipal({ grantee: role, actions: ['sqs:SendMessage'], resourceArns: [this.deadLetters.queueArn] });
+    return role;
+  }
+}
+
+/** What `parseDispatchEnv` of the handler will read. */
+export function dispatcherEnvironment(
+  settings: WorkerSettings,
+  tableName: string,
+  workerFunction: string,
+): Record<string, string> {
+  return {
+    [ENV.table]: tableName,
+    [ENV.queue]: settings.queue,
+    [ENV.workerFunction]: workerFunction,
+    [ENV.maxWorkers]: String(settings.maxWorkers),
+    [ENV.tasksPerWorker]: String(settings.tasksPerWorker),
+    [ENV.shards]: String(settings.shards),
+    [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
+  };
+}

@@ -1,0 +1,124 @@
+/** One Lambda function of ours: its bundle, its role, its log group. The dispatcher and the worker differ in what they are given. */
+import path from 'node:path';
+import type { Duration } from 'aws-cdk-lib';
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Effect, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
+
+/** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */
+const REQUIRE_BANNER =
+  "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+
+const BUNDLING: BundlingOptions = {
+  format: OutputFormat.ESM,
+  mainFields: ['module', 'main'],
+  target: 'node24',
+  logLevel: LogLevel.WARNING,
+  minify: true,
+  // Errors are told apart by their class names, in logs and in rows; minified ones would all be called `a`.
+  keepNames: true,
+  sourceMap: true,
+  sourcesContent: false,
+  banner: REQUIRE_BANNER,
+  // The SDK that was tested is the one that runs, and one file loads faster than the runtime's hundreds.
+  bundleAwsSDK: true,
+  commandHooks: {
+    beforeBundling: () => [],
+    beforeInstall: () => [],
+    afterBundling: (_input, output) => [trimCommand(path.join(output, 'index.mjs.map'))],
+  },
+};
+
+export interface HandlerFunctionProps {
+  /** The module that exports `handler`. */
+  readonly entry: string;
+  readonly description: string;
+  readonly timeout: Duration;
+  readonly memorySize: number;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logRetention: RetentionDays;
+  readonly production: boolean;
+  readonly reservedConcurrency?: number | undefined;
+  /** On top of ours, for what a user's tasks need: native modules, loaders. */
+  readonly bundling?: BundlingOptions | undefined;
+}
+
+export class HandlerFunction extends Construct {
+  readonly function: NodejsFunction;
+  readonly role: Role;
+  readonly logGroup: LogGroup;
+
+  constructor(scope: Construct, id: string, props: HandlerFunctionProps) {
+    super(scope, id);
+    this.logGroup = new LogGroup(this, 'Logs', {
+      retention: props.logRetention,
+      removalPolicy: props.production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    this.logGroup.grantWrite(this.role);
+    this.function = new NodejsFunction(this, 'Function', {
+      entry: props.entry,
+      handler: 'handler',
+      description: props.description,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      timeout: props.timeout,
+      memorySize: props.memorySize,
+      role: this.role,
+      logGroup: this.logGroup,
+      environment: {
+        NODE_OPTIONS: '--enable-source-maps',
+        POWERTOOLS_METRICS_NAMESPACE: METRICS_NAMESPACE,
+        POWERTOOLS_SERVICE_NAME: METRICS_SERVICE,
+        ...props.environment,
+      },
+      bundling: { ...BUNDLING, ...props.bundling },
+      ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
+      tracing: Tracing.DISABLED, // switched on below
+    });
+    this.trace();
+  }
+
+  /** The construct library would mix X-Ray's wildcard into the role's other permissions, where excusing it would excuse them too. */
+  private trace(): void {
+    const resource = this.function.node.defaultChild as CfnFunction;
+    resource.tracingConfig = { mode: 'Active' };
+    const policy = new Policy(this, 'Tracing', {
+      roles: [this.role],
+      statements: [
+        new PolicyStatement({
+          effect: Effect.ALLOW,
+          actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'],
+          resources: ['*'],
+        }),
+      ],
+    });
+    Validations.of(policy).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason:
+        'X-Ray has no resources to name: both actions only accept a wildcard, and this policy holds nothing else.',
+    });
+    // Lambda checks the permission when tracing is switched on.
+    this.function.node.addDependency(policy);
+  }
+}
+
+function trimCommand(file: string): string {
+  return [process.execPath, besides('source-map'), file].map((argument) => JSON.stringify(argument)).join(' ');
+}
+
+/** A module of `functions/` beside this one: source in the repository, compiled in the package. */
+export function handlerModule(name: 'work' | 'dispatch' | 'consul' | 'wake'): string {
+  return besides(`../functions/${name}`);
+}
+
+function besides(module: string): string {
+  return path.join(import.meta.dirname, `${module}${path.extname(import.meta.filename)}`);
+}

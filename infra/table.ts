@@ -1,0 +1,117 @@
+/**
+ * The one table. Several queues, and any number of coordinating programs, may share it.
+ *
+ * It is a `Table` and not a `TableV2` on purpose: a replica in another region would accept a conditional write that the first region has already refused,
+ * and two holders of one key would be the result. What cannot be configured cannot be configured wrongly.
+ */
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Construct } from 'constructs';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/schema.ts';
+import { ConfigurationError } from '../shared/errors.ts';
+import type { AccessRule } from './access.ts';
+import { coordinateAccess } from './access.ts';
+
+export interface CoordinationTableProps {
+  /** Keep the table when the stack goes, and refuse its deletion. Default: true, because a lost table is lost tasks. */
+  readonly production?: boolean;
+  /** Encrypt with this key. Default: a key that AWS owns, at no cost. */
+  readonly encryptionKey?: IKey;
+  /** Publish changes of rows. Default: no stream. */
+  readonly stream?: StreamViewType;
+}
+
+export class CoordinationTable extends Construct {
+  readonly table: Table;
+  private readonly encryptionKey: IKey | undefined;
+  private readonly queues = new Set<string>();
+
+  constructor(scope: Construct, id: string, props: CoordinationTableProps = {}) {
+    super(scope, id);
+    const production = props.production ?? true;
+    this.encryptionKey = props.encryptionKey;
+    this.table = new Table(this, 'Table', {
+      partitionKey: { name: TABLE.partitionKey, type: AttributeType.STRING },
+      sortKey: { name: TABLE.sortKey, type: AttributeType.STRING },
+      timeToLiveAttribute: TABLE.ttlAttribute,
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      deletionProtection: production,
+      removalPolicy: production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      ...(props.encryptionKey === undefined
+        ? { encryption: TableEncryption.DEFAULT }
+        : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey: props.encryptionKey }),
+      ...(props.stream === undefined ? {} : { stream: props.stream }),
+    });
+    this.table.addGlobalSecondaryIndex({
+      indexName: READY_INDEX.name,
+      partitionKey: { name: READY_INDEX.partitionKey, type: AttributeType.STRING },
+      sortKey: { name: READY_INDEX.sortKey, type: AttributeType.NUMBER },
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+    this.table.addGlobalSecondaryIndex({
+      indexName: DIRECTORY_INDEX.name,
+      partitionKey: { name: DIRECTORY_INDEX.partitionKey, type: AttributeType.STRING },
+      sortKey: { name: DIRECTORY_INDEX.sortKey, type: AttributeType.STRING },
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+  }
+
+  get tableName(): string {
+    return this.table.tableName;
+  }
+
+  /**
+   * Takes a queue's name for one set of workers.
+   * @throws ConfigurationError when it is taken: two sets would share tasks without sharing the code to run them
+   */
+  claimQueue(queue: string): void {
+    if (this.queues.has(queue))
+      throw new ConfigurationError(
+        `queue = ${JSON.stringify(queue)} is served by other workers of this table: give each its own name`,
+      );
+    this.queues.add(queue);
+  }
+
+  /** Sessions, locks, elections, semaphores and wait groups; no tasks. */
+  grantCoordinate(grantee: IGrantable): Grant {
+    return this.grant(grantee, coordinateAccess());
+  }
+
+  /** Gives what the rules say, and nothing beside it; with a customer's key also its use, through DynamoDB only. */
+  grant(grantee: IGrantable, rules: readonly AccessRule[]): Grant {
+    const grants = rules.map((rule) => Grant.addToPrincipal({ grantee, ...this.permission(rule) }));
+    if (this.encryptionKey !== undefined) grants.push(this.grantKey(grantee, this.encryptionKey));
+    return grants.reduce((all, next) => all.combine(next));
+  }
+
+  /**
+   * Two traps of `dynamodb:LeadingKeys` are closed here.
+   * A `ForAllValues` condition is true when the request has no keys at all, so `Null` demands that it has some.
+   * For an index the leading keys are the keys of the index, so table and index never share a statement.
+   */
+  private permission({ on, actions, keys }: AccessRule) {
+    const tableArn = this.table.tableArn;
+    return {
+      actions: actions.map((action) => `dynamodb:${action}`),
+      resourceArns: [on === 'table' ? tableArn : `${tableArn}/index/${on}`],
+      conditions: {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...keys] },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      },
+    };
+  }
+
+  private grantKey(grantee: IGrantable, key: IKey): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'],
+      resourceArns: [key.keyArn],
+      conditions: { StringEquals: { 'kms:ViaService': `dynamodb.${Stack.of(this).region}.amazonaws.com` } },
+    });
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * A queue and the workers that run its tasks: everything that one `new` deploys.
+ *
+ *     new TaskWorkers(this, 'Media', { entry: 'src/tasks.ts', schedule: Schedule.rate(Duration.minutes(1)), maxWorkers: 50 });
+ *
+ * The module `entry` exports tasks made with `defineTask`; its other exports are ignored.
+ * Every setting is checked here, alone and against the others, so that a deployment that could not work does not happen.
+ */
+import type { TimeZone } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
+import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
+import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
+import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import {
+  DEFAULT_CONCURRENCY,
+  DEFAULT_DEADLINE_MARGIN_MS,
+  DEFAULT_MAX_WORKERS,
+  DEFAULT_QUEUE,
+  DEFAULT_SHARDS,
+  DEFAULT_TASKS_PER_WORKER,
+  DEFAULT_WORKER_LOCK_DELAY_MS,
+} from '../functions/env.ts';
+import type { MetricName } from '../functions/metric-names.ts';
+import { METRIC } from '../functions/metric-names.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/lease/timing.ts';
+import type { QueueScope } from './access.ts';
+import { enqueueAccess, observeAccess, operateAccess } from './access.ts';
+import type { AlarmThresholds } from './alarms.ts';
+import { Alarms } from './alarms.ts';
+import { QueueDashboard } from './dashboard.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { queueMetric } from './metrics.ts';
+import { CoordinationTable } from './table.ts';
+import type { WorkerSettings } from './validate.ts';
+import { validateWorkers } from './validate.ts';
+import { Waker } from './waker.ts';
+import { Worker } from './worker.ts';
+
+/** A `Schedule` of aws-events, or a `ScheduleExpression` of aws-scheduler, which may have a time zone. */
+export interface TickSchedule {
+  readonly expressionString: string;
+  readonly timeZone?: TimeZone | undefined;
+}
+
+export interface TaskWorkersProps {
+  /** The module that exports your tasks. */
+  readonly entry: string;
+  /** Name of the queue. Default: `default`. One table holds many queues; two constructs on one table need two names. */
+  readonly queue?: string;
+  /** Default: a table of its own. */
+  readonly table?: CoordinationTable;
+
+  /** When the backlog is looked at. Default: every minute. */
+  readonly schedule?: TickSchedule;
+  /** Names the ticks in the table's ledger. Default: the queue's name. */
+  readonly scheduleName?: string;
+  /** Let the scheduler spread ticks over this window. Default: ticks come at their time. */
+  readonly flexibleWindow?: Duration;
+  /** Default: true. A disabled schedule keeps everything else in place. */
+  readonly scheduleEnabled?: boolean;
+
+  /** Most workers at one time, a hard cap. Default: 10. */
+  readonly maxWorkers?: number;
+  /** Backlog for which one worker is started. Default: 100. */
+  readonly tasksPerWorker?: number;
+  /** Tasks that one worker runs at once. Default: 10. */
+  readonly concurrency?: number;
+  /** Partitions of the ready index. Default: 8, enough for 8,000 tasks a second. */
+  readonly shards?: number;
+
+  /** How soon the tasks of a crashed worker are taken over. Default: 30 s. */
+  readonly sessionTtl?: Duration;
+  /** Default: a third of the session's TTL. */
+  readonly heartbeatInterval?: Duration;
+  /** How long the tasks and locks of a crashed worker stay closed beyond that: for effects that nobody can refuse. Default: 0 s. */
+  readonly lockDelay?: Duration;
+  /** Largest difference between any two clocks that takeovers allow for. Default: 1 s. */
+  readonly maxClockSkew?: Duration;
+
+  /** Longest life of one worker; no task can run for longer. Default: 15 minutes, because an idle worker ends by itself. */
+  readonly workerTimeout?: Duration;
+  /** Time before the worker's end in which running tasks are handed back. Default: 10 s. */
+  readonly deadlineMargin?: Duration;
+  /** Let a worker that nears its end with tasks left start its successor. Default: true; otherwise they wait for the next tick. */
+  readonly continuation?: boolean;
+  /**
+   * Start a worker as soon as a task is enqueued, by the table's stream; the schedule stays as the safety net. Default: false.
+   * A table that is given needs a stream.
+   */
+  readonly wakeOnEnqueue?: boolean;
+  /** Memory of the worker in MB; it is also its share of a processor. Default: 512. */
+  readonly workerMemory?: number;
+  /** Reserve this much of the account's concurrency for the worker. Default: none reserved. */
+  readonly reservedConcurrency?: number;
+  /** Variables for your tasks. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Bundling of the worker, on top of ours. */
+  readonly bundling?: BundlingOptions;
+
+  /** Default: a month. */
+  readonly logRetention?: RetentionDays;
+  /** Thresholds of the alarms, or `false` for none. Default: see `AlarmThresholds`. */
+  readonly alarms?: AlarmThresholds | false;
+  /** Who is told. Default: nobody; alarms show their state on the dashboard. */
+  readonly alarmTopic?: ITopic;
+  /** Default: true. */
+  readonly dashboard?: boolean;
+  /** Keep the table and the logs when the stack goes. Default: true. */
+  readonly production?: boolean;
+}
+
+/** Every minute: the longest that a task waits for its first worker, at 43,200 short invocations a month. */
+const DEFAULT_PERIOD = Duration.minutes(1);
+const DEFAULT_WORKER_TIMEOUT = Duration.minutes(15);
+/** A third of a processor: coordination needs little, and tasks that compute will want to set it anyway. */
+const DEFAULT_WORKER_MEMORY_MB = 512;
+
+export class TaskWorkers extends Construct implements IGrantable {
+  readonly queue: string;
+  readonly table: CoordinationTable;
+  readonly worker: Worker;
+  readonly dispatcher: Dispatcher;
+  readonly waker: Waker | undefined;
+  readonly alarms: Alarms | undefined;
+  readonly dashboard: QueueDashboard | undefined;
+  private readonly scope: QueueScope;
+
+  constructor(scope: Construct, id: string, props: TaskWorkersProps) {
+    super(scope, id);
+    const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
+    const settings = settingsOf(props, expressionString);
+    validateWorkers(settings);
+
+    const production = props.production ?? true;
+    const logRetention = props.logRetention ?? RetentionDays.ONE_MONTH;
+    const scheduleEnabled = props.scheduleEnabled ?? true;
+    this.queue = settings.queue;
+    this.scope = { queue: settings.queue, schedule: settings.scheduleName };
+    const wakeOnEnqueue = props.wakeOnEnqueue ?? false;
+    this.table =
+      props.table ??
+      new CoordinationTable(this, 'Table', {
+        production,
+        ...(wakeOnEnqueue ? { stream: StreamViewType.KEYS_ONLY } : {}),
+      });
+    this.table.claimQueue(this.queue);
+    this.worker = new Worker(this, 'Worker', {
+      ...{ settings, logRetention, production },
+      table: this.table,
+      bundling: props.bundling,
+    });
+    this.dispatcher = new Dispatcher(this, 'Dispatcher', {
+      ...{ settings, logRetention, production, scheduleEnabled },
+      expression: ScheduleExpression.expression(expressionString, timeZone),
+      table: this.table,
+      worker: this.worker.function,
+    });
+    this.waker = wakeOnEnqueue
+      ? new Waker(this, 'Waker', {
+          ...{ settings, logRetention, production },
+          table: this.table,
+          worker: this.worker.function,
+        })
+      : undefined;
+    this.alarms =
+      props.alarms === false
+        ? undefined
+        : new Alarms(this, 'Alarms', {
+            queue: this.queue,
+            scheduleExpression: expressionString,
+            scheduleEnabled,
+            dispatcher: this.dispatcher.function,
+            deadLetters: this.dispatcher.deadLetters,
+            thresholds: props.alarms ?? {},
+            topic: props.alarmTopic,
+          });
+    this.dashboard =
+      props.dashboard === false
+        ? undefined
+        : new QueueDashboard(this, 'Dashboard', {
+            queue: this.queue,
+            table: this.table.table,
+            dispatcher: this.dispatcher.function,
+            worker: this.worker.function,
+            alarms: this.alarms,
+          });
+  }
+
+  /** Your tasks' own rights: `bucket.grantRead(workers)`. */
+  get grantPrincipal(): IPrincipal {
+    return this.worker.function.grantPrincipal;
+  }
+
+  /** Put tasks into this queue and look at them. */
+  grantEnqueue(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, enqueueAccess(this.scope));
+  }
+
+  /** Sessions, locks, elections, semaphores and wait groups of the table; no tasks. */
+  grantCoordinate(grantee: IGrantable): Grant {
+    return this.table.grantCoordinate(grantee);
+  }
+
+  /** See the queue, payloads included, and all coordination rows; change nothing. */
+  grantObserve(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, observeAccess(this.scope));
+  }
+
+  /** Observe, and act for people: retry, cancel, pause, force-release, destroy a session. */
+  grantOperate(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, operateAccess(this.scope));
+  }
+
+  /** Any metric that the handlers report; sums over five minutes, or the maximum of a gauge. */
+  metric(name: MetricName, options?: MetricOptions): Metric {
+    return queueMetric(this.queue, name, options);
+  }
+
+  /** How long the oldest due task has been waiting, in milliseconds. */
+  metricOldestReadyTaskAge(options?: MetricOptions): Metric {
+    return this.metric(METRIC.oldestReadyTaskAgeMs, options);
+  }
+
+  metricBacklogSize(options?: MetricOptions): Metric {
+    return this.metric(METRIC.backlogSize, options);
+  }
+
+  metricTasksCompleted(options?: MetricOptions): Metric {
+    return this.metric(METRIC.tasksCompleted, options);
+  }
+
+  metricTasksDead(options?: MetricOptions): Metric {
+    return this.metric(METRIC.tasksDead, options);
+  }
+
+  metricLeasesLost(options?: MetricOptions): Metric {
+    return this.metric(METRIC.leasesLost, options);
+  }
+
+  metricWorkersLive(options?: MetricOptions): Metric {
+    return this.metric(METRIC.workersLive, options);
+  }
+}
+
+/** What is not given becomes its default here, and nowhere else. */
+function settingsOf(props: TaskWorkersProps, expression: string): WorkerSettings {
+  const ms = (given: Duration | undefined, byDefault: number): number => given?.toMilliseconds() ?? byDefault;
+  const queue = props.queue ?? DEFAULT_QUEUE;
+  const sessionTtlMs = ms(props.sessionTtl, DEFAULT_TTL_MS);
+  return {
+    entry: props.entry,
+    queue,
+    scheduleName: props.scheduleName ?? queue,
+    schedule: { expression, flexibleWindowMs: props.flexibleWindow?.toMilliseconds() },
+    maxWorkers: props.maxWorkers ?? DEFAULT_MAX_WORKERS,
+    tasksPerWorker: props.tasksPerWorker ?? DEFAULT_TASKS_PER_WORKER,
+    concurrency: props.concurrency ?? DEFAULT_CONCURRENCY,
+    shards: props.shards ?? DEFAULT_SHARDS,
+    sessionTtlMs,
+    heartbeatMs: ms(props.heartbeatInterval, Math.floor(sessionTtlMs / 3)),
+    lockDelayMs: ms(props.lockDelay, DEFAULT_WORKER_LOCK_DELAY_MS),
+    maxClockSkewMs: ms(props.maxClockSkew, DEFAULT_MAX_CLOCK_SKEW_MS),
+    workerTimeoutMs: ms(props.workerTimeout, DEFAULT_WORKER_TIMEOUT.toMilliseconds()),
+    deadlineMarginMs: ms(props.deadlineMargin, DEFAULT_DEADLINE_MARGIN_MS),
+    workerMemoryMb: props.workerMemory ?? DEFAULT_WORKER_MEMORY_MB,
+    reservedConcurrency: props.reservedConcurrency,
+    continuation: props.continuation ?? true,
+    environment: props.environment ?? {},
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * What the stack checks before anything is deployed.
+ * A setting, or a pair of settings, that could not work or would not be safe ends the synthesis with one sentence that names it and its value.
+ * Rules of the protocol are not repeated here: they are called.
+ */
+import { statSync } from 'node:fs';
+import { MAX_CONCURRENCY, MAX_SHARDS, MAX_WORKERS_LIMIT } from '../functions/env.ts';
+import { ConfigurationError } from '../shared/errors.ts';
+import { validateSessionTiming } from '../shared/lease/timing.ts';
+
+/** A schedule as EventBridge Scheduler writes it. */
+export interface ScheduleText {
+  readonly expression: string;
+  readonly flexibleWindowMs: number | undefined;
+}
+
+/** Everything about a queue's workers that can be wrong by itself or beside something else; times in milliseconds. */
+export interface WorkerSettings {
+  readonly entry: string;
+  readonly queue: string;
+  readonly scheduleName: string;
+  readonly schedule: ScheduleText;
+  readonly maxWorkers: number;
+  readonly tasksPerWorker: number;
+  readonly concurrency: number;
+  readonly shards: number;
+  readonly sessionTtlMs: number;
+  readonly heartbeatMs: number;
+  readonly lockDelayMs: number;
+  readonly maxClockSkewMs: number;
+  readonly workerTimeoutMs: number;
+  readonly deadlineMarginMs: number;
+  readonly workerMemoryMb: number;
+  readonly reservedConcurrency: number | undefined;
+  readonly continuation: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const MINUTE_MS = 60_000;
+const LAMBDA_MAX_TIMEOUT_MS = 15 * MINUTE_MS;
+const LAMBDA_MEMORY_MB = { min: 128, max: 10_240 };
+const SCHEDULER_MAX_WINDOW_MS = 24 * 60 * MINUTE_MS;
+/** What a worker needs between its start and its margin to be worth starting: a cold start, a session, a claim. */
+const MIN_WORKING_TIME_MS = 5_000;
+/** Names of queues become names of metrics' dimensions and patterns in policies, where `*`, `?` and `$` would mean something else. */
+const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const UNIT_MS = { minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
+
+/** In the ready index the recurring schedules of all queues stand below this name: a queue of the same name could read them. */
+const RESERVED_QUEUE = 'schedule';
+
+/** @throws ConfigurationError with one sentence that names the setting, or both, and their values */
+export function validateWorkers(settings: WorkerSettings): void {
+  validateName('queue', settings.queue);
+  if (settings.queue === RESERVED_QUEUE)
+    throw new ConfigurationError(`queue = "${RESERVED_QUEUE}" is reserved for recurring tasks: give another name`);
+  validateName('scheduleName', settings.scheduleName);
+  validateEntry(settings.entry);
+  validateSchedule(settings.schedule);
+  wholeNumber('maxWorkers', settings.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT });
+  wholeNumber('tasksPerWorker', settings.tasksPerWorker, { min: 1 });
+  wholeNumber('concurrency', settings.concurrency, { min: 1, max: MAX_CONCURRENCY });
+  wholeNumber('shards', settings.shards, { min: 1, max: MAX_SHARDS });
+  wholeNumber('workerMemory', settings.workerMemoryMb, LAMBDA_MEMORY_MB);
+  validateTimes(settings);
+  validateReservedConcurrency(settings);
+  validateEnvironment(settings.environment);
+}
+
+/** The time between two ticks, where the expression says it; a cron expression does not. */
+export function periodMs(expression: string): number | undefined {
+  const [, count, unit] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
+  return count === undefined ? undefined : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
+}
+
+function validateTimes(settings: WorkerSettings): void {
+  const { sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, workerTimeoutMs, deadlineMarginMs } = settings;
+  for (const [what, ms] of Object.entries({ sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, deadlineMarginMs }))
+    wholeNumber(what, ms, { min: 0 });
+  validateSessionTiming({ ttlMs: sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, holderMarginMs: 0 });
+  if (!Number.isInteger(workerTimeoutMs / 1000))
+    throw new ConfigurationError(`workerTimeout = ${seconds(workerTimeoutMs)}: Lambda takes whole seconds`);
+  if (workerTimeoutMs > LAMBDA_MAX_TIMEOUT_MS)
+    throw new ConfigurationError(`workerTimeout = ${seconds(workerTimeoutMs)}: Lambda allows 900 s at most`);
+  if (workerTimeoutMs < deadlineMarginMs + MIN_WORKING_TIME_MS)
+    throw new ConfigurationError(
+      `workerTimeout = ${seconds(workerTimeoutMs)} leaves less than ${seconds(MIN_WORKING_TIME_MS)} for work before ` +
+        `deadlineMargin = ${seconds(deadlineMarginMs)}: raise workerTimeout or lower deadlineMargin`,
+    );
+  if (sessionTtlMs > workerTimeoutMs)
+    throw new ConfigurationError(
+      `sessionTtl = ${seconds(sessionTtlMs)} is longer than workerTimeout = ${seconds(workerTimeoutMs)}: ` +
+        `tasks of a crashed worker would wait longer than any worker lives; lower sessionTtl`,
+    );
+  if (maxClockSkewMs > sessionTtlMs)
+    throw new ConfigurationError(
+      `maxClockSkew = ${seconds(maxClockSkewMs)} is longer than sessionTtl = ${seconds(sessionTtlMs)}: ` +
+        `takeovers would wait mostly for clocks; correct the clocks or raise sessionTtl`,
+    );
+}
+
+function validateSchedule({ expression, flexibleWindowMs }: ScheduleText): void {
+  const period = periodMs(expression);
+  const isCron = /^cron\(\S+( \S+){5}\)$/.test(expression);
+  if (!isCron && (period === undefined || period === 0))
+    throw new ConfigurationError(
+      `schedule = ${JSON.stringify(expression)} is unknown: give a rate such as rate(1 minute), or a cron expression of six fields`,
+    );
+  if (flexibleWindowMs === undefined) return;
+  if (flexibleWindowMs % MINUTE_MS !== 0 || flexibleWindowMs < MINUTE_MS || flexibleWindowMs > SCHEDULER_MAX_WINDOW_MS)
+    throw new ConfigurationError(
+      `flexibleWindow = ${seconds(flexibleWindowMs)}: give whole minutes, from one to a day`,
+    );
+  if (period !== undefined && flexibleWindowMs >= period)
+    throw new ConfigurationError(
+      `flexibleWindow = ${seconds(flexibleWindowMs)} is not shorter than the schedule's period, ${expression}: ticks could change their order`,
+    );
+}
+
+function validateReservedConcurrency({ reservedConcurrency, maxWorkers }: WorkerSettings): void {
+  if (reservedConcurrency === undefined) return;
+  wholeNumber('reservedConcurrency', reservedConcurrency, { min: 1 });
+  if (reservedConcurrency < maxWorkers)
+    throw new ConfigurationError(
+      `reservedConcurrency = ${reservedConcurrency} is below maxWorkers = ${maxWorkers}: ` +
+        `Lambda would refuse workers that the dispatcher counts on; raise it, or lower maxWorkers`,
+    );
+}
+
+function validateEnvironment(environment: Readonly<Record<string, string>>): void {
+  const taken = Object.keys(environment).find((name) => name.startsWith('LEASEHOLD_'));
+  if (taken !== undefined)
+    throw new ConfigurationError(
+      `environment sets ${taken}: names that begin with LEASEHOLD_ are set from the other properties`,
+    );
+}
+
+function validateName(what: string, name: string): void {
+  if (QUEUE_NAME.test(name)) return;
+  throw new ConfigurationError(
+    `${what} = ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} has ${name.length} characters: ` +
+      `give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
+  );
+}
+
+function validateEntry(entry: string): void {
+  if (statSync(entry, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new ConfigurationError(
+      `entry = ${JSON.stringify(entry)} is no file: give the module that exports your tasks`,
+    );
+}
+
+function wholeNumber(what: string, value: number, { min, max }: { readonly min: number; readonly max?: number }): void {
+  if (Number.isInteger(value) && value >= min && (max === undefined || value <= max)) return;
+  throw new ConfigurationError(
+    `${what} = ${value}: give a whole number ${max === undefined ? `of ${min} or more` : `from ${min} to ${max}`}`,
+  );
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`;
+}

@@ -1,0 +1,113 @@
+/** The function that runs tasks: your task definitions and our handler in one bundle. */
+import { hash } from 'node:crypto';
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Duration } from 'aws-cdk-lib';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { ENV } from '../functions/env.ts';
+import { workAccess } from './access.ts';
+import { HandlerFunction, handlerModule } from './handler-function.ts';
+import type { CoordinationTable } from './table.ts';
+import type { WorkerSettings } from './validate.ts';
+
+/**
+ * The runtime has it, and only a worker that starts its successor loads it: in the bundle it would lengthen every cold start by a tenth.
+ * Where it is missing, the next tick starts the successor.
+ */
+const RARELY_NEEDED = ['@aws-sdk/client-lambda'];
+/** A worker that could not be started soon is of no use: the next tick counts the backlog anew and invokes again. */
+const MAX_EVENT_AGE = Duration.minutes(1);
+
+export interface WorkerProps {
+  readonly settings: WorkerSettings;
+  readonly table: CoordinationTable;
+  readonly logRetention: RetentionDays;
+  readonly production: boolean;
+  readonly bundling: BundlingOptions | undefined;
+}
+
+export class Worker extends Construct {
+  readonly handler: HandlerFunction;
+
+  constructor(scope: Construct, id: string, props: WorkerProps) {
+    super(scope, id);
+    const { settings, table } = props;
+    this.handler = new HandlerFunction(this, 'Handler', {
+      entry: writeEntry(settings.entry),
+      description: `Runs tasks of the queue ${settings.queue}`,
+      timeout: Duration.millis(settings.workerTimeoutMs),
+      memorySize: settings.workerMemoryMb,
+      reservedConcurrency: settings.reservedConcurrency,
+      logRetention: props.logRetention,
+      production: props.production,
+      bundling: { externalModules: RARELY_NEEDED, ...props.bundling },
+      environment: { ...settings.environment, ...workerEnvironment(settings, table.tableName) },
+    });
+    // The lease is the retry: a task whose worker died is taken over by whoever comes next, so the platform must not run the event again.
+    this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
+    table.grant(this.function, workAccess({ queue: settings.queue, schedule: settings.scheduleName }));
+    if (settings.continuation) this.allowContinuation();
+  }
+
+  /** A policy of its own: the function depends on the one of its role, which so cannot name the function. */
+  private allowContinuation(): void {
+    const statement = new PolicyStatement({
+      actions: ['lambda:InvokeFunction'],
+      resources: [this.function.functionArn],
+    });
+    new Policy(this, 'Continuation', { roles: [this.handler.role], statements: [statement] });
+  }
+
+  get function(): NodejsFunction {
+    return this.handler.function;
+  }
+}
+
+/**
+ * Writes the module that Lambda loads: all exports of the user's, handed to our handler, which picks the task definitions.
+ * Its text depends on nothing but the two paths, and its name on nothing but its text, so an unchanged program keeps its asset hash.
+ * It stands in the project, because the bundler takes no entry from outside, and where tools keep what they can make again.
+ */
+function writeEntry(tasks: string): string {
+  const directory = path.join(projectOf(tasks), 'node_modules', '.cache', 'leasehold');
+  const from = (module: string): string =>
+    JSON.stringify(path.relative(directory, realpathSync(module)).split(path.sep).join('/'));
+  const text = [
+    `import * as tasks from ${from(tasks)};`,
+    `import { createWorkHandler } from ${from(handlerModule('work'))};`,
+    `export const handler = createWorkHandler(tasks);`,
+    '',
+  ].join('\n');
+  const file = path.join(directory, `work-${hash('sha256', text).slice(0, 16)}.mjs`);
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** The nearest folder above the tasks that has packages installed. */
+function projectOf(tasks: string): string {
+  let folder = path.dirname(realpathSync(tasks));
+  while (!existsSync(path.join(folder, 'node_modules')) && folder !== path.dirname(folder))
+    folder = path.dirname(folder);
+  return folder === path.dirname(folder) ? process.cwd() : folder;
+}
+
+/** What `parseWorkEnv` of the handler will read. */
+export function workerEnvironment(settings: WorkerSettings, tableName: string): Record<string, string> {
+  return {
+    [ENV.table]: tableName,
+    [ENV.queue]: settings.queue,
+    [ENV.shards]: String(settings.shards),
+    [ENV.maxWorkers]: String(settings.maxWorkers),
+    [ENV.concurrency]: String(settings.concurrency),
+    [ENV.sessionTtlMs]: String(settings.sessionTtlMs),
+    [ENV.heartbeatMs]: String(settings.heartbeatMs),
+    [ENV.lockDelayMs]: String(settings.lockDelayMs),
+    [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
+    [ENV.deadlineMarginMs]: String(settings.deadlineMarginMs),
+    [ENV.continuation]: settings.continuation ? '1' : '0',
+  };
+}

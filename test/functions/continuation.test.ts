@@ -1,0 +1,141 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from 'aws-lambda';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { ENV } from '../../functions/env.ts';
+import { createWorkHandler } from '../../functions/work.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { createLeasehold } from '../../shared/leasehold.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { defineTask } from '../../shared/task/definition.ts';
+import type { InvokeServer } from '../support/invoke-server.ts';
+import { openInvokeServer } from '../support/invoke-server.ts';
+
+const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const clientConfig = { region: 'us-east-1', credentials };
+const MARGIN_MS = 2_000;
+
+describe.skipIf(endpoint === null)('functions that start workers', () => {
+  let table: string;
+  let lambda: InvokeServer;
+
+  beforeEach(async () => {
+    table = `functions-${systemRuntime.ids.unique()}`;
+    lambda = await openInvokeServer();
+    const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
+    await createTable(client, table);
+    client.destroy();
+    const variables = {
+      ...{ [ENV.table]: table, [ENV.queue]: 'q', [ENV.shards]: '1', [ENV.endpoint]: endpoint ?? '' },
+      ...{ [ENV.deadlineMarginMs]: String(MARGIN_MS), [ENV.continuation]: '1', [ENV.workerFunction]: 'the-worker' },
+      ...{ AWS_ENDPOINT_URL_LAMBDA: lambda.endpoint, AWS_REGION: 'us-east-1', POWERTOOLS_DEV: 'true' },
+      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', POWERTOOLS_TRACE_ENABLED: 'false' },
+      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
+    };
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  });
+
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    vi.resetModules();
+    await lambda[Symbol.asyncDispose]();
+  });
+
+  const contextOf = (remainingMs: number): Context => {
+    const startedAt = systemRuntime.clock.monotonic();
+    return {
+      ...{ functionName: 'the-worker', awsRequestId: systemRuntime.ids.unique(), logStreamName: 'stream' },
+      getRemainingTimeInMillis: () => remainingMs - (systemRuntime.clock.monotonic() - startedAt),
+    } as Context;
+  };
+  const slow = defineTask({
+    name: 'slow',
+    run: async (_: unknown, task) => {
+      await wait(60_000, undefined, { signal: task.signal });
+    },
+  });
+  const quick = defineTask({ name: 'quick', run: () => undefined });
+  const enqueue = async (name: string, id: string): Promise<void> => {
+    using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards: 1 });
+    await leasehold.tasks.enqueue(name, {}, { id });
+  };
+
+  describe('a worker', () => {
+    const START = { queue: 'q', homeShards: [0] };
+
+    test('that has to end with tasks left starts one successor, and says whom it follows', async () => {
+      await enqueue('slow', 't');
+
+      const result = await createWorkHandler({ slow })(START, contextOf(MARGIN_MS + 1_500));
+
+      expect(result).toMatchObject({ permit: true, report: { ended: 'handedBack', settled: { released: 1 } } });
+      expect(lambda.invoked).toEqual([{ functionName: 'the-worker', event: { ...START, after: result.session } }]);
+    });
+
+    test('that has nothing left starts nobody', async () => {
+      await enqueue('quick', 't');
+
+      const result = await createWorkHandler({ quick })(START, contextOf(60_000));
+
+      expect(result).toMatchObject({ report: { ended: 'drained' } });
+      expect(lambda.invoked).toEqual([]);
+    });
+
+    test('of whose start two deliveries come works once, so that the chain does not fork', async () => {
+      const event = { ...START, after: 'the-session-before' };
+      const work = createWorkHandler({ quick });
+
+      const results = [await work(event, contextOf(60_000)), await work(event, contextOf(60_000))];
+
+      expect(results.map(({ permit }) => permit)).toEqual([true, false]);
+    });
+
+    test('whose successor cannot be started has handed its tasks back all the same', async () => {
+      lambda.fail();
+      await enqueue('slow', 't');
+
+      const result = await createWorkHandler({ slow })(START, contextOf(MARGIN_MS + 1_500));
+
+      expect(result).toMatchObject({ report: { settled: { released: 1 } } });
+      expect(lambda.invoked).toHaveLength(1);
+    });
+
+    test('starts nobody where that is switched off', async () => {
+      vi.stubEnv(ENV.continuation, '0');
+      await enqueue('slow', 't');
+
+      await createWorkHandler({ slow })(START, contextOf(MARGIN_MS + 1_500));
+
+      expect(lambda.invoked).toEqual([]);
+    });
+  });
+
+  describe('the waker', () => {
+    const wake = async () => (await import('../../functions/wake.ts')).handler({ Records: [] }, contextOf(60_000));
+
+    test('starts a worker for a task that was just enqueued', async () => {
+      await enqueue('quick', 't');
+
+      expect(await wake()).toMatchObject({ duplicate: false, backlog: 1, started: 1 });
+      expect(lambda.invoked).toEqual([{ functionName: 'the-worker', event: { queue: 'q', homeShards: [0] } }]);
+    });
+
+    test('looks once a second, however many wake, and the last of them after its task was there', async () => {
+      await enqueue('quick', 'first');
+      const first = await wake();
+      await enqueue('quick', 'second');
+      const second = await wake();
+
+      expect([first.started, second.backlog]).toEqual([1, 2]);
+    });
+
+    test('starts nobody for a task that is for later', async () => {
+      using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards: 1 });
+      await leasehold.tasks.enqueue('quick', {}, { id: 't', delay: '1h' });
+
+      expect(await wake()).toMatchObject({ backlog: 0, started: 0 });
+      expect(lambda.invoked).toEqual([]);
+    });
+  });
+});

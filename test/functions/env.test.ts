@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
+
+const worker = { LEASEHOLD_TABLE: 'leases' };
+const dispatcher = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_WORKER_FUNCTION: 'work' };
+
+describe('parseWorkEnv', () => {
+  test('fills in the defaults', () => {
+    expect(parseWorkEnv(worker)).toEqual({
+      table: 'leases',
+      queue: 'default',
+      continuation: false,
+      shards: 8,
+      maxWorkers: 10,
+      endpoint: undefined,
+      concurrency: 10,
+      timing: { ttlMs: 30_000, heartbeatMs: 10_000, holderMarginMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 1_000 },
+      deadlineMarginMs: 10_000,
+    });
+  });
+
+  test('derives the heartbeat from the TTL when only that is given', () => {
+    const { timing } = parseWorkEnv({ ...worker, LEASEHOLD_SESSION_TTL_MS: '9000' });
+
+    expect(timing).toMatchObject({ ttlMs: 9_000, heartbeatMs: 3_000 });
+  });
+
+  test('takes what is given', () => {
+    const env = parseWorkEnv({
+      ...worker,
+      LEASEHOLD_QUEUE: 'media',
+      LEASEHOLD_SHARDS: '16',
+      LEASEHOLD_MAX_WORKERS: '50',
+      LEASEHOLD_CONCURRENCY: '1',
+      LEASEHOLD_LOCK_DELAY_MS: '0',
+      LEASEHOLD_ENDPOINT: 'http://127.0.0.1:8000',
+    });
+
+    expect(env).toMatchObject({ queue: 'media', shards: 16, maxWorkers: 50, concurrency: 1 });
+    expect(env).toMatchObject({ endpoint: 'http://127.0.0.1:8000', timing: { lockDelayMs: 0 } });
+  });
+
+  test.each([
+    [{ LEASEHOLD_TABLE: undefined }, 'LEASEHOLD_TABLE is not set: the stack sets it for its functions'],
+    [{ LEASEHOLD_TABLE: '' }, 'LEASEHOLD_TABLE is empty: the stack sets it for its functions'],
+    [{ LEASEHOLD_QUEUE: '' }, 'LEASEHOLD_QUEUE is empty: give at least one character'],
+    [{ LEASEHOLD_CONCURRENCY: '0' }, 'LEASEHOLD_CONCURRENCY = "0": give a whole number from 1 to 1000'],
+    [{ LEASEHOLD_CONCURRENCY: 'ten' }, 'LEASEHOLD_CONCURRENCY = "ten": give a whole number from 1 to 1000'],
+    [{ LEASEHOLD_CONCURRENCY: '' }, 'LEASEHOLD_CONCURRENCY = "": give a whole number from 1 to 1000'],
+    [{ LEASEHOLD_SHARDS: '-1' }, 'LEASEHOLD_SHARDS = "-1": give a whole number from 1 to 256'],
+    [{ LEASEHOLD_SHARDS: '1e2' }, 'LEASEHOLD_SHARDS = "1e2": give a whole number from 1 to 256'],
+    [{ LEASEHOLD_SESSION_TTL_MS: '30s' }, 'LEASEHOLD_SESSION_TTL_MS = "30s": give a whole number of 0 or more'],
+    [
+      { LEASEHOLD_SESSION_TTL_MS: '10000', LEASEHOLD_HEARTBEAT_MS: '5000' },
+      'ttlMs = 10000 is less than three heartbeats of heartbeatMs = 5000',
+    ],
+    [{ LEASEHOLD_ENDPOINT: 'localhost' }, 'LEASEHOLD_ENDPOINT = "localhost": give a URL such as http://127.0.0.1:8000'],
+  ])('refuses %o', (wrong, message) => {
+    const parse = (): unknown => parseWorkEnv({ ...worker, ...wrong });
+
+    expect(parse).toThrow(ConfigurationError);
+    expect(parse).toThrow(message);
+  });
+});
+
+describe('parseDispatchEnv', () => {
+  test('fills in the defaults', () => {
+    expect(parseDispatchEnv(dispatcher)).toEqual({
+      ...{ table: 'leases', queue: 'default', shards: 8, maxWorkers: 10, endpoint: undefined },
+      ...{ workerFunction: 'work', tasksPerWorker: 100, maxClockSkewMs: 1_000 },
+    });
+  });
+
+  test('needs to know whom to invoke', () => {
+    expect(() => parseDispatchEnv(worker)).toThrow('LEASEHOLD_WORKER_FUNCTION is not set');
+  });
+});

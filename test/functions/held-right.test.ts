@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { signalOf } from '../../functions/middleware/held-right.ts';
+import { leader } from '../../functions/middleware/leader.ts';
+import { lease } from '../../functions/middleware/lease.ts';
+import { semaphore } from '../../functions/middleware/semaphore.ts';
+import { LeaseLostError } from '../../shared/errors.ts';
+import type { Leasehold } from '../../shared/leasehold.ts';
+import { LockUnavailableError } from '../../shared/lock/lock.ts';
+import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
+import { HandedBackError } from '../../shared/task/control.ts';
+import { simulatedWorld } from '../support/coordination.ts';
+
+interface Order {
+  readonly account: string;
+}
+
+describe('the middlewares that hold a right around a handler', () => {
+  let leasehold: Leasehold;
+  let elsewhere: Leasehold;
+
+  beforeEach(() => {
+    const world = simulatedWorld();
+    leasehold = world.start().leasehold;
+    elsewhere = world.start().leasehold;
+  });
+
+  const contextWith = (remainingMs = 60_000): Context =>
+    ({
+      functionName: 'orders',
+      logStreamName: 'stream',
+      getRemainingTimeInMillis: () => remainingMs,
+    }) as Context;
+
+  const liveSessions = async (): Promise<number> => {
+    let live = 0;
+    for await (const { status } of leasehold.sessions.list()) if (status === 'live') live++;
+    return live;
+  };
+
+  describe('semaphore', () => {
+    test('holds a permit while the handler runs, and nothing after it', async () => {
+      const vendor = semaphore({ leasehold, semaphore: 'vendor', limit: 2 });
+      const handler = middy(async (_: unknown, context: Context) => {
+        expect(vendor.of(context).fencingToken).toBeGreaterThan(0);
+        return (await leasehold.semaphores.read('vendor'))?.inUse;
+      }).use(vendor);
+
+      expect(await handler({}, contextWith())).toBe(1);
+      expect(await leasehold.semaphores.read('vendor')).toMatchObject({ inUse: 0 });
+      expect(await liveSessions()).toBe(0);
+    });
+
+    test('gives it back when the handler fails', async () => {
+      const handler = middy(() => Promise.reject(new Error('boom'))).use(
+        semaphore({ leasehold, semaphore: 'vendor', limit: 1 }),
+      );
+
+      await expect(handler({}, contextWith())).rejects.toThrow('boom');
+      expect(await leasehold.semaphores.read('vendor')).toMatchObject({ inUse: 0 });
+      expect(await liveSessions()).toBe(0);
+    });
+
+    test('fails the invocation when there is no room, and leaves no session behind', async () => {
+      await (await elsewhere.session()).permit('vendor', { limit: 1 });
+      const handler = middy(() => 'called').use(semaphore({ leasehold, semaphore: 'vendor', limit: 1 }));
+
+      await expect(handler({}, contextWith())).rejects.toThrow(SemaphoreFullError);
+      expect(await liveSessions()).toBe(1);
+    });
+
+    test('answers instead of the handler where it is told how', async () => {
+      await (await elsewhere.session()).permit('vendor', { limit: 1 });
+      const handler = middy(() => 'called').use(
+        semaphore({
+          leasehold,
+          semaphore: 'vendor',
+          limit: 1,
+          onUnavailable: ({ full }) => ({ statusCode: 429, inUse: full.inUse }),
+        }),
+      );
+
+      expect(await handler({}, contextWith())).toEqual({ statusCode: 429, inUse: 1 });
+      expect(await liveSessions()).toBe(1);
+    });
+  });
+
+  describe('lease', () => {
+    const orders = () => lease<Order>({ leasehold, key: ({ account }) => `accounts/${account}` });
+
+    test('runs one invocation at a time for each key', async () => {
+      const account = orders();
+      const handler = middy(async (event: Order): Promise<unknown> => {
+        if (event.account === 'inner') return 'inner';
+        await expect(handler(event, contextWith())).rejects.toThrow(LockUnavailableError);
+        return handler({ account: 'inner' }, contextWith());
+      }).use(account);
+
+      expect(await handler({ account: 'ann' }, contextWith())).toBe('inner');
+      expect(await handler({ account: 'ann' }, contextWith())).toBe('inner');
+    });
+
+    test('gives the handler its sequencer', async () => {
+      const account = orders();
+      const handler = middy(async (_: Order, context: Context) => {
+        const { sequencer } = account.of(context);
+        return [await leasehold.verify(sequencer), sequencer] as const;
+      }).use(account);
+
+      const [during, sequencer] = await handler({ account: 'ann' }, contextWith());
+
+      expect(during).toMatchObject({ kind: 'valid' });
+      expect(await leasehold.verify(sequencer)).not.toMatchObject({ kind: 'valid' });
+    });
+  });
+
+  test('leader runs the handler in one of them, in a term', async () => {
+    const sole = leader({ leasehold, election: 'compaction', onUnavailable: () => 'follows' });
+    const handler = middy(async (event: { readonly ask: boolean }, context: Context): Promise<unknown> => {
+      const { term } = sole.of(context);
+      return event.ask ? [await handler({ ask: false }, contextWith()), term > 0] : 'leads';
+    }).use(sole);
+
+    expect(await handler({ ask: true }, contextWith())).toEqual(['follows', true]);
+    expect(await handler({ ask: false }, contextWith())).toBe('leads');
+  });
+
+  describe('in a chain', () => {
+    test('they share one session, which ends with the last of them', async () => {
+      const account = lease({ leasehold, key: 'a' });
+      const vendor = semaphore({ leasehold, semaphore: 'vendor', limit: 1 });
+      const handler = middy(async (_: unknown, context: Context) => {
+        const state = await leasehold.semaphores.read('vendor');
+        const info = await leasehold.locks.get('a');
+        return [state?.holders[0]?.session === info?.holder?.session, vendor.of(context).permits, await liveSessions()];
+      })
+        .use(account)
+        .use(vendor);
+
+      expect(await handler({}, contextWith())).toEqual([true, 1, 1]);
+      expect(await liveSessions()).toBe(0);
+    });
+
+    test('an early answer of one gives back what those before it hold, Powertools included', async () => {
+      await (await elsewhere.session()).permit('vendor', { limit: 1 });
+      const closed: string[] = [];
+      const handler = middy(() => 'called')
+        .use({
+          // As Powertools' middlewares do: their clean-up stands in `internal`, for those who answer early.
+          before: (request) => {
+            Object.assign(request.internal, { 'powertools-for-aws.tracer': () => closed.push('segment') });
+          },
+        })
+        .use(lease({ leasehold, key: 'a' }))
+        .use(semaphore({ leasehold, semaphore: 'vendor', limit: 1, onUnavailable: () => 'later' }));
+
+      expect(await handler({}, contextWith())).toBe('later');
+      expect(closed).toEqual(['segment']);
+      expect((await leasehold.locks.get('a'))?.holder).toBeUndefined();
+      expect(await liveSessions()).toBe(1);
+    });
+  });
+
+  describe('signalOf', () => {
+    test('aborts when the time is nearly over', async () => {
+      const handler = middy(async (_: unknown, context: Context) => {
+        const signal = signalOf(context);
+        expect(signal.aborted).toBe(false);
+        await once(signal, 'abort');
+        return signal.reason as unknown;
+      }).use(lease({ leasehold, key: 'a', deadlineMargin: 200 }));
+
+      expect(await handler({}, contextWith(250))).toBeInstanceOf(HandedBackError);
+      expect((await leasehold.locks.get('a'))?.holder).toBeUndefined();
+    });
+
+    test('aborts when a right is taken away', async () => {
+      const vendor = semaphore({ leasehold, semaphore: 'vendor', limit: 1 });
+      const handler = middy(async (_: unknown, context: Context) => {
+        const permit = vendor.of(context);
+        const signal = signalOf(context);
+        await elsewhere.semaphores.evict('vendor', { token: permit.fencingToken, by: 'ann', reason: 'hangs' });
+        expect(await permit.check()).toBe(false);
+        return signal.reason as unknown;
+      }).use(vendor);
+
+      expect(await handler({}, contextWith())).toBeInstanceOf(LeaseLostError);
+    });
+  });
+
+  test('waits no longer than the invocation has', async () => {
+    await (await elsewhere.session()).permit('vendor', { limit: 1 });
+    const handler = middy(() => 'called').use(
+      semaphore({ leasehold, semaphore: 'vendor', limit: 1, wait: '1h', deadlineMargin: '1m' }),
+    );
+
+    // The clock of this world stands still: any wait at all would never end.
+    await expect(handler({}, contextWith(60_000))).rejects.toThrow(SemaphoreFullError);
+  });
+});

@@ -1,0 +1,375 @@
+/**
+ * The policies at work: each principal does all that it is for, through a gate that enforces its synthesized policies.
+ * A verb that needs more than `infra/access.ts` gives is refused here by name, before it is refused in somebody's account.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Template } from 'aws-cdk-lib/assertions';
+import type { Grant, Role } from 'aws-cdk-lib/aws-iam';
+import { Role as IamRole, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Context } from 'aws-lambda';
+import { afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { ENV } from '../../functions/env.ts';
+import { createWorkHandler } from '../../functions/work.ts';
+import { AuditStore } from '../../shared/dynamo/audit-store.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
+import { createScheduleStore } from '../../shared/dynamo/schedule-store.ts';
+import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { createTaskOperatorStore } from '../../shared/dynamo/task-operator-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { createLeasehold } from '../../shared/leasehold.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import { TaskOperator } from '../../shared/task/operator.ts';
+import { ScheduleClient } from '../../shared/task/schedule-client.ts';
+import type { ReadyTask } from '../../shared/task/task.ts';
+import { tasks } from './enforced-tasks.ts';
+import { statementsOf } from './policy.ts';
+import type { PolicyGate } from './policy-gate.ts';
+import { openPolicyGate } from './policy-gate.ts';
+import { synthesize } from './synthesize.ts';
+
+const QUEUE = 'media';
+const SHARDS = 2;
+const IN_ORDER = ['first', 'second'];
+const settings = { queue: QUEUE, shards: SHARDS };
+const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+
+const { stack, workers } = synthesize({ shards: SHARDS });
+const roles = {
+  enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
+  coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
+  observe: newRole('observe', (role) => workers.grantObserve(role)),
+  operate: newRole('operate', (role) => workers.grantOperate(role)),
+  work: workers.worker.handler.role,
+  dispatch: workers.dispatcher.handler.role,
+};
+const template = Template.fromStack(stack);
+const logicalIdOf = (resource: { node: { defaultChild?: unknown } }): string =>
+  stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
+
+const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+
+describe.skipIf(upstream === null)('with its policies enforced', () => {
+  const table = `enforced-${systemRuntime.ids.unique()}`;
+  const gates: PolicyGate[] = [];
+  beforeAll(async () => {
+    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
+    await createTable(client, table);
+    await createTable(client, `${table}-effects`);
+    client.destroy();
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await Promise.all(gates.splice(0).map((gate) => gate[Symbol.asyncDispose]()));
+  });
+
+  test('a producer enqueues, replaces, renews and looks', async () => {
+    const gate = await gateFor('enqueue');
+    using leasehold = createLeasehold({ table, endpoint: gate.endpoint, clientConfig, ...settings });
+
+    const enqueue = (input: object, options: object) => leasehold.tasks.enqueue('any', input, { id: 'p', ...options });
+    await enqueue({ a: 1 }, { delay: '1h' });
+    await enqueue({ a: 1 }, {});
+    await enqueue({ a: 2 }, { onDuplicate: 'keep' });
+    await enqueue({ a: 3 }, { onDuplicate: 'replace', delay: '1h' });
+    await enqueue({ a: 4 }, { onDuplicate: 'debounce', delay: '1h' });
+
+    const children = [{ task: 'any', input: {}, options: { id: 'child' } }];
+    const batch = await leasehold.tasks.enqueueBatch(children, {
+      id: 'b',
+      then: { task: 'any', input: {}, options: {} },
+    });
+    await leasehold.tasks.getBatch(batch.id);
+
+    await enqueue({}, { id: 'p1', key: 'p', ordered: true, delay: '1h' });
+    await enqueue({}, { id: 'p2', key: 'p', ordered: true, delay: '1h' });
+    await enqueue({ text: 'x'.repeat(20_000) }, { id: 'p3', tenant: 'acme', delay: '1h' });
+
+    expect(await leasehold.tasks.get('p')).toMatchObject({ input: { a: 4 } });
+    expect(gate.refusals()).toEqual([]);
+  });
+
+  test('a dispatcher makes tasks of due schedules and invokes workers', async () => {
+    const gate = await gateFor('dispatch');
+    const root = asRoot();
+    const soon = { cron: '* * * * * *', missed: 'last' } as const;
+    await root.schedules.define('often', 'any', {}, soon);
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'backlog' });
+    await wait(1_100);
+    stubHandlerEnvironment(gate, dispatcherVariables(gate));
+    const { handler } = await import('../../functions/dispatch.ts');
+
+    const report = await handler({ schedule: QUEUE, slot: '2026-08-01T00:00:00Z' }, lambdaContext());
+
+    expect(gate.refusals()).toEqual([]);
+    expect(report).toMatchObject({ duplicate: false, recurred: 1, failedStarts: 0 });
+    expect(gate.invoked).toContain(logicalIdOf(workers.worker.function));
+    await root.schedules.remove('often');
+    root.close();
+  });
+
+  test('a worker runs, retries, buries, hands back and takes over tasks', async () => {
+    const gate = await gateFor('work');
+    const root = asRoot();
+    const ids = ['succeeds', 'commits', 'fails', 'dies', 'snoozes', 'progresses', 'spawns', 'waits'] as const;
+    for (const id of ids) await root.leasehold.tasks.enqueue(id, {}, { id, key: 'customer-7', limit: 100 });
+    for (const id of IN_ORDER) await root.leasehold.tasks.enqueue('succeeds', {}, { id, key: 'k', ordered: true });
+    await root.leasehold.tasks.enqueue('succeeds', { text: 'x'.repeat(20_000) }, { id: 'large', tenant: 'acme' });
+    await root.leasehold.tasks.enqueue('succeeds', {}, { id: 'orphan' });
+    await claimAsGhost('orphan');
+    await root.operator.cancel('progresses').then(() => root.operator.redrive('progresses'));
+    stubHandlerEnvironment(gate);
+    const handler = createWorkHandler(tasks(`${table}-effects`));
+
+    const result = await handler({ queue: QUEUE, homeShards: [0, 1] }, lambdaContext());
+
+    expect(gate.refusals()).toEqual([]);
+    expect(result).toMatchObject({ permit: true });
+    const states = await Promise.all(
+      [...ids, 'orphan', ...IN_ORDER, 'large'].map(async (id) => (await root.leasehold.tasks.get(id))?.state),
+    );
+    expect(states).toEqual([
+      'done',
+      'done',
+      'dead',
+      'dead',
+      'ready',
+      'done',
+      'done',
+      'done',
+      'done',
+      'done',
+      'done',
+      'done',
+    ]);
+    expect((await root.leasehold.tasks.get('follows'))?.state).toBe('done');
+    root.close();
+  });
+
+  test('workers of a new `maxWorkers` work once a tick has made it the one in effect', async () => {
+    const gate = await gateFor('work');
+    const root = asRoot();
+    await root.semaphores.declareLimit(workersSemaphore(QUEUE), 3);
+    await root.leasehold.tasks.enqueue('succeeds', {}, { id: 'waits for the tick' });
+    stubHandlerEnvironment(gate, { [ENV.maxWorkers]: '4' });
+    const work = createWorkHandler(tasks(`${table}-effects`));
+
+    expect(await work({ queue: QUEUE, homeShards: [0, 1] }, lambdaContext())).toMatchObject({ permit: false });
+
+    const dispatchGate = await gateFor('dispatch');
+    stubHandlerEnvironment(dispatchGate, { [ENV.maxWorkers]: '4', ...dispatcherVariables(dispatchGate) });
+    vi.resetModules();
+    const { handler: dispatch } = await import('../../functions/dispatch.ts');
+    await dispatch({ schedule: QUEUE, slot: '2026-08-01T00:01:00Z' }, lambdaContext());
+
+    expect(await work({ queue: QUEUE, homeShards: [0, 1] }, lambdaContext())).toMatchObject({ permit: true });
+    expect([...gate.refusals(), ...dispatchGate.refusals()]).toEqual([]);
+    root.close();
+  });
+
+  test('a tick whose slot the scheduler did not fill in is refused, not taken for all ticks to come', async () => {
+    const gate = await gateFor('dispatch');
+    stubHandlerEnvironment(gate, dispatcherVariables(gate));
+    vi.resetModules();
+    const { handler } = await import('../../functions/dispatch.ts');
+
+    const tick = handler({ schedule: QUEUE, slot: '<aws.scheduler.scheduled-time>' }, lambdaContext());
+
+    await expect(tick).rejects.toThrow(/did not fill it in/);
+  });
+
+  test('a coordinating program uses everything that is not a task', async () => {
+    const gate = await gateFor('coordinate');
+    using leasehold = createLeasehold({ table, endpoint: gate.endpoint, clientConfig });
+    await leasehold.health.registerNode('host-1');
+    const check = await leasehold.health.register('host-1', 'disk');
+    await check.pass();
+
+    await using session = await leasehold.session({ ttl: '30s', node: 'host-1', checks: ['disk'] });
+    const lock = await session.lock('reports/nightly');
+    await leasehold.verify(lock.sequencer);
+    const several = await session.lockAll(['a', 'b']);
+    await several.release();
+    const leadership = await session.campaign('leader', { value: 'me' });
+    await leadership.proclaim('still me');
+    await leasehold.elections.leader('leader');
+    const permit = await session.permit('database', { limit: 2 });
+    await permit.release();
+    const group = await leasehold.waitGroup('import');
+    await group.add(['part-1', 'part-2']);
+    await group.seal();
+    await group.done('part-1');
+    await group.done('part-2');
+    await group.wait({ wait: '5s' });
+    await Array.fromAsync(group.members());
+    await group.next();
+    const limiter = leasehold.rateLimiter('api', { rate: 10, per: '1s', burst: 10 } as never);
+    await limiter.take('customer-7');
+    await limiter.read('customer-7');
+    await leasehold.locks.put('settings', 'on');
+    await leasehold.locks.get('settings');
+    await leasehold.locks.delete('settings');
+    await Array.fromAsync(leasehold.locks.list());
+    await lock.release();
+    const other = await leasehold.session({ ttl: '30s' });
+    await other.lock('taken');
+    await leasehold.sessions.destroy(other.id);
+    await using third = await leasehold.session({ ttl: '30s', lockDelay: 0 });
+    await third.tryLock('taken');
+    await Array.fromAsync(leasehold.sessions.list());
+    await Array.fromAsync(leasehold.health.list('host-1'));
+    await leasehold.health.deregisterNode('host-1');
+
+    expect(gate.refusals()).toEqual([]);
+  });
+
+  test('an onlooker sees everything and changes nothing', async () => {
+    const gate = await gateFor('observe');
+    const root = asRoot();
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'seen', delay: '1h' });
+    await look(root); // which tidies what it meets; an onlooker may not, and does not depend on it
+    const eyes = connectAs(gate.endpoint);
+
+    await look(eyes);
+    expect(gate.refusals()).toEqual([]);
+    await expect(eyes.operator.cancel('seen')).rejects.toThrow();
+    expect(gate.refusals()).toEqual([`dynamodb:UpdateItem on the table for task#${QUEUE}#seen`]);
+    eyes.close();
+    root.close();
+  });
+
+  test('an operator sees everything and acts for people', async () => {
+    const gate = await gateFor('operate');
+    const root = asRoot();
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'operated', delay: '1h' });
+    const holder = await root.leasehold.session({ ttl: '30s' });
+    const lock = await holder.lock('stuck');
+    const permit = await holder.permit('crowded', { limit: 1 });
+    const follower = { task: 'any', input: {}, options: {} };
+    const child = { task: 'any', input: {}, options: { id: 'last-child', delay: '1h' } } as const;
+    await root.leasehold.tasks.enqueueBatch([child], { id: 'last', then: follower });
+    const hands = connectAs(gate.endpoint);
+    const deed = { verb: 'test', target: 'operated', by: 'me', reason: 'a test' };
+
+    await look(hands);
+    await hands.operator.reschedule('operated', { priority: 'high' });
+    await hands.operator.cancel('operated');
+    await hands.operator.redrive('operated');
+    await hands.leasehold.tasks.getBatch('last');
+    await hands.operator.cancel('last-child');
+    await hands.operator.pause();
+    await hands.operator.resume();
+    await hands.schedules.define('yearly', 'any', {}, { cron: '0 0 1 1 *' });
+    await hands.schedules.remove('yearly');
+    await hands.audit.record(deed, () => hands.semaphores.setLimit('crowded', 3), String);
+    await hands.semaphores.evict('crowded', { token: permit.fencingToken, by: 'me', reason: 'a test' });
+    await hands.leasehold.locks.forceRelease('stuck', { leaseCounter: lock.fencingToken, by: 'me', reason: 'a test' });
+    await hands.leasehold.sessions.destroy(holder.id);
+
+    expect(gate.refusals()).toEqual([]);
+    hands.close();
+    root.close();
+  });
+
+  async function gateFor(role: keyof typeof roles): Promise<PolicyGate> {
+    const statements = statementsOf(template, logicalIdOf(roles[role]));
+    const gate = await openPolicyGate({
+      ...{ upstream: upstream ?? '', table, statements },
+      logicalId: logicalIdOf(workers.table.table),
+    });
+    gates.push(gate);
+    return gate;
+  }
+
+  /** Everything that a person's tools are made of. */
+  function connectAs(endpoint: string) {
+    const { sender, gauge, client } = connectDynamo({ endpoint, clientConfig }, systemRuntime);
+    const runtime = systemRuntime;
+    const ports = {
+      ...{ runtime, gauge },
+      tasks: createTaskStore(sender, { table, shards: SHARDS }),
+      operations: createTaskOperatorStore(sender, { table, shards: SHARDS }),
+      queues: createQueueStore(sender, table),
+      schedules: createScheduleStore(sender, table),
+      sessions: createSessionStore(sender, table),
+      semaphores: createSemaphoreStore(sender, table),
+    };
+    const leasehold = createLeasehold({ table, endpoint, clientConfig, ...settings });
+    return {
+      ...{ ports, leasehold },
+      operator: new TaskOperator(ports, { queue: QUEUE }),
+      schedules: new ScheduleClient(ports, { queue: QUEUE }),
+      semaphores: new SemaphoreClient(ports, { maxClockSkewMs: 1_000 }),
+      audit: new AuditStore({ sender, runtime }, table),
+      close() {
+        leasehold.close();
+        client.destroy();
+      },
+    };
+  }
+
+  function asRoot() {
+    return connectAs(upstream ?? '');
+  }
+
+  async function look(eyes: ReturnType<typeof connectAs>): Promise<void> {
+    await eyes.leasehold.tasks.get('any');
+    await Array.fromAsync(eyes.operator.dead());
+    await Array.fromAsync(eyes.operator.open({ shards: SHARDS }));
+    await Array.fromAsync(eyes.schedules.list());
+    await Array.fromAsync(eyes.leasehold.locks.list());
+    await Array.fromAsync(eyes.leasehold.sessions.list());
+    await Array.fromAsync(eyes.semaphores.list());
+    await eyes.semaphores.read('any');
+    await eyes.ports.queues.get(QUEUE);
+    await eyes.ports.tasks.page({ queue: QUEUE, priority: 'normal', shard: 0 }, { now: Date.now(), limit: 10 });
+    await Array.fromAsync(eyes.audit.list());
+  }
+
+  /** As if its worker had died weeks ago: its session is no more. */
+  async function claimAsGhost(id: string): Promise<void> {
+    const root = asRoot();
+    const task = await root.leasehold.tasks.get(id);
+    await root.ports.tasks.claim(task as ReadyTask, 'ghost', { now: Date.now(), nonce: 'ghost' });
+    root.close();
+  }
+
+  function stubHandlerEnvironment(gate: PolicyGate, more: Record<string, string> = {}): void {
+    const variables = {
+      [ENV.table]: table,
+      [ENV.queue]: QUEUE,
+      [ENV.shards]: String(SHARDS),
+      [ENV.deadlineMarginMs]: '500',
+      [ENV.endpoint]: gate.endpoint,
+      ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true', POWERTOOLS_TRACE_ENABLED: 'false' },
+      ...more,
+    };
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  }
+});
+
+function dispatcherVariables({ endpoint }: PolicyGate): Record<string, string> {
+  return { [ENV.workerFunction]: logicalIdOf(workers.worker.function), AWS_ENDPOINT_URL_LAMBDA: endpoint };
+}
+
+function newRole(id: string, grant: (role: Role) => Grant): Role {
+  const role = new IamRole(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  grant(role);
+  return role;
+}
+
+function lambdaContext(): Context {
+  const deadline = performance.now() + 10_000;
+  return {
+    awsRequestId: systemRuntime.ids.unique(),
+    functionName: 'test',
+    logStreamName: 'test',
+    getRemainingTimeInMillis: () => deadline - performance.now(),
+  } as Context;
+}

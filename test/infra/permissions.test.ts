@@ -1,0 +1,332 @@
+/**
+ * The permission matrix: who may do what to which rows, allowed and denied, evaluated against the synthesized policies.
+ * `ALLOWED` is the whole of what is wanted; every other combination must be refused.
+ */
+import { Template } from 'aws-cdk-lib/assertions';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { describe, expect, test } from 'vitest';
+import {
+  batchKey,
+  checkKey,
+  deadPartitionKey,
+  lineKey,
+  lockKey,
+  payloadKey,
+  queueKey,
+  rateLimitKey,
+  readyPartitionKey,
+  scheduleKey,
+  semaphoreKey,
+  sessionKey,
+  slotKey,
+  taskConcurrencyKey,
+  taskKey,
+  tenantPartitionKey,
+  waitGroupKey,
+  waitGroupMemberKey,
+} from '../../shared/dynamo/keys.ts';
+import type { Request, Statement } from './policy.ts';
+import { isAllowed, policiesOf, resourceName, statementsOf } from './policy.ts';
+import { synthesize } from './synthesize.ts';
+
+/** One key of each kind, as the library itself writes it; `other` belongs to another queue of the same table. */
+const ROWS = {
+  task: taskKey('media', 'a#b/c').pk,
+  'task of other': taskKey('mediation', '1').pk,
+  batch: batchKey('media', 'import').pk,
+  'batch of other': batchKey('mediation', 'import').pk,
+  key: taskConcurrencyKey('media', 'customer-7').pk,
+  'key of other': taskConcurrencyKey('mediation', 'customer-7').pk,
+  line: lineKey('media', 'customer-7').pk,
+  'line of other': lineKey('mediation', 'customer-7').pk,
+  continuation: slotKey('continue/media', '018f').pk,
+  'continuation of other': slotKey('continue/mediation', '018f').pk,
+  payload: payloadKey('media', 'a#b/c').pk,
+  'payload of other': payloadKey('mediation', '1').pk,
+  slot: slotKey('media', '2026-08-01T00:00:00Z').pk,
+  'slot of other': slotKey('mediation', '2026-08-01T00:00:00Z').pk,
+  schedule: scheduleKey('media', 'nightly').pk,
+  'schedule of other': scheduleKey('mediation', 'nightly').pk,
+  audit: 'audit#2026-08',
+  queue: queueKey('media').pk,
+  'queue other': queueKey('mediation').pk,
+  permits: semaphoreKey('workers/media').pk,
+  'permits of other': semaphoreKey('workers/mediation').pk,
+  session: sessionKey('018f').pk,
+  check: checkKey('host-1', 'disk').pk,
+  lock: lockKey('reports/nightly').pk,
+  ratelimit: rateLimitKey('api', 'customer-7').pk,
+  semaphore: semaphoreKey('database').pk,
+  waitgroup: waitGroupKey('import').pk,
+  members: waitGroupMemberKey({ name: 'import', generation: 1 }, 'part-1').pk,
+} as const;
+const ENTRIES = {
+  ready: readyPartitionKey('media', 'normal', 3),
+  'ready of other': readyPartitionKey('mediation', 'normal', 3),
+  schedules: 'schedule#media',
+  'schedules of other': 'schedule#mediation',
+  tenants: tenantPartitionKey('media', 'normal', 3),
+  'tenants of other': tenantPartitionKey('mediation', 'normal', 3),
+  dead: deadPartitionKey('media', 0),
+  'dead of other': deadPartitionKey('mediation', 0),
+  sessions: 'session',
+  checks: 'check',
+  locks: 'lock',
+  semaphores: 'semaphore',
+  waitgroups: 'waitgroup',
+} as const;
+type Row = keyof typeof ROWS;
+type Entry = keyof typeof ENTRIES;
+
+const ROW_ACTIONS = [
+  'GetItem',
+  'BatchGetItem',
+  'PutItem',
+  'UpdateItem',
+  'ConditionCheckItem',
+  'DeleteItem',
+  'Query',
+] as const;
+const INDEX_ACTIONS = ['Query', 'Scan', 'GetItem'] as const;
+/** Never allowed to anybody, with keys or without. */
+const NEVER = [
+  ...['Scan', 'BatchWriteItem', 'PartiQLSelect', 'PartiQLInsert', 'PartiQLUpdate', 'PartiQLDelete'],
+  ...[
+    'CreateTable',
+    'DeleteTable',
+    'UpdateTable',
+    'UpdateTimeToLive',
+    'UpdateContinuousBackups',
+    'RestoreTableToPointInTime',
+  ],
+  ...['PutResourcePolicy', 'CreateBackup', 'ExportTableToPointInTime', 'GetRecords', 'TagResource'],
+];
+
+interface Wanted {
+  readonly rows: Partial<Record<(typeof ROW_ACTIONS)[number], readonly Row[]>>;
+  readonly ready: readonly Entry[];
+  readonly directory: readonly Entry[];
+  readonly invokes: readonly ('worker' | 'dispatcher')[];
+}
+
+const COORDINATION: readonly Row[] = [
+  ...(['session', 'check', 'lock', 'ratelimit', 'waitgroup', 'members'] as const),
+  ...(['semaphore', 'permits', 'permits of other'] as const),
+];
+const GROUPS: readonly Row[] = ['waitgroup', 'members'];
+const OBSERVED: readonly Row[] = ['task', 'batch', 'key', 'payload', 'slot', 'queue', 'schedule', ...COORDINATION];
+const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION];
+const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores', 'waitgroups'];
+
+const ALLOWED: Readonly<Record<string, Wanted>> = {
+  dispatcher: {
+    rows: {
+      GetItem: ['task', 'schedule', 'queue', 'permits', 'session'],
+      BatchGetItem: ['task', 'schedule', 'session'],
+      PutItem: ['slot', 'task', 'permits'],
+      UpdateItem: ['schedule', 'permits'],
+    },
+    ready: ['ready', 'schedules'],
+    directory: ['tenants'],
+    invokes: ['worker'],
+  },
+  worker: {
+    rows: {
+      GetItem: ['task', 'batch', 'key', 'payload', 'session', 'permits', 'queue'],
+      BatchGetItem: ['task', 'session'],
+      PutItem: ['task', 'batch', 'payload', 'continuation', 'session', 'permits'],
+      UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits'],
+      DeleteItem: ['line', 'payload'],
+      ConditionCheckItem: ['task'],
+      Query: ['line'],
+    },
+    ready: ['ready'],
+    directory: ['tenants'],
+    invokes: ['worker'],
+  },
+  schedule: { rows: {}, ready: [], directory: [], invokes: ['dispatcher'] },
+  enqueue: {
+    rows: {
+      GetItem: ['task', 'batch'],
+      BatchGetItem: ['task'],
+      PutItem: ['task', 'batch', 'line', 'payload'],
+      UpdateItem: ['task', 'line'],
+      DeleteItem: ['payload'],
+      Query: ['line'],
+    },
+    ready: [],
+    directory: [],
+    invokes: [],
+  },
+  coordinate: {
+    rows: {
+      GetItem: COORDINATION,
+      BatchGetItem: COORDINATION,
+      PutItem: COORDINATION,
+      UpdateItem: COORDINATION,
+      ConditionCheckItem: COORDINATION,
+      Query: GROUPS,
+    },
+    ready: [],
+    directory: LISTINGS,
+    invokes: [],
+  },
+  observe: {
+    rows: { GetItem: OBSERVED, BatchGetItem: OBSERVED, Query: [...GROUPS, 'audit', 'line'] },
+    ready: ['ready', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
+    invokes: [],
+  },
+  operate: {
+    rows: {
+      GetItem: OBSERVED,
+      BatchGetItem: OBSERVED,
+      PutItem: ['task', 'line', 'audit'],
+      UpdateItem: [...OPERATED, 'line', 'schedule', 'audit'],
+      DeleteItem: ['line', 'schedule'],
+      ConditionCheckItem: OPERATED,
+      Query: [...GROUPS, 'audit', 'line'],
+    },
+    ready: ['ready', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
+    invokes: [],
+  },
+};
+
+const { stack, workers } = synthesize();
+const grantees = {
+  enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
+  coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
+  observe: newRole('observe', (role) => workers.grantObserve(role)),
+  operate: newRole('operate', (role) => workers.grantOperate(role)),
+};
+const template = Template.fromStack(stack);
+const table = only('AWS::DynamoDB::Table', () => true);
+const functions = {
+  worker: only('AWS::Lambda::Function', (id) => id.includes('Worker')),
+  dispatcher: only('AWS::Lambda::Function', (id) => id.includes('Dispatcher')),
+};
+const principals: Readonly<Record<string, readonly Statement[]>> = {
+  worker: statementsOf(
+    template,
+    only('AWS::IAM::Role', (id) => id.includes('WorkerHandlerRole')),
+  ),
+  dispatcher: statementsOf(
+    template,
+    only('AWS::IAM::Role', (id) => id.includes('DispatcherHandlerRole')),
+  ),
+  schedule: statementsOf(
+    template,
+    only('AWS::IAM::Role', (id) => id.includes('ScheduleRole')),
+  ),
+  ...Object.fromEntries(
+    Object.entries(grantees).map(([name, role]) => [name, statementsOf(template, logicalId(role))]),
+  ),
+};
+
+describe.each(Object.keys(ALLOWED))('%s', (name) => {
+  const wanted = ALLOWED[name]!;
+  const allows = (request: Request): boolean => isAllowed(principals[name]!, request);
+
+  test.each(ROW_ACTIONS)('%s on rows', (action) => {
+    const allowed = Object.entries(ROWS).filter(([, key]) =>
+      allows({ action: `dynamodb:${action}`, resource: table, leadingKeys: [key] }),
+    );
+
+    expect(allowed.map(([row]) => row).sort()).toEqual([...(wanted.rows[action] ?? [])].sort());
+  });
+
+  test.each(['ready', 'directory'] as const)('reads of the index %s', (index) => {
+    for (const action of INDEX_ACTIONS) {
+      const allowed = Object.entries(ENTRIES).filter(([, key]) =>
+        allows({ action: `dynamodb:${action}`, resource: `${table}/index/${index}`, leadingKeys: [key] }),
+      );
+
+      expect(allowed.map(([entry]) => entry).sort()).toEqual(action === 'Query' ? [...wanted[index]].sort() : []);
+    }
+  });
+
+  test('nothing without naming keys, and nothing that is not for run time', () => {
+    const resources = [table, `${table}/index/ready`, `${table}/index/directory`];
+    const requests = resources.flatMap((resource) => [
+      ...[...ROW_ACTIONS, ...NEVER].map((action) => ({ action: `dynamodb:${action}`, resource })),
+      ...NEVER.flatMap((action) =>
+        Object.values(ROWS).map((key) => ({ action: `dynamodb:${action}`, resource, leadingKeys: [key] })),
+      ),
+    ]);
+
+    expect(requests.filter(allows)).toEqual([]);
+  });
+
+  test('a batch with one foreign key is refused as a whole', () => {
+    const leadingKeys = [ROWS.task, ROWS['task of other']];
+
+    expect(allows({ action: 'dynamodb:BatchGetItem', resource: table, leadingKeys })).toBe(false);
+  });
+
+  test('invokes', () => {
+    const invoked = Object.entries(functions).filter(([, resource]) =>
+      allows({ action: 'lambda:InvokeFunction', resource }),
+    );
+
+    expect(invoked.map(([which]) => which)).toEqual(wanted.invokes);
+  });
+});
+
+describe('every policy of the template', () => {
+  const statements = policiesOf(template).flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+
+  test('names its actions', () => {
+    const actions = statements.flatMap(({ Action }) => [Action].flat());
+
+    expect(actions.filter((action) => /[*?]/.test(action))).toEqual([]);
+  });
+
+  test('names its resources, X-Ray excepted, which has none', () => {
+    const open = statements.filter(({ Resource }) => [Resource].flat().some((one) => /[*?]/.test(resourceName(one))));
+
+    expect(open).toHaveLength(2);
+    for (const { Action } of open)
+      expect([...[Action].flat()].sort()).toEqual(['xray:PutTelemetryRecords', 'xray:PutTraceSegments']);
+  });
+
+  test('demands that a request to DynamoDB names keys, wherever it judges them', () => {
+    const toTable = statements.filter(({ Action }) => [Action].flat().some((action) => action.startsWith('dynamodb:')));
+
+    expect(toTable.length).toBeGreaterThan(10);
+    for (const { Condition } of toTable) {
+      expect(Condition?.Null).toEqual({ 'dynamodb:LeadingKeys': 'false' });
+      expect(Condition).toHaveProperty(['ForAllValues:StringLike', 'dynamodb:LeadingKeys']);
+    }
+  });
+
+  test('is attached to one role, and no two functions share one', () => {
+    expect(policiesOf(template).every(({ Roles = [] }) => Roles.length === 1)).toBe(true);
+    const roles = Object.values(template.findResources('AWS::Lambda::Function')).map((resource) =>
+      JSON.stringify((resource.Properties as { Role: unknown }).Role),
+    );
+    expect(new Set(roles).size).toBe(roles.length);
+  });
+
+  test('stands alone: no role has a managed policy', () => {
+    const roles = Object.values(template.findResources('AWS::IAM::Role'));
+
+    expect(roles.filter((role) => 'ManagedPolicyArns' in (role.Properties as object))).toEqual([]);
+  });
+});
+
+function newRole(id: string, grant: (role: Role) => unknown): Role {
+  const role = new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  grant(role);
+  return role;
+}
+
+function logicalId(role: Role): string {
+  return stack.getLogicalId(role.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
+}
+
+function only(type: string, fits: (logicalId: string) => boolean): string {
+  const found = Object.keys(template.findResources(type)).filter(fits);
+  if (found.length !== 1) throw new Error(`expected one ${type}, found ${found.join(', ') || 'none'}`);
+  return found[0]!;
+}

@@ -1,0 +1,50 @@
+import type { SourceMapping } from 'node:module';
+import { SourceMap } from 'node:module';
+import { describe, expect, test } from 'vitest';
+import { build } from 'esbuild';
+import path from 'node:path';
+import { trimSourceMap } from '../../infra/source-map.ts';
+
+const fixture = path.join(import.meta.dirname, 'fixtures', 'tasks.ts');
+const options = { bundle: true, write: false, minify: true, sourcemap: true, platform: 'node', format: 'esm' } as const;
+
+/** Where each position of the bundle comes from, read by Node's own decoder. */
+function positions(map: ConstructorParameters<typeof SourceMap>[0], code: string): (string | undefined)[] {
+  const decoder = new SourceMap(map);
+  return code.split('\n').flatMap((line, lineNumber) =>
+    Array.from(line, (_, column) => {
+      const { originalSource, originalLine, originalColumn } = decoder.findEntry(
+        lineNumber,
+        column,
+      ) as Partial<SourceMapping>;
+      return originalSource === undefined ? undefined : `${originalSource}:${originalLine}:${originalColumn}`;
+    }),
+  );
+}
+
+describe('trimSourceMap', () => {
+  test('keeps every position of the kept sources, and lets no dropped one pass for them', async () => {
+    const { outputFiles } = await build({ ...options, entryPoints: [fixture], outfile: 'out.mjs' });
+    const [mapFile, codeFile] = outputFiles;
+    const code = codeFile!.text;
+    const map = JSON.parse(mapFile!.text) as ConstructorParameters<typeof SourceMap>[0];
+    const isOurs = (source: string): boolean => !source.includes('node_modules/');
+
+    const trimmed = trimSourceMap(map, isOurs);
+
+    const before = positions(map, code);
+    const after = positions({ ...map, ...trimmed, sources: [...trimmed.sources], names: [...trimmed.names] }, code);
+    expect(before.filter((position) => position !== undefined && !isOurs(position)).length).toBeGreaterThan(1_000);
+    expect(after).toEqual(
+      before.map((position) => (position !== undefined && isOurs(position) ? position : undefined)),
+    );
+    expect(trimmed.sources.every(isOurs)).toBe(true);
+  });
+
+  test('of everything is the same map', async () => {
+    const { outputFiles } = await build({ ...options, entryPoints: [fixture], outfile: 'out.mjs' });
+    const map = JSON.parse(outputFiles[0]!.text) as ConstructorParameters<typeof SourceMap>[0];
+
+    expect(trimSourceMap(map, () => true).mappings.length).toBeCloseTo(map.mappings.length, -2);
+  });
+});

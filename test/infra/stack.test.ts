@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { describe, expect, test } from 'vitest';
+import { LeaseholdStack } from '../../infra/stack.ts';
+import { ENTRY, newApp } from './synthesize.ts';
+
+const newStack = (
+  production: boolean,
+  wakeOnEnqueue = false,
+): { app: ReturnType<typeof newApp>; stack: LeaseholdStack } => {
+  const app = newApp();
+  const stack = new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY, production, wakeOnEnqueue } });
+  return { app, stack };
+};
+
+describe('LeaseholdStack', () => {
+  test('tells clients what they need, under names that do not change', () => {
+    const template = Template.fromStack(newStack(true).stack);
+
+    expect(template.findOutputs('*')).toMatchInlineSnapshot(`
+      {
+        "DispatcherFunctionName": {
+          "Description": "Invokes workers",
+          "Value": {
+            "Ref": "WorkersDispatcherHandlerFunctionB685C9EF",
+          },
+        },
+        "QueueName": {
+          "Description": "The queue that clients enqueue into",
+          "Value": "default",
+        },
+        "TableName": {
+          "Description": "The table that clients connect to",
+          "Value": {
+            "Ref": "WorkersTable91D4FC36",
+          },
+        },
+        "WorkerFunctionName": {
+          "Description": "Runs tasks",
+          "Value": {
+            "Ref": "WorkersWorkerHandlerFunctionFDEE1807",
+          },
+        },
+      }
+    `);
+  });
+
+  test('keeps the identity of what holds data: a changed logical id would replace the table', () => {
+    const template = Template.fromStack(newStack(true).stack);
+
+    expect(Object.keys(template.findResources('AWS::DynamoDB::Table'))).toMatchInlineSnapshot(`
+      [
+        "WorkersTable91D4FC36",
+      ]
+    `);
+    expect(Object.keys(template.findResources('AWS::SQS::Queue'))).toMatchInlineSnapshot(`
+      [
+        "WorkersDispatcherDeadLetters2AA6A865",
+      ]
+    `);
+  });
+
+  test.each([
+    [true, false],
+    [false, false],
+    [true, true],
+  ])('passes the AWS solutions checks (production: %s, waking on enqueue: %s)', (production, wakeOnEnqueue) => {
+    const { app } = newStack(production, wakeOnEnqueue);
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+
+    expect(() => app.synth()).not.toThrow();
+  });
+
+  test('has a URL for Consul’s API where it is asked for, for callers with IAM credentials alone, and passes them with it', () => {
+    const app = newApp();
+    const workers = { entry: ENTRY, production: true };
+    const template = Template.fromStack(new LeaseholdStack(app, 'Leasehold', { workers, consul: true }));
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+
+    template.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'AWS_IAM' });
+    expect(Object.keys(template.findOutputs('ConsulUrl'))).toHaveLength(1);
+    expect(() => app.synth()).not.toThrow();
+  });
+
+  test('would not pass them with a queue that anybody may read in the clear', () => {
+    const { app, stack } = newStack(true);
+    new Queue(stack, 'Careless');
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+
+    expect(() => app.synth()).toThrow(/[Vv]alidation/);
+    const report = readFileSync(path.join(app.outdir, 'validation-report.json'), 'utf8');
+    expect(report).toContain('AwsSolutions-SQS4');
+    expect(report).not.toContain('Workers/');
+  });
+
+  test('is the same twice: nothing in it comes from a clock or from chance', () => {
+    const [first, second] = [1, 2].map(() => Template.fromStack(newStack(true).stack).toJSON());
+
+    expect(first).toEqual(second);
+  });
+});

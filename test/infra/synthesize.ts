@@ -1,0 +1,39 @@
+/** Templates for tests, without bundling: a template does not depend on what is in the bundles. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
+import { afterAll, vi } from 'vitest';
+import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+
+/** The first function of a process starts the bundler, if only to ask for its version: seconds, on a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
+const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+export const ENTRY = path.join(import.meta.dirname, 'fixtures', 'tasks.ts');
+
+export function newApp(context: Record<string, unknown> = {}): App {
+  return new App({
+    outdir: mkdtempSync(path.join(scratch, 'app-')),
+    context: { ...featureFlags, 'aws:cdk:bundling-stacks': [], ...context },
+  });
+}
+
+export interface Synthesized {
+  readonly stack: Stack;
+  readonly workers: TaskWorkers;
+  /** Ends the construction. */
+  template(): Template;
+}
+
+/** One queue in a stack of somebody else's. */
+export function synthesize(props: Partial<TaskWorkersProps> = {}): Synthesized {
+  const stack = new Stack(newApp(), 'Theirs');
+  const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media', ...props });
+  return { stack, workers, template: () => Template.fromStack(stack) };
+}

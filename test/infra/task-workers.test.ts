@@ -1,0 +1,378 @@
+import { Duration, Stack, TimeZone } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
+import { Schedule } from 'aws-cdk-lib/aws-events';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { describe, expect, test } from 'vitest';
+import { CoordinationTable } from '../../infra/table.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import { statementsOf } from './policy.ts';
+import { ENTRY, newApp, synthesize } from './synthesize.ts';
+
+interface Policy {
+  readonly PolicyDocument: { readonly Statement: { readonly Action: unknown; readonly Condition?: unknown }[] };
+}
+
+function propertiesOf<Properties>(template: Template, type: string): Properties[] {
+  return Object.values(template.findResources(type)).map((resource) => resource.Properties as Properties);
+}
+
+describe('the table', () => {
+  test('is on demand, recoverable, swept by TTL, and has both indexes with keys only', () => {
+    synthesize()
+      .template()
+      .hasResourceProperties('AWS::DynamoDB::Table', {
+        BillingMode: 'PAY_PER_REQUEST',
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+        KeySchema: [
+          { AttributeName: 'pk', KeyType: 'HASH' },
+          { AttributeName: 'sk', KeyType: 'RANGE' },
+        ],
+        GlobalSecondaryIndexes: [
+          {
+            IndexName: 'ready',
+            KeySchema: [
+              { AttributeName: 'readyKey', KeyType: 'HASH' },
+              { AttributeName: 'readyAt', KeyType: 'RANGE' },
+            ],
+            Projection: { ProjectionType: 'KEYS_ONLY' },
+          },
+          {
+            IndexName: 'directory',
+            KeySchema: [
+              { AttributeName: 'directoryKey', KeyType: 'HASH' },
+              { AttributeName: 'directoryName', KeyType: 'RANGE' },
+            ],
+            Projection: { ProjectionType: 'KEYS_ONLY' },
+          },
+        ],
+        AttributeDefinitions: Match.arrayWith([{ AttributeName: 'readyAt', AttributeType: 'N' }]),
+      });
+  });
+
+  test('is kept and protected unless it is said not to be for production', () => {
+    synthesize()
+      .template()
+      .hasResource('AWS::DynamoDB::Table', {
+        DeletionPolicy: 'Retain',
+        UpdateReplacePolicy: 'Retain',
+        Properties: { DeletionProtectionEnabled: true },
+      });
+    synthesize({ production: false })
+      .template()
+      .hasResource('AWS::DynamoDB::Table', {
+        DeletionPolicy: 'Delete',
+        Properties: { DeletionProtectionEnabled: false },
+      });
+  });
+
+  test('never has a replica: two regions would each accept a conditional write', () => {
+    synthesize().template().resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
+  });
+
+  test('takes a key and a stream of the customer, and gives every grantee the use of that key through DynamoDB only', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const encryptionKey = new Key(stack, 'Key', { enableKeyRotation: true });
+    const table = new CoordinationTable(stack, 'Shared', { encryptionKey, stream: StreamViewType.NEW_AND_OLD_IMAGES });
+    new TaskWorkers(stack, 'Media', { entry: ENTRY, table });
+    const template = Template.fromStack(stack);
+
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: Match.anyValue() },
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+    });
+    const keyStatements = propertiesOf<Policy>(template, 'AWS::IAM::Policy')
+      .flatMap((policy) => policy.PolicyDocument.Statement)
+      .filter(({ Action }) => [Action].flat().some((action) => String(action).startsWith('kms:')));
+    expect(keyStatements).toHaveLength(2);
+    for (const { Condition } of keyStatements) expect(JSON.stringify(Condition)).toContain('kms:ViaService');
+  });
+
+  test('may be shared by queues of different names', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const table = new CoordinationTable(stack, 'Shared');
+    new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
+    new TaskWorkers(stack, 'Mail', { entry: ENTRY, table, queue: 'mail' });
+
+    Template.fromStack(stack).resourceCountIs('AWS::DynamoDB::Table', 1);
+  });
+});
+
+describe('the functions', () => {
+  test('run on the current Node, on arm64, traced, with a log group of their own that forgets', () => {
+    const template = synthesize({ logRetention: RetentionDays.ONE_WEEK }).template();
+
+    for (const Description of ['Runs tasks of the queue media', 'Invokes workers for the queue media'])
+      template.hasResourceProperties('AWS::Lambda::Function', {
+        ...{ Description, Runtime: 'nodejs24.x', Architectures: ['arm64'], TracingConfig: { Mode: 'Active' } },
+        LoggingConfig: { LogGroup: Match.anyValue() },
+      });
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
+    template.resourceCountIs('AWS::Logs::LogGroup', 2);
+  });
+
+  test('get every setting that was given, by the names that the handlers read', () => {
+    const template = synthesize({
+      ...{
+        maxWorkers: 50,
+        tasksPerWorker: 20,
+        concurrency: 4,
+        shards: 16,
+        reservedConcurrency: 60,
+        workerMemory: 1024,
+      },
+      sessionTtl: Duration.seconds(60),
+      heartbeatInterval: Duration.seconds(15),
+      lockDelay: Duration.seconds(5),
+      maxClockSkew: Duration.millis(500),
+      workerTimeout: Duration.minutes(5),
+      deadlineMargin: Duration.seconds(20),
+      environment: { BUCKET: 'thumbs' },
+    }).template();
+
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      ...{ Timeout: 300, MemorySize: 1024, ReservedConcurrentExecutions: 60 },
+      Environment: {
+        Variables: {
+          BUCKET: 'thumbs',
+          LEASEHOLD_TABLE: { Ref: Match.stringLikeRegexp('^MediaTable') },
+          LEASEHOLD_QUEUE: 'media',
+          LEASEHOLD_SHARDS: '16',
+          LEASEHOLD_MAX_WORKERS: '50',
+          LEASEHOLD_CONCURRENCY: '4',
+          LEASEHOLD_SESSION_TTL_MS: '60000',
+          LEASEHOLD_HEARTBEAT_MS: '15000',
+          LEASEHOLD_LOCK_DELAY_MS: '5000',
+          LEASEHOLD_MAX_CLOCK_SKEW_MS: '500',
+          LEASEHOLD_DEADLINE_MARGIN_MS: '20000',
+        },
+      },
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: {
+          LEASEHOLD_WORKER_FUNCTION: { Ref: Match.stringLikeRegexp('^MediaWorker') },
+          LEASEHOLD_TASKS_PER_WORKER: '20',
+          LEASEHOLD_MAX_WORKERS: '50',
+          LEASEHOLD_SHARDS: '16',
+          LEASEHOLD_MAX_CLOCK_SKEW_MS: '500',
+        },
+      },
+    });
+  });
+
+  test('are retried where that is safe: never the worker, whose retry is the lease; the dispatcher, whose slot is taken once', () => {
+    const template = synthesize().template();
+
+    template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      FunctionName: { Ref: Match.stringLikeRegexp('^MediaWorker') },
+      ...{ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+    });
+    template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      FunctionName: { Ref: Match.stringLikeRegexp('^MediaDispatcher') },
+      ...{ MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 300 },
+      DestinationConfig: { OnFailure: { Destination: Match.anyValue() } },
+    });
+  });
+});
+
+describe('waking on enqueue', () => {
+  test('is off unless it is asked for', () => {
+    const template = synthesize().template();
+
+    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 0);
+    template.allResourcesProperties('AWS::DynamoDB::Table', { StreamSpecification: Match.absent() });
+  });
+
+  test('invokes the waker for tasks of the queue that were inserted, by a stream of keys only', () => {
+    const template = synthesize({ wakeOnEnqueue: true }).template();
+
+    template.hasResourceProperties('AWS::DynamoDB::Table', { StreamSpecification: { StreamViewType: 'KEYS_ONLY' } });
+    const pattern = { eventName: ['INSERT'], dynamodb: { Keys: { pk: { S: [{ prefix: 'task#media#' }] } } } };
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      FunctionName: { Ref: Match.stringLikeRegexp('^MediaWaker') },
+      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^MediaTable'), 'StreamArn'] },
+      StartingPosition: 'LATEST',
+      ...{ MaximumRecordAgeInSeconds: 60, MaximumRetryAttempts: 2 },
+      FilterCriteria: { Filters: [{ Pattern: JSON.stringify(pattern) }] },
+    });
+  });
+
+  test('lets the waker do what the dispatcher does, in a ledger of its own, and read the stream', () => {
+    const template = synthesize({ wakeOnEnqueue: true }).template();
+    const [role] = Object.keys(template.findResources('AWS::IAM::Role')).filter((id) => id.includes('Waker'));
+    const policies = JSON.stringify(statementsOf(template, role ?? ''));
+
+    expect(policies).toContain('slot#wake/media#*');
+    expect(policies).not.toContain('slot#media#*');
+    expect(policies).toContain('dynamodb:GetRecords');
+    expect(policies).toContain('lambda:InvokeFunction');
+    expect(policies).not.toContain('dynamodb:DeleteItem');
+  });
+
+  test('needs a stream of a table that is given', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const table = new CoordinationTable(stack, 'Shared');
+
+    expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, table, wakeOnEnqueue: true })).toThrow(
+      'wakeOnEnqueue of queue default: the table has no stream',
+    );
+  });
+});
+
+describe('continuation', () => {
+  const mayInvoke = (template: Template): boolean => {
+    const [role] = Object.keys(template.findResources('AWS::IAM::Role')).filter((id) => id.includes('WorkerHandler'));
+    return statementsOf(template, role ?? '').some(({ Action }) => Action === 'lambda:InvokeFunction');
+  };
+
+  test('a worker may invoke itself, and is told to, unless that is switched off', () => {
+    const on = synthesize().template();
+    on.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { LEASEHOLD_CONTINUATION: '1' } },
+    });
+    expect(mayInvoke(on)).toBe(true);
+
+    const off = synthesize({ continuation: false }).template();
+    off.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { LEASEHOLD_CONTINUATION: '0' } },
+    });
+    expect(mayInvoke(off)).toBe(false);
+  });
+});
+
+describe('the schedule', () => {
+  const target = (props: Parameters<typeof synthesize>[0] = {}): Template => synthesize(props).template();
+
+  test('ticks every minute by default, and says which slot each tick is', () => {
+    target().hasResourceProperties('AWS::Scheduler::Schedule', {
+      ...{ ScheduleExpression: 'rate(1 minute)', State: 'ENABLED', FlexibleTimeWindow: { Mode: 'OFF' } },
+      Target: {
+        Input: '{"schedule":"media","slot":"<aws.scheduler.scheduled-time>"}',
+        RetryPolicy: { MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 5 },
+        DeadLetterConfig: { Arn: Match.anyValue() },
+      },
+    });
+  });
+
+  test('takes a schedule of aws-events', () => {
+    target({ schedule: Schedule.rate(Duration.minutes(5)) }).hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'rate(5 minutes)',
+    });
+  });
+
+  test('takes a cron expression with a time zone, and a flexible window', () => {
+    target({
+      schedule: ScheduleExpression.cron({ hour: '3', minute: '30', timeZone: TimeZone.EUROPE_BERLIN }),
+      flexibleWindow: Duration.minutes(15),
+    }).hasResourceProperties('AWS::Scheduler::Schedule', {
+      ...{ ScheduleExpression: 'cron(30 3 * * ? *)', ScheduleExpressionTimezone: 'Europe/Berlin' },
+      FlexibleTimeWindow: { Mode: 'FLEXIBLE', MaximumWindowInMinutes: 15 },
+    });
+  });
+
+  test('can be switched off with everything else in place', () => {
+    target({ scheduleEnabled: false }).hasResourceProperties('AWS::Scheduler::Schedule', { State: 'DISABLED' });
+  });
+
+  test('acts under a role that only this account’s schedules may assume', () => {
+    target().hasResourceProperties('AWS::IAM::Role', {
+      AssumeRolePolicyDocument: {
+        Statement: [
+          {
+            Principal: { Service: 'scheduler.amazonaws.com' },
+            Condition: {
+              StringEquals: {
+                'aws:SourceAccount': { Ref: 'AWS::AccountId' },
+                'aws:SourceArn': { 'Fn::Join': ['', Match.arrayWith([':schedule-group/default'])] },
+              },
+            },
+          },
+        ],
+      },
+    });
+  });
+});
+
+describe('alarms and dashboard', () => {
+  test('one alarm for each way to fail its users, each with its runbook', () => {
+    const alarms = propertiesOf<{ AlarmDescription: string }>(synthesize().template(), 'AWS::CloudWatch::Alarm');
+    const links = alarms.map(({ AlarmDescription }) => AlarmDescription.split('Runbook: ')[1]);
+
+    expect(links.sort()).toEqual([
+      'ARCHITECTURE.md#runbook-dead-tasks',
+      'ARCHITECTURE.md#runbook-dispatcher-errors',
+      'ARCHITECTURE.md#runbook-lost-leases',
+      'ARCHITECTURE.md#runbook-oldest-ready-task',
+      'ARCHITECTURE.md#runbook-refused-claims',
+      'ARCHITECTURE.md#runbook-schedule-dead-letters',
+      'ARCHITECTURE.md#runbook-skipped-rows',
+      'ARCHITECTURE.md#runbook-throttles',
+    ]);
+  });
+
+  test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
+    const oldest = { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') };
+    const silence = (props: Parameters<typeof synthesize>[0], TreatMissingData: string): void =>
+      synthesize(props)
+        .template()
+        .hasResourceProperties('AWS::CloudWatch::Alarm', { ...oldest, TreatMissingData });
+
+    silence({}, 'breaching');
+    silence({ scheduleEnabled: false }, 'notBreaching');
+    silence({ schedule: Schedule.rate(Duration.days(1)) }, 'notBreaching');
+    silence({ schedule: Schedule.cron({ hour: '3' }) }, 'notBreaching');
+  });
+
+  test.each([
+    [Schedule.rate(Duration.minutes(1)), 10 * 60_000],
+    [Schedule.rate(Duration.hours(1)), 3 * 3_600_000],
+    [Schedule.cron({ hour: '3' }), 25 * 3_600_000],
+  ])('a task may wait as long as its schedule suggests (%o)', (schedule, thresholdMs) => {
+    synthesize({ schedule })
+      .template()
+      .hasResourceProperties('AWS::CloudWatch::Alarm', {
+        AlarmDescription: Match.stringLikeRegexp('oldest-ready-task'),
+        Threshold: thresholdMs,
+      });
+  });
+
+  test('they tell the topic that was given, and can be left out', () => {
+    const { stack } = synthesize({ alarms: false, dashboard: false });
+    const topic = new Topic(stack, 'Oncall');
+    new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
+    const synthesized = Template.fromStack(stack);
+
+    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 8);
+    synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
+    synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
+    synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });
+  });
+});
+
+describe('what the construct gives back', () => {
+  test('metrics of the queue, with the dimensions that the handlers send', () => {
+    const { workers, stack } = synthesize();
+    const metric = workers.metricTasksDead();
+
+    expect(stack.resolve(metric.toMetricConfig().metricStat)).toMatchObject({
+      namespace: 'Leasehold',
+      metricName: 'TasksDead',
+      statistic: 'Sum',
+      dimensions: [
+        { name: 'queue', value: 'media' },
+        { name: 'service', value: 'leasehold' },
+      ],
+    });
+  });
+
+  test('a grantee: what a bucket grants to the workers, their role gets', () => {
+    const { workers } = synthesize();
+
+    expect(workers.grantPrincipal).toBe(workers.worker.function.grantPrincipal);
+  });
+});

@@ -1,0 +1,172 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Schedule } from 'aws-cdk-lib/aws-events';
+import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
+import { dispatcherEnvironment } from '../../infra/dispatcher.ts';
+import { CoordinationTable } from '../../infra/table.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import type { WorkerSettings } from '../../infra/validate.ts';
+import { periodMs, validateWorkers } from '../../infra/validate.ts';
+import { workerEnvironment } from '../../infra/worker.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
+import { ENTRY, newApp } from './synthesize.ts';
+
+/** One broken setting, or pair, and the sentence that says so. */
+const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
+  [{ entry: 'no/such/tasks.ts' }, 'entry = "no/such/tasks.ts" is no file: give the module that exports your tasks'],
+  [
+    { queue: 'q'.repeat(65) },
+    `queue = "${'q'.repeat(65)}" has 65 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
+  ],
+  [
+    { queue: 'all#*' },
+    'queue = "all#*" has 5 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
+  ],
+  [{ queue: 'schedule' }, 'queue = "schedule" is reserved for recurring tasks: give another name'],
+  [
+    { scheduleName: '' },
+    'scheduleName = "" has 0 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
+  ],
+  [
+    { schedule: { expressionString: 'every(1 minute)' } },
+    'schedule = "every(1 minute)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+  ],
+  [
+    { schedule: { expressionString: 'rate(0 minutes)' } },
+    'schedule = "rate(0 minutes)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+  ],
+  [
+    { schedule: { expressionString: 'cron(* * * * *)' } },
+    'schedule = "cron(* * * * *)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+  ],
+  [
+    { schedule: ScheduleExpression.at(new Date('2030-01-01T00:00:00Z')) },
+    'schedule = "at(2030-01-01T00:00:00)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+  ],
+  [
+    { flexibleWindow: Duration.minutes(1) },
+    `flexibleWindow = 60 s is not shorter than the schedule's period, rate(1 minute): ticks could change their order`,
+  ],
+  [
+    { flexibleWindow: Duration.seconds(90), schedule: Schedule.rate(Duration.hours(1)) },
+    'flexibleWindow = 90 s: give whole minutes, from one to a day',
+  ],
+  [{ maxWorkers: 0 }, 'maxWorkers = 0: give a whole number from 1 to 1000'],
+  [{ maxWorkers: 2.5 }, 'maxWorkers = 2.5: give a whole number from 1 to 1000'],
+  [{ concurrency: 0 }, 'concurrency = 0: give a whole number from 1 to 1000'],
+  [{ concurrency: NaN }, 'concurrency = NaN: give a whole number from 1 to 1000'],
+  [{ tasksPerWorker: 0 }, 'tasksPerWorker = 0: give a whole number of 1 or more'],
+  [{ shards: 257 }, 'shards = 257: give a whole number from 1 to 256'],
+  [{ workerMemory: 64 }, 'workerMemory = 64: give a whole number from 128 to 10240'],
+  [
+    { sessionTtl: Duration.seconds(10), heartbeatInterval: Duration.seconds(5) },
+    'ttlMs = 10000 is less than three heartbeats of heartbeatMs = 5000: one lost heartbeat would end the session; raise ttlMs or lower heartbeatMs',
+  ],
+  [{ lockDelay: Duration.seconds(61) }, 'lockDelayMs = 61000 is above 60000: give 0 to 60 seconds'],
+  [
+    { workerTimeout: Duration.seconds(12), sessionTtl: Duration.seconds(10) },
+    'workerTimeout = 12 s leaves less than 5 s for work before deadlineMargin = 10 s: raise workerTimeout or lower deadlineMargin',
+  ],
+  [{ workerTimeout: Duration.millis(60_500) }, 'workerTimeout = 60.5 s: Lambda takes whole seconds'],
+  [{ workerTimeout: Duration.minutes(16) }, 'workerTimeout = 960 s: Lambda allows 900 s at most'],
+  [
+    { workerTimeout: Duration.seconds(29) },
+    'sessionTtl = 30 s is longer than workerTimeout = 29 s: tasks of a crashed worker would wait longer than any worker lives; lower sessionTtl',
+  ],
+  [
+    { maxClockSkew: Duration.seconds(31) },
+    'maxClockSkew = 31 s is longer than sessionTtl = 30 s: takeovers would wait mostly for clocks; correct the clocks or raise sessionTtl',
+  ],
+  [
+    { reservedConcurrency: 9 },
+    'reservedConcurrency = 9 is below maxWorkers = 10: Lambda would refuse workers that the dispatcher counts on; raise it, or lower maxWorkers',
+  ],
+  [
+    { environment: { LEASEHOLD_TABLE: 'other' } },
+    'environment sets LEASEHOLD_TABLE: names that begin with LEASEHOLD_ are set from the other properties',
+  ],
+];
+
+describe('TaskWorkers refuses', () => {
+  test.each(REFUSED.map(([props, message]) => ({ props, message })))('$message', ({ props, message }) => {
+    const stack = new Stack(newApp(), 'Theirs');
+
+    expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, ...props })).toThrow(new ConfigurationError(message));
+  });
+
+  test('a second set of workers for the same queue of one table', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const table = new CoordinationTable(stack, 'Shared');
+    new TaskWorkers(stack, 'First', { entry: ENTRY, table, queue: 'media' });
+
+    expect(() => new TaskWorkers(stack, 'Second', { entry: ENTRY, table, queue: 'media' })).toThrow(
+      'queue = "media" is served by other workers of this table: give each its own name',
+    );
+  });
+});
+
+describe('settings that pass', () => {
+  const whole = (max: number): fc.Arbitrary<number> => fc.integer({ min: -1, max });
+  const settings: fc.Arbitrary<WorkerSettings> = fc.record({
+    entry: fc.constant(ENTRY),
+    queue: fc.oneof(fc.constant('media'), fc.string()),
+    scheduleName: fc.constant('media'),
+    schedule: fc.record({
+      expression: fc.constantFrom('rate(1 minute)', 'rate(2 hours)', 'cron(0 3 * * ? *)', 'never'),
+      flexibleWindowMs: fc.option(fc.constantFrom(0, 60_000, 3_600_000), { nil: undefined }),
+    }),
+    maxWorkers: whole(1_100),
+    tasksPerWorker: whole(1_000),
+    concurrency: whole(1_100),
+    shards: whole(300),
+    sessionTtlMs: whole(120_000),
+    heartbeatMs: whole(60_000),
+    lockDelayMs: whole(70_000),
+    maxClockSkewMs: whole(40_000),
+    workerTimeoutMs: fc.integer({ min: 0, max: 1_000 }).map((seconds) => seconds * 1_000),
+    deadlineMarginMs: whole(60_000),
+    workerMemoryMb: fc.constant(512),
+    reservedConcurrency: fc.option(whole(1_100), { nil: undefined }),
+    continuation: fc.boolean(),
+    environment: fc.constant({}),
+  });
+
+  test('can be parsed by the handlers, and hold no unsafe pair', () => {
+    let passed = 0;
+    const check = fc.property(settings, (given) => {
+      try {
+        validateWorkers(given);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigurationError);
+        return;
+      }
+      passed++;
+      const work = parseWorkEnv(workerEnvironment(given, 'table'));
+      const dispatch = parseDispatchEnv(dispatcherEnvironment(given, 'table', 'worker'));
+      expect(work.timing).toMatchObject({ ttlMs: given.sessionTtlMs, heartbeatMs: given.heartbeatMs });
+      expect(work.timing.heartbeatMs * 3).toBeLessThanOrEqual(given.sessionTtlMs);
+      expect(given.sessionTtlMs).toBeLessThanOrEqual(given.workerTimeoutMs);
+      expect(work.deadlineMarginMs).toBeLessThan(given.workerTimeoutMs);
+      expect(dispatch.maxWorkers).toBe(work.maxWorkers);
+      expect(dispatch.shards).toBe(work.shards);
+      expect(given.reservedConcurrency ?? Infinity).toBeGreaterThanOrEqual(given.maxWorkers);
+    });
+
+    fc.assert(check, { numRuns: 10_000, seed: 20_260_801 });
+    expect(passed).toBeGreaterThan(100);
+  });
+});
+
+describe('periodMs', () => {
+  test.each([
+    ['rate(1 minute)', 60_000],
+    ['rate(12 hours)', 43_200_000],
+    ['rate(2 days)', 172_800_000],
+    ['cron(0 3 * * ? *)', undefined],
+  ])('reads %s', (expression, expected) => {
+    expect(periodMs(expression)).toBe(expected);
+  });
+});
