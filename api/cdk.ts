@@ -1,0 +1,16 @@
+/** `leasehold/cdk`: constructs that deploy a queue and its workers. */
+export { TaskWorkers } from '../infra/task-workers.ts';
+export type { TaskWorkersProps, TickSchedule } from '../infra/task-workers.ts';
+export { CoordinationTable } from '../infra/table.ts';
+export type { CoordinationTableProps } from '../infra/table.ts';
+export type { AccessRule, RowAction } from '../infra/access.ts';
+export { ConsulGateway } from '../infra/consul.ts';
+export type { ConsulGatewayProps } from '../infra/consul.ts';
+export type { AlarmThresholds, Alarms } from '../infra/alarms.ts';
+export type { QueueDashboard } from '../infra/dashboard.ts';
+export type { Dispatcher } from '../infra/dispatcher.ts';
+export type { HandlerFunction } from '../infra/handler-function.ts';
+export type { Waker } from '../infra/waker.ts';
+export type { Worker } from '../infra/worker.ts';
+export { METRIC, METRICS_NAMESPACE } from '../functions/metric-names.ts';
+export type { MetricName } from '../functions/metric-names.ts';

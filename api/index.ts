@@ -1,0 +1,132 @@
+/** `leasehold`: one table, and all that stands on it: sessions, locks, elections, semaphores, wait groups, rate limits, the queue from outside. */
+export { Leasehold, createLeasehold } from '../shared/leasehold.ts';
+export type { LeaseholdOptions, SessionSettings } from '../shared/leasehold.ts';
+export type { Duration } from '../shared/lease/duration.ts';
+export type { WriteLimits } from '../shared/lease/outcome.ts';
+export type { SessionTiming } from '../shared/lease/timing.ts';
+export type { WaitOptions } from '../shared/lease/waiting.ts';
+
+export {
+  ClockSkewError,
+  ConfigurationError,
+  CorruptItemError,
+  InvariantError,
+  LeaseLostError,
+  MismatchError,
+  StoreUnavailableError,
+} from '../shared/errors.ts';
+export type { LossReason } from '../shared/errors.ts';
+
+export type { Session } from '../shared/session-handle.ts';
+export type { SessionEvents, SessionHolder } from '../shared/session/holder.ts';
+export type { DestroyResult, SessionClient } from '../shared/session/client.ts';
+export type { Check, CheckOptions, HealthClient } from '../shared/session/health-client.ts';
+export type { CheckRecord } from '../shared/session/health.ts';
+export type {
+  InvalidSession,
+  InvalidationReason,
+  LiveSession,
+  SessionBehaviour,
+  SessionRecord,
+} from '../shared/session/session.ts';
+
+export { LockUnavailableError } from '../shared/lock/lock.ts';
+export type { Content, Encoding, Flags, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/lock/lock.ts';
+export type { ContentOptions, Lock } from '../shared/lock/holder.ts';
+export type { HeldLocks } from '../shared/lock/held-locks.ts';
+export type { Acquisition, AcquisitionOfSeveral } from '../shared/lock/session-locks.ts';
+export type {
+  DeleteResult,
+  ForceOptions,
+  ForceResult,
+  LockClient,
+  PutOptions,
+  PutResult,
+  WatchOptions,
+  Watched,
+} from '../shared/lock/client.ts';
+export type { PrefixView } from '../shared/lock/prefix.ts';
+export type { Verification } from '../shared/lock/verify.ts';
+
+export { Fence, compareStamps } from '../shared/lease/fence.ts';
+export type { FenceStamp, Fencing } from '../shared/lease/fence.ts';
+export { FENCE_ATTRIBUTES, dynamoFence } from '../shared/dynamo/fence.ts';
+export type { DynamoFence } from '../shared/dynamo/fence.ts';
+
+export type {
+  Campaign,
+  CampaignOptions,
+  ElectionClient,
+  Leader,
+  Leadership,
+  Reign,
+} from '../shared/election/election.ts';
+
+export { SemaphoreFullError } from '../shared/semaphore/contender.ts';
+export type { Full } from '../shared/semaphore/contender.ts';
+export type {
+  Acquisition as PermitAcquisition,
+  PermitOptions,
+  PermitWaitOptions,
+} from '../shared/semaphore/acquire.ts';
+export type { Permit } from '../shared/semaphore/permit.ts';
+export type { ConcurrencyLimiter, LimiterOptions } from '../shared/semaphore/limiter.ts';
+export type { SemaphoreClient } from '../shared/semaphore/client.ts';
+export type { EvictionOptions } from '../shared/semaphore/operate.ts';
+export type { Eviction, HolderRecord, PermitRecord, Ticket } from '../shared/semaphore/semaphore.ts';
+export type { HolderState, SemaphoreState } from '../shared/semaphore/state.ts';
+
+export type { AddOptions, WaitGroup } from '../shared/waitgroup/group.ts';
+export type { WaitOutcome } from '../shared/waitgroup/wait.ts';
+export type { GroupKey, GroupRecord, GroupState, MemberRecord, MemberState } from '../shared/waitgroup/waitgroup.ts';
+
+export type { RateLimiter, Take, TakeOptions } from '../shared/ratelimit/limiter.ts';
+export type { RateOptions } from '../shared/ratelimit/bucket.ts';
+
+export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/task/client.ts';
+export type { BatchCounts, BatchRecord, Callback, Waiter } from '../shared/task/batch.ts';
+export type { BatchOptions } from '../shared/task/batch-request.ts';
+export type { BulkItem, EnqueuedBulk } from '../shared/bulk/client.ts';
+export type { PageState } from '../shared/bulk/page.ts';
+export type { BulkOptions } from '../shared/bulk/request.ts';
+export type { Dedup } from '../shared/task/dedup.ts';
+export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/task/request.ts';
+export type {
+  CancelReport,
+  QueueOption,
+  RedriveReport,
+  RescheduleReport,
+  TaskOperator,
+  TaskOption,
+} from '../shared/task/operator.ts';
+export type { ListingQuery } from '../shared/task/listing.ts';
+export type { EndedTask } from '../shared/task/operator-store.ts';
+export type { KeyLimit, RateOfKey } from '../shared/task/key-limit.ts';
+export type { LinePlace } from '../shared/task/line.ts';
+export type { QueueRecord } from '../shared/task/queue-store.ts';
+export type { ScheduleClient, ScheduleOptions } from '../shared/task/schedule-client.ts';
+export type { NewPayload, Payload } from '../shared/task/payload.ts';
+export { MISSED_POLICIES } from '../shared/task/schedule.ts';
+export type { MissedPolicy, ScheduleRecord } from '../shared/task/schedule.ts';
+export { PRIORITIES } from '../shared/task/task.ts';
+export type {
+  Cancellation,
+  CancelledTask,
+  DeadTask,
+  DoneTask,
+  Json,
+  PastAttempt,
+  Priority,
+  ReadyTask,
+  RunningTask,
+  TaskKey,
+  TaskLinks,
+  TaskRecord,
+  TaskState,
+} from '../shared/task/task.ts';
+export type { NewTask, UserWrite } from '../shared/task/store.ts';
+
+/** Counts requests and capacity units: an `observer` of the client. */
+export { createMeter } from '../shared/dynamo/meter.ts';
+export type { Meter, MeterReading, VerbCost } from '../shared/dynamo/meter.ts';
+export type { SendObserver } from '../shared/dynamo/send.ts';

@@ -1,0 +1,14 @@
+/** `leasehold/middy`: middleware that gives any Lambda handler a right while it runs, and the handler that runs tasks. */
+export { lease } from '../functions/middleware/lease.ts';
+export type { LeaseOptions } from '../functions/middleware/lease.ts';
+export { semaphore } from '../functions/middleware/semaphore.ts';
+export type { SemaphoreOptions } from '../functions/middleware/semaphore.ts';
+export { leader } from '../functions/middleware/leader.ts';
+export type { LeaderOptions } from '../functions/middleware/leader.ts';
+export { signalOf } from '../functions/middleware/held-right.ts';
+export type { HeldRightMiddleware, HeldRightOptions, NameOf } from '../functions/middleware/held-right.ts';
+export { createWorkHandler } from '../functions/work.ts';
+export type { WorkHandlerOptions, WorkResult } from '../functions/work.ts';
+export type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
+export type { WorkerReport } from '../shared/task/worker.ts';
+export type { PayloadStore } from '../shared/task/payload.ts';

@@ -1,0 +1,6 @@
+/** `leasehold/testing`: a queue in memory for the tests of those who write tasks, and a clock that tests move. */
+export { TestKit, createTestKit } from '../testing/kit.ts';
+export type { CrashPoint, TestKitOptions } from '../testing/kit.ts';
+export { FakeClock } from '../testing/fake-clock.ts';
+export type { Clock } from '../shared/runtime/clock.ts';
+export type { WorkerReport } from '../shared/task/worker.ts';

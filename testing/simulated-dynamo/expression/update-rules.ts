@@ -1,0 +1,43 @@
+/** What an update must observe before any item is looked at: the types of the values that it brings. */
+import type { AttributeType } from '../attribute-value.ts';
+import { typeOf } from '../attribute-value.ts';
+import type { Rule, UpdateAction, UpdateOperand } from './syntax.ts';
+import { expressionFault } from './token.ts';
+
+const ADDABLE: ReadonlySet<AttributeType> = new Set(['N', 'SS', 'NS', 'BS']);
+const DELETABLE: ReadonlySet<AttributeType> = new Set(['SS', 'NS', 'BS']);
+const NUMBER: ReadonlySet<AttributeType> = new Set(['N']);
+const LIST: ReadonlySet<AttributeType> = new Set(['L']);
+
+export function actionRules(action: UpdateAction): Rule[] {
+  switch (action.kind) {
+    case 'add':
+      return valueTypes('ADD', ADDABLE, [action.value]);
+    case 'delete':
+      return valueTypes('DELETE', DELETABLE, [action.value]);
+    case 'set':
+      return action.value.kind === 'sum'
+        ? valueTypes(action.value.sign, NUMBER, [action.value.left, action.value.right])
+        : [];
+    case 'remove':
+      return [];
+  }
+}
+
+export function appendRules(first: UpdateOperand, second: UpdateOperand): Rule[] {
+  return valueTypes('list_append', LIST, [first, second]);
+}
+
+function valueTypes(operator: string, allowed: ReadonlySet<AttributeType>, operands: readonly UpdateOperand[]): Rule[] {
+  return operands
+    .filter((operand) => operand.kind === 'value')
+    .map(({ placeholder }): Rule => ({ values }) => {
+      const value = values[placeholder];
+      if (value === undefined || allowed.has(typeOf(value))) return;
+      throw expressionFault(
+        'UpdateExpression',
+        'Incorrect operand type for operator or function; ' +
+          `operator or function: ${operator}, operand type: ${typeOf(value)}`,
+      );
+    });
+}

@@ -1,0 +1,29 @@
+/** What all requests have in common: enumerations, and parameters from before there were expressions. */
+import { notSimulated, validationFault } from './fault.ts';
+
+/** @returns the value if it is one of the allowed ones, nothing if it was not given */
+export function oneOf<Value extends string>(
+  parameter: string,
+  value: string | undefined,
+  allowed: readonly Value[],
+): Value | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((candidate) => candidate === value);
+  if (found !== undefined) return found;
+  throw validationFault(
+    `1 validation error detected: Value '${value}' at '${parameter}' failed to satisfy constraint: ` +
+      `Member must satisfy enum value set: [${allowed.join(', ')}]`,
+  );
+}
+
+/** Superseded by expressions in 2014; half an answer to them would be worse than none. */
+const LEGACY = [
+  ...['AttributesToGet', 'AttributeUpdates', 'ConditionalOperator', 'Expected'],
+  ...['KeyConditions', 'QueryFilter', 'ScanFilter'],
+];
+
+/** @throws DynamoFault */
+export function refuseLegacy(request: object): void {
+  const parameters = request as Readonly<Record<string, unknown>>;
+  for (const parameter of LEGACY) if (parameters[parameter] !== undefined) throw notSimulated(parameter);
+}

@@ -1,0 +1,114 @@
+/**
+ * DynamoDB in memory, at the level of its commands: the store of the simulation, and the one that tests of users run on.
+ *
+ * It is exact in what a request means: expressions, conditions, errors, limits, indexes, transactions, capacity.
+ * What is left out: scans as a request, batch writes, PartiQL, local indexes, streams, throttling and the network.
+ * Faults of the network and of the service are another layer's business, which wraps the driver.
+ * Time is whatever `now` says; nothing here waits, or happens by itself.
+ *
+ * @see test/conformance/simulated-dynamo.test.ts for what it is compared with, and how
+ */
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { Consumed } from './capacity-meter.ts';
+import { CapacityMeter } from './capacity-meter.ts';
+import { IdempotencyTokens } from './idempotency-tokens.ts';
+import type { TokenSnapshot } from './idempotency-tokens.ts';
+import { copyItemOut } from './item-copy.ts';
+import type { Row } from './keyed-rows.ts';
+import { query } from './query.ts';
+import { batchGet, get } from './reads.ts';
+import { put, remove, update } from './single-writes.ts';
+import type { StaleReads } from './stale-reads.ts';
+import type { Store } from './store.ts';
+import { tableOf } from './store.ts';
+import { Table } from './table.ts';
+import type { TableDefinition } from './table-definition.ts';
+import { transactWrite } from './transaction.ts';
+import { isExpired } from './ttl.ts';
+
+export interface SimulatedDynamoOptions {
+  /** Wall clock, milliseconds since 1970: ages idempotency tokens and TTL attributes. */
+  now(): number;
+  readonly staleReads?: StaleReads | undefined;
+}
+
+/** The state of all tables at one moment; immutable, and as large as the difference to what came after. */
+export interface Snapshot {
+  readonly tables: ReadonlyMap<string, readonly Row[]>;
+  readonly tokens: TokenSnapshot;
+}
+
+type Operations = {
+  readonly [K in DynamoKind]: (store: Store, input: DynamoCalls[K]['input']) => DynamoCalls[K]['output'];
+};
+
+const OPERATIONS: Operations = { get, batchGet, query, put, update, delete: remove, transactWrite };
+
+export class SimulatedDynamo {
+  readonly #now: () => number;
+  readonly #isHistoryKept: boolean;
+  readonly #tables = new Map<string, Table>();
+  readonly #store: Store;
+
+  constructor(options: SimulatedDynamoOptions) {
+    this.#now = () => options.now();
+    this.#isHistoryKept = options.staleReads !== undefined;
+    this.#store = {
+      tables: this.#tables,
+      tokens: new IdempotencyTokens(this.#now),
+      meter: new CapacityMeter(),
+      staleReads: options.staleReads ?? {},
+    };
+  }
+
+  createTable(definition: TableDefinition): void {
+    const options = { now: this.#now, isHistoryKept: this.#isHistoryKept };
+    this.#tables.set(definition.name, new Table(definition, options));
+  }
+
+  /** @throws DynamoFault */
+  apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
+    const operation: Operations[K] = OPERATIONS[kind];
+    return operation(this.#store, input);
+  }
+
+  /** What all requests have consumed, failed conditions included, which the service bills but does not report. */
+  get consumed(): Consumed {
+    return this.#store.meter.read();
+  }
+
+  /** All items of a table, in no particular order: for tests to look at, not a request. */
+  scan(table: string): DynamoItem[] {
+    return [...tableOf(this.#store, table).rows.all()].map((row) => copyItemOut(row.item));
+  }
+
+  /**
+   * Deletes items whose TTL attribute has passed, as the service does in its own time, without charge.
+   * @param chooses which of the expired items go now; without it, all
+   * @returns how many went
+   */
+  sweepExpired(chooses: (item: DynamoItem) => boolean = () => true): number {
+    const nowSeconds = this.#now() / 1000;
+    let swept = 0;
+    for (const table of this.#tables.values()) {
+      const expired = [...table.rows.all()].filter((row) => isExpired(table.definition, row.item, nowSeconds));
+      for (const row of expired) {
+        if (!chooses(copyItemOut(row.item))) continue;
+        table.write(row, undefined);
+        swept++;
+      }
+    }
+    return swept;
+  }
+
+  snapshot(): Snapshot {
+    const tables = [...this.#tables].map(([name, table]) => [name, table.snapshot()] as const);
+    return { tables: new Map(tables), tokens: this.#store.tokens.snapshot() };
+  }
+
+  /** Goes back to a snapshot; tables that it does not know become empty, and consumption is not undone. */
+  restore(snapshot: Snapshot): void {
+    for (const [name, table] of this.#tables) table.restore(snapshot.tables.get(name) ?? []);
+    this.#store.tokens.restore(snapshot.tokens);
+  }
+}

@@ -1,0 +1,102 @@
+/** One table: its rows, its indexes, kept in step with every write. */
+import type { IndexShape, TableShape } from '../../shared/dynamo/capacity.ts';
+import type { StoredItem } from './attribute-value.ts';
+import { emptyMap } from './attribute-value.ts';
+import type { Row } from './keyed-rows.ts';
+import { KeyedRows } from './keyed-rows.ts';
+import { RecentWrites } from './recent-writes.ts';
+import type { IndexDefinition, TableDefinition } from './table-definition.ts';
+import { indexShapeOf, keyNames, shapeOf } from './table-definition.ts';
+
+export interface Index {
+  readonly definition: IndexDefinition;
+  readonly shape: IndexShape;
+  readonly rows: KeyedRows;
+}
+
+export class Table {
+  readonly definition: TableDefinition;
+  readonly shape: TableShape;
+  readonly rows: KeyedRows;
+  readonly indexes: ReadonlyMap<string, Index>;
+  /** Kept only if stale reads are wanted. */
+  readonly recent: RecentWrites | undefined;
+
+  constructor(definition: TableDefinition, options: { readonly now: () => number; readonly isHistoryKept: boolean }) {
+    this.definition = definition;
+    this.shape = shapeOf(definition);
+    this.rows = new KeyedRows(definition);
+    this.indexes = new Map(
+      (definition.indexes ?? []).map((index) => [
+        index.name,
+        { definition: index, shape: indexShapeOf(index), rows: new KeyedRows(index, definition) },
+      ]),
+    );
+    const indexRows = [...this.indexes.values()].map(({ rows }) => rows);
+    this.recent = options.isHistoryKept ? new RecentWrites(options.now, this.rows, indexRows) : undefined;
+  }
+
+  find(key: StoredItem): Row | undefined {
+    return this.rows.find(key)?.row;
+  }
+
+  /** @param before what `find` has found: nothing for a new item; without `after` the item goes */
+  write(before: Row | undefined, after: Row | undefined): void {
+    if (before === after) return;
+    if (before === undefined) this.#insert(after);
+    else this.#change(before, after);
+    this.recent?.record(before, after);
+  }
+
+  /** The rows as they are now; since rows never change, this is a copy of references. */
+  snapshot(): readonly Row[] {
+    return [...this.rows.all()];
+  }
+
+  restore(snapshot: readonly Row[]): void {
+    this.rows.clear();
+    for (const index of this.indexes.values()) index.rows.clear();
+    this.recent?.clear();
+    for (const row of snapshot) {
+      this.#insert(row);
+      this.recent?.adopt(row);
+    }
+  }
+
+  #insert(row: Row | undefined): void {
+    if (row === undefined) return;
+    const slot = { row };
+    this.rows.insert(slot);
+    for (const { rows } of this.indexes.values()) if (rows.holds(row.item)) rows.insert(slot);
+  }
+
+  /** Leaves indexes alone that the change does not concern. */
+  #change(before: Row, after: Row | undefined): void {
+    const slot = this.rows.find(before.item);
+    if (slot === undefined) return;
+    const moved: KeyedRows[] = [];
+    for (const { rows } of this.indexes.values()) {
+      if (after !== undefined && rows.isUnmoved(before.item, after.item)) continue;
+      moved.push(rows);
+      if (rows.holds(before.item)) rows.remove(slot);
+    }
+    if (after === undefined) {
+      this.rows.remove(slot);
+      return;
+    }
+    slot.row = after;
+    for (const rows of moved) if (rows.holds(after.item)) rows.insert(slot);
+  }
+}
+
+/** The attributes of an item that make up the keys of one or more schemas. */
+export function keyPart(item: StoredItem, ...schemas: readonly Parameters<typeof keyNames>[0][]): StoredItem {
+  const part = emptyMap();
+  for (const schema of schemas) {
+    for (const name of keyNames(schema)) {
+      const value = item[name];
+      if (value !== undefined) part[name] = value;
+    }
+  }
+  return part;
+}
