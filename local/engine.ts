@@ -1,0 +1,68 @@
+/**
+ * The DynamoDB that the laptop works against, behind one endpoint.
+ *
+ * | kind | what it is | needs |
+ * | --- | --- | --- |
+ * | `embedded` | a native binary that came with `npm ci`; the default | a platform that it is built for |
+ * | `dynamodb-local` | AWS's own emulator; the reference for tests | Java 17 or newer |
+ * | `endpoint` | a DynamoDB that runs already, anywhere | its address |
+ *
+ * Engines that we start keep their data in memory and end with this process, however it ends (see `leash.ts`).
+ */
+import { ConfigurationError } from '../shared/errors.ts';
+import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';
+import { embeddedEngine } from './engine/embedded.ts';
+import { runEngine } from './engine/engine-process.ts';
+import { probe } from './engine/probe.ts';
+
+export type EngineKind = 'embedded' | 'dynamodb-local' | 'endpoint';
+
+export type EngineOptions =
+  /** Without a port, a free one is taken. */
+  | { readonly kind: 'embedded' | 'dynamodb-local'; readonly port?: number | undefined }
+  | { readonly kind: 'endpoint'; readonly endpoint: string };
+
+export interface Engine {
+  readonly kind: EngineKind;
+  readonly endpoint: string;
+  /** Absent for an engine that was there before us. */
+  readonly pid?: number;
+  /** Ends an engine that we started, data included; leaves any other alone. */
+  stop(): Promise<void>;
+}
+
+/** How long a given endpoint may take to answer at all. */
+const PROBE_TIMEOUT_MS = 5_000;
+
+/** @throws ConfigurationError naming what to install, choose or correct */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  switch (options.kind) {
+    case 'embedded':
+      return { kind: options.kind, ...(await runEngine(embeddedEngine(), options.port)) };
+    case 'dynamodb-local':
+      return { kind: options.kind, ...(await runEngine(dynamodbLocalEngine(), options.port)) };
+    case 'endpoint':
+      return useEndpoint(options.endpoint);
+  }
+}
+
+async function useEndpoint(endpoint: string): Promise<Engine> {
+  const isWebAddress = /^https?:$/.test(URL.parse(endpoint)?.protocol ?? '');
+  if (!isWebAddress) {
+    throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
+  }
+  const answer = await probe(endpoint, PROBE_TIMEOUT_MS);
+  switch (answer.kind) {
+    case 'ready':
+    case 'refused': // It wants a signature that only the SDK has, with the user's credentials.
+      return { kind: 'endpoint', endpoint, stop: async () => undefined };
+    case 'stranger':
+      throw new ConfigurationError(
+        `endpoint ${endpoint} answered (${answer.found}), but not as DynamoDB does: check host and port`,
+      );
+    case 'silent':
+      throw new ConfigurationError(
+        `endpoint ${endpoint} did not answer (${answer.cause}): check host and port, and that it is running`,
+      );
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * A DynamoDB engine as a child process on a loopback port: started, waited for, stopped, never left behind.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { ConfigurationError } from '../../shared/errors.ts';
+import { systemClock as clock } from '../../shared/runtime/clock.ts';
+import { leash, signalGroup } from '../leash.ts';
+import { probe } from './probe.ts';
+
+export interface EngineProgram {
+  readonly name: string;
+  readonly command: string;
+  readonly args: (port: number) => readonly string[];
+  readonly cwd?: string;
+  readonly readyWithinMs: number;
+  /** Turns what the program said before it ended into what the user must do; `undefined` when it is nothing known. */
+  readonly explain: (failure: EngineFailure) => string | undefined;
+}
+
+export interface EngineFailure {
+  /** `ENOENT` and the like: the program could not be started at all. */
+  readonly startCode: string | undefined;
+  readonly output: string;
+}
+
+export interface EngineProcess {
+  readonly endpoint: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+const LOOPBACK = '127.0.0.1';
+const POLL_EVERY_MS = 10;
+/** A port chosen for us can be taken by somebody else before the engine has bound it; thrice is no accident. */
+const PORT_ATTEMPTS = 3;
+/** Enough for a stack trace; engines say little else. */
+const KEPT_OUTPUT_CHARACTERS = 4000;
+
+/** @throws ConfigurationError naming what to do */
+export async function runEngine(program: EngineProgram, port: number | undefined): Promise<EngineProcess> {
+  for (let attempt = 1; ; attempt++) {
+    const chosen = await findFreePort(port);
+    const outcome = await attemptStart(program, chosen);
+    if (outcome.kind === 'ready') return outcome.engine;
+    const lostRace = port === undefined && /already in use|failed to bind/i.test(outcome.failure.output);
+    if (!lostRace || attempt === PORT_ATTEMPTS) throw new ConfigurationError(explain(program, outcome));
+  }
+}
+
+type StartOutcome =
+  | { readonly kind: 'ready'; readonly engine: EngineProcess }
+  | { readonly kind: 'failed'; readonly how: string; readonly failure: EngineFailure };
+
+async function attemptStart(program: EngineProgram, port: number): Promise<StartOutcome> {
+  const child = spawn(program.command, program.args(port), {
+    cwd: program.cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  leash(child);
+
+  let output = '';
+  const keep = (chunk: Buffer): void => {
+    output = (output + chunk.toString()).slice(-KEPT_OUTPUT_CHARACTERS);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+
+  const ended = new Promise<{ how: string; startCode: string | undefined }>((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      resolve({ how: `could not be started (${error.message})`, startCode: error.code ?? 'UNKNOWN' });
+    });
+    // `close`, not `exit`: its last words have then been read.
+    child.once('close', (code, signal) => {
+      const status = signal ?? `exit code ${code ?? 'unknown'}`;
+      resolve({ how: `ended before it was ready (${status})`, startCode: undefined });
+    });
+  });
+  const endpoint = `http://${LOOPBACK}:${port}`;
+  const stop = async (): Promise<void> => {
+    signalGroup(child, 'SIGKILL'); // Everything is in memory: there is nothing to save.
+    await ended;
+  };
+
+  const waiting = new AbortController();
+  const first = await Promise.race([ended, whenReady(endpoint, program.readyWithinMs, waiting.signal)]);
+  waiting.abort();
+  if (first === 'ready' && child.pid !== undefined) {
+    return { kind: 'ready', engine: { endpoint, pid: child.pid, stop } };
+  }
+  await stop();
+  const { how, startCode } =
+    typeof first === 'object'
+      ? first
+      : { how: `was not ready within ${program.readyWithinMs} ms`, startCode: undefined };
+  return { kind: 'failed', how, failure: { startCode, output } };
+}
+
+async function whenReady(endpoint: string, withinMs: number, signal: AbortSignal): Promise<'ready' | 'late'> {
+  const deadline = clock.monotonic() + withinMs;
+  while (clock.monotonic() < deadline && !signal.aborted) {
+    const answer = await probe(endpoint, 1000);
+    if (answer.kind === 'ready') return 'ready';
+    await clock.sleep(POLL_EVERY_MS, signal);
+  }
+  return 'late';
+}
+
+function explain(program: EngineProgram, outcome: StartOutcome & { kind: 'failed' }): string {
+  const known = program.explain(outcome.failure);
+  if (known !== undefined) return known;
+  const lastLine = outcome.failure.output.trim().split('\n').at(-1) ?? '';
+  const said = lastLine === '' ? 'it said nothing' : `it said: ${lastLine}`;
+  return `${program.name} ${outcome.how}; ${said}`;
+}
+
+/**
+ * Takes the port for a moment to see that it is free, because a foreign engine there would answer our probe.
+ * @throws ConfigurationError when a port was asked for and is taken
+ */
+async function findFreePort(port: number | undefined): Promise<number> {
+  const server = createServer();
+  try {
+    server.listen(port ?? 0, LOOPBACK);
+    await once(server, 'listening');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new ConfigurationError(
+      `port ${port ?? 0} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`,
+      { cause: error },
+    );
+  }
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return free;
+}

@@ -1,0 +1,44 @@
+/**
+ * What is told about one invocation: the events that others watch, and the lines that Lambda writes into the log around it.
+ */
+import type { EnvironmentEvent } from './events.ts';
+import type { LocalFunction } from './function-settings.ts';
+import { endLine, reportLine, startLine } from './log-lines.ts';
+import type { InvocationResult } from './outcomes.ts';
+import { timedOutText } from './outcomes.ts';
+
+type Tell = (event: EnvironmentEvent) => void;
+
+export interface EndedInvocation {
+  readonly requestId: string;
+  readonly target: LocalFunction;
+  readonly result: InvocationResult;
+  /** Wall clock, milliseconds since 1970. */
+  readonly endedAt: number;
+  readonly durationMs: number;
+  /** Only for the first invocation of an environment. */
+  readonly initDurationMs: number | undefined;
+  /** Unknown for an environment that died. */
+  readonly maxMemoryUsedMb: number | undefined;
+}
+
+export function tellStart(tell: Tell, start: { readonly requestId: string; readonly coldStart: boolean }): void {
+  const { requestId, coldStart } = start;
+  tell({ type: 'invocationStarted', requestId, coldStart });
+  tell({ type: 'log', stream: 'platform', line: startLine(requestId), requestId });
+}
+
+export function tellEnd(tell: Tell, ended: EndedInvocation): void {
+  const { requestId, target, result, endedAt, durationMs, initDurationMs, maxMemoryUsedMb } = ended;
+  const { outcome } = result;
+  const timedOut = outcome === 'timeout';
+  const report = { durationMs, memoryMb: target.memoryMb, maxMemoryUsedMb, initDurationMs, timedOut };
+  const lines = [
+    ...(timedOut ? [`${new Date(endedAt).toISOString()} ${requestId} ${timedOutText(target.timeoutMs)}`] : []),
+    endLine(requestId),
+    reportLine(requestId, report),
+  ];
+  for (const line of lines) tell({ type: 'log', stream: 'platform', line, requestId });
+  const error = 'error' in result ? { error: result.error } : {};
+  tell({ type: 'invocationEnded', requestId, outcome, durationMs, ...error });
+}

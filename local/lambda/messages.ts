@@ -1,0 +1,45 @@
+/**
+ * What the platform and an environment say to each other, over the IPC channel of the forked process.
+ * It carries what Lambda's Runtime API carries; payloads stay JSON text, as they do there.
+ */
+import type { FunctionError } from './events.ts';
+
+/** The first message: what to load and what it is called. */
+export interface InitMessage {
+  readonly type: 'init';
+  readonly entry: string;
+  readonly handler: string;
+  readonly functionName: string;
+  readonly memoryMb: number;
+  readonly logGroupName: string;
+  readonly logStreamName: string;
+}
+
+export interface InvokeMessage {
+  readonly type: 'invoke';
+  readonly requestId: string;
+  readonly invokedFunctionArn: string;
+  /** Wall clock, milliseconds since 1970: when this environment will be killed. */
+  readonly deadlineAt: number;
+  readonly payload: string;
+}
+
+export type PlatformMessage = InitMessage | InvokeMessage;
+
+export type EnvironmentMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'initFailed'; readonly error: FunctionError }
+  | {
+      readonly type: 'succeeded';
+      readonly requestId: string;
+      readonly payload: string;
+      readonly maxRssMb: number;
+    }
+  | {
+      readonly type: 'failed';
+      readonly requestId: string;
+      readonly error: FunctionError;
+      readonly maxRssMb: number;
+      /** The process ends right after this: it was no handler that failed, but something outside of one. */
+      readonly fatal: boolean;
+    };

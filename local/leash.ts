@@ -1,0 +1,87 @@
+/**
+ * Child processes that cannot outlive this one, however it ends.
+ *
+ * A parent that is killed outright runs no clean-up, and a child that is stopped (SIGSTOP) cannot notice that its parent is gone.
+ * So a third process watches: a shell of about a megabyte that holds the read end of a pipe and the list of pids.
+ * When this process ends, for whatever reason, the kernel closes the pipe, and the shell kills what is still on the list.
+ *
+ * Guarantees: no orphan after exit, SIGINT, SIGTERM or SIGKILL of this process.
+ * Does not: survive the watching shell being killed first, nor reach a grandchild that made its own process group.
+ *
+ * Every leashed child leads its own process group (spawn it with `detached: true`).
+ * Then a signal reaches its children as well, and Ctrl-C in the terminal reaches only us, who decide in which order things end.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import { ConfigurationError } from '../shared/errors.ts';
+
+/** Reads `hold <pid>` and `free <pid>`; at end of file kills the process groups that are still held. */
+const WATCH = `
+trap '' INT TERM HUP
+held=' '
+while read -r verb pid; do
+  case $verb in
+    hold) held="$held$pid " ;;
+    free) held="\${held%% $pid *} \${held#* $pid }" ;;
+  esac
+done
+for pid in $held; do kill -s KILL -- "-$pid" 2>/dev/null; done
+`;
+
+let watcher: Writable | undefined;
+
+/** @throws ConfigurationError where there are no process groups and no stop signal to build on */
+export function assertPosix(): void {
+  if (process.platform === 'win32') {
+    throw new ConfigurationError(
+      'the local platform needs Linux or macOS, because it freezes processes with SIGSTOP: on Windows run it inside WSL',
+    );
+  }
+}
+
+/**
+ * Ties a child to the life of this process, and its children to its own.
+ * @param child spawned with `detached: true`
+ */
+export function leash(child: ChildProcess): void {
+  assertPosix();
+  const { pid } = child;
+  if (pid === undefined) return; // It never started; its `error` event says why.
+  const watch = (watcher ??= startWatcher());
+  watch.write(`hold ${pid}\n`);
+  child.once('exit', () => {
+    signalQuietly(-pid, 'SIGKILL'); // What it started ends with it, as a Lambda sandbox ends as a whole.
+    watch.write(`free ${pid}\n`);
+  });
+}
+
+/** Signals a leashed child and everything that it started; does nothing once it has ended. */
+export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  const ended = child.exitCode !== null || child.signalCode !== null;
+  // A pid that was given back may belong to a stranger.
+  if (child.pid !== undefined && !ended) signalQuietly(-child.pid, signal);
+}
+
+function startWatcher(): Writable {
+  const shell = spawn('/bin/sh', ['-c', WATCH], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  // Neither may keep this process alive: that it ends is the message.
+  shell.unref();
+  (shell.stdin as Writable & { unref?(): void }).unref?.();
+  const forget = (): void => {
+    // Killed from outside. Children already running lose this guard; the next one gets a new watcher.
+    watcher = undefined;
+  };
+  shell.once('error', forget);
+  shell.once('exit', forget);
+  shell.stdin.on('error', forget);
+  return shell.stdin;
+}
+
+function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // ESRCH: nothing of that group is left, which is what a signal to a finished process amounts to.
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Everything of a deployment, on a laptop: the engine with its table, the two functions, and the schedule that wakes the dispatcher.
+ * What `npm start`, the end-to-end tests and the chaos tests stand on.
+ */
+import { fileURLToPath } from 'node:url';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { ENV } from '../functions/env.ts';
+import { clientSettings, createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
+import type { Meter } from '../shared/dynamo/meter.ts';
+import { createMeter } from '../shared/dynamo/meter.ts';
+import { Sender } from '../shared/dynamo/send.ts';
+import { createSessionStore } from '../shared/dynamo/session-store.ts';
+import { createTable } from '../shared/dynamo/table.ts';
+import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { SessionStore } from '../shared/session/store.ts';
+import { TaskClient } from '../shared/task/client.ts';
+import type { TaskStore } from '../shared/task/store.ts';
+import type { Engine, EngineOptions } from './engine.ts';
+import { startEngine } from './engine.ts';
+import type { Emit } from './lambda/events.ts';
+import { LocalLambda } from './lambda/local-lambda.ts';
+import type { Schedule } from './schedule.ts';
+import { startSchedule } from './schedule.ts';
+import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
+
+export interface PlatformOptions {
+  readonly engine: EngineOptions;
+  /** Absolute path of the module that exports the tasks. */
+  readonly tasksEntry: string;
+  readonly queue: string;
+  readonly maxWorkers: number;
+  readonly tasksPerWorker: number;
+  readonly concurrency: number;
+  readonly sessionTtlMs: number;
+  readonly workerTimeoutMs: number;
+  readonly deadlineMarginMs: number;
+  readonly workerMemoryMb: number;
+  readonly tickMs: number;
+  /** Share of ticks that are delivered twice. */
+  readonly duplicateTickRate: number;
+  readonly maxClockSkewMs: number;
+  readonly onEvent: Emit;
+}
+
+export interface Platform {
+  readonly engine: Engine;
+  readonly lambda: LocalLambda;
+  readonly client: DynamoDBClient;
+  readonly tasks: TaskClient;
+  readonly store: TaskStore;
+  readonly sessions: SessionStore;
+  /** What the enqueueing side spent; functions report what they spend themselves. */
+  readonly meter: Meter;
+  /** Begins to deliver ticks. */
+  startSchedule(): void;
+  stop(): Promise<void>;
+}
+
+export const TABLE_NAME = 'leasehold';
+export const DISPATCH_FUNCTION = 'leasehold-dispatch';
+export const WORK_FUNCTION = 'leasehold-work';
+const SCHEDULE_NAME = 'local';
+/** Eight would make each of a few packages' worth of tasks a shard of its own; four workers share four well. */
+export const SHARDS = 4;
+const DISPATCH_TIMEOUT_MS = 10_000;
+/** Emulators take any; the SDK wants some. */
+const LOCAL_CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
+const LOCAL_REGION = 'us-east-1';
+
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const engine = await startEngine(options.engine);
+  try {
+    return await assemble(engine, options);
+  } catch (error) {
+    await engine.stop();
+    throw error;
+  }
+}
+
+async function assemble(engine: Engine, options: PlatformOptions): Promise<Platform> {
+  const { endpoint } = engine;
+  const client = new DynamoDBClient({
+    endpoint,
+    region: LOCAL_REGION,
+    credentials: LOCAL_CREDENTIALS,
+    ...clientSettings,
+  });
+  await createTable(client, TABLE_NAME);
+  const meter = createMeter();
+  const driver = createSdkDriver(client);
+  const metered = new Sender({ driver, runtime: systemRuntime, observer: meter });
+  // Looking on is not part of the work: it is neither metered nor needed.
+  const onlooker = new Sender({ driver, runtime: systemRuntime });
+  const store = createTaskStore(onlooker, { table: TABLE_NAME, shards: SHARDS });
+  const sessions = createSessionStore(onlooker, TABLE_NAME);
+  const enqueueing = createTaskStore(metered, { table: TABLE_NAME, shards: SHARDS });
+  const tasks = new TaskClient({ store: enqueueing, runtime: systemRuntime }, { queue: options.queue });
+
+  const lambda = new LocalLambda({ functions: functionsOf(endpoint, options), onEvent: options.onEvent });
+  await lambda.start();
+  let schedule: Schedule | undefined;
+  return {
+    ...{ engine, lambda, client, tasks, store, sessions, meter },
+    startSchedule() {
+      schedule ??= startSchedule({
+        name: SCHEDULE_NAME,
+        everyMs: options.tickMs,
+        duplicateRate: options.duplicateTickRate,
+        clock: systemRuntime.clock,
+        random: systemRuntime.random,
+        deliver: async (tick) => {
+          await lambda.invoke(DISPATCH_FUNCTION, tick, 'Event');
+        },
+      });
+    },
+    async stop() {
+      await schedule?.stop();
+      await lambda.stop();
+      client.destroy();
+      await engine.stop();
+    },
+  };
+}
+
+function functionsOf(endpoint: string, options: PlatformOptions) {
+  const shared = {
+    [ENV.table]: TABLE_NAME,
+    [ENV.queue]: options.queue,
+    [ENV.shards]: String(SHARDS),
+    [ENV.maxWorkers]: String(options.maxWorkers),
+    [ENV.maxClockSkewMs]: String(options.maxClockSkewMs),
+    [ENV.endpoint]: endpoint,
+    AWS_REGION: LOCAL_REGION,
+    AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
+    POWERTOOLS_LOG_LEVEL: 'DEBUG',
+    POWERTOOLS_TRACE_ENABLED: 'false',
+  };
+  return {
+    [DISPATCH_FUNCTION]: {
+      entry: moduleBeside('../functions/dispatch.ts'),
+      timeoutMs: DISPATCH_TIMEOUT_MS,
+      memoryMb: 256,
+      environment: {
+        ...shared,
+        [ENV.workerFunction]: WORK_FUNCTION,
+        [ENV.tasksPerWorker]: String(options.tasksPerWorker),
+      },
+    },
+    [WORK_FUNCTION]: {
+      entry: moduleBeside('./worker-entry.ts'),
+      timeoutMs: options.workerTimeoutMs,
+      memoryMb: options.workerMemoryMb,
+      maxConcurrency: options.maxWorkers + SPARE_ENVIRONMENTS,
+      // The lease is the retry.
+      maximumRetryAttempts: 0,
+      environment: {
+        ...shared,
+        [ENV.concurrency]: String(options.concurrency),
+        [ENV.sessionTtlMs]: String(options.sessionTtlMs),
+        [ENV.lockDelayMs]: '0',
+        [ENV.deadlineMarginMs]: String(options.deadlineMarginMs),
+        [TASKS_ENTRY_VARIABLE]: options.tasksEntry,
+      },
+    },
+  };
+}
+
+/** Room for a worker that is being started while another ends; the semaphore is what caps them. */
+const SPARE_ENVIRONMENTS = 2;
+
+function moduleBeside(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url));
+}

@@ -1,0 +1,147 @@
+/** `npm start`: the whole story on this machine. See `--help`. */
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import Table from 'cli-table3';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
+import type { Duration } from '../shared/lease/duration.ts';
+import { durationMs } from '../shared/lease/duration.ts';
+import { createDisplay } from './demonstration/display.ts';
+import { demonstrate } from './demonstration/demonstration.ts';
+import type { Verdict } from './demonstration/verdict.ts';
+import { isKept } from './demonstration/verdict.ts';
+import type { EngineOptions } from './engine.ts';
+
+const ROOT = path.resolve(fileURLToPath(new URL('..', import.meta.url)));
+
+interface Flags {
+  readonly tasks?: string;
+  readonly entry: string;
+  readonly queue: string;
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly sessionTtl: number;
+  readonly timeout: number;
+  readonly kill: boolean;
+  readonly duplicateTicks: boolean;
+  readonly console: boolean;
+  readonly json: boolean;
+  readonly engine: 'embedded' | 'dynamodb-local';
+  readonly endpoint?: string;
+}
+
+const command = new Command('npm start --')
+  .description(
+    'Runs every task of a queue on mutually exclusive workers, on this machine: engine, schedule, dispatcher and workers are all real.',
+  )
+  .option('--tasks <file>', 'a file of tasks, one JSON object a line, instead of the inventory of node_modules')
+  .option('--entry <module>', 'the module that defines the tasks', 'examples/inventory/tasks.ts')
+  .option('--queue <name>', 'the queue', 'default')
+  .option('--workers <n>', 'workers at one time', wholeNumber, 4)
+  .option('--concurrency <n>', 'tasks at one time in each worker', wholeNumber, 4)
+  .option('--session-ttl <span>', 'how long a silent worker is believed to live', span('--session-ttl'), 3_000)
+  .option('--timeout <span>', 'after how long a worker invocation is killed, as Lambda does', span('--timeout'), 60_000)
+  .option('--no-kill', 'do not kill a worker in the middle of its tasks')
+  .option('--duplicate-ticks', 'deliver half of the ticks twice', false)
+  .option('--no-console', 'do not serve the page that shows it live')
+  .option('--json', 'print one JSON object as the last line', false)
+  .addOption(
+    new Option('--engine <kind>', 'which DynamoDB to start')
+      .choices(['embedded', 'dynamodb-local'])
+      .default('embedded'),
+  )
+  .option('--endpoint <url>', 'a DynamoDB that runs already, instead of starting one')
+  .addHelpText('after', () => HELP);
+
+async function main(options: Flags): Promise<number> {
+  const stop = new AbortController();
+  process.once('SIGINT', () => {
+    stop.abort();
+  });
+  const display = createDisplay(options.json ? process.stderr : process.stdout);
+  try {
+    const verdict = await demonstrate(
+      {
+        ...options,
+        engine: engineOf(options),
+        root: ROOT,
+        tasksFile: options.tasks,
+        tasksEntry: pathToFileURL(path.resolve(options.entry)).pathname,
+        sessionTtlMs: options.sessionTtl,
+        timeoutMs: options.timeout,
+      },
+      display,
+      stop.signal,
+    );
+    if (options.json) console.log(JSON.stringify(verdict));
+    else console.log(summary(verdict));
+    if (stop.signal.aborted) return 130;
+    return isKept(verdict) && verdict.rejected === 0 ? 0 : 1;
+  } catch (error) {
+    display.end();
+    if (!(error instanceof ConfigurationError || error instanceof StoreUnavailableError)) throw error;
+    console.error(`error: ${error.message}`);
+    return 2;
+  }
+}
+
+function engineOf({ engine, endpoint }: Flags): EngineOptions {
+  return endpoint === undefined ? { kind: engine } : { kind: 'endpoint', endpoint };
+}
+
+function summary(verdict: Verdict): string {
+  const table = new Table({ head: ['', ''], style: { head: [], border: [] } });
+  const { perWorker, ...figures } = verdict;
+  for (const [name, value] of Object.entries(figures))
+    if (value !== null) table.push([LABELS[name as keyof typeof LABELS], String(value)]);
+  for (const [worker, settled] of Object.entries(perWorker)) table.push([`settled by ${worker}`, String(settled)]);
+  const promise = isKept(verdict)
+    ? 'Every task ended exactly once; nothing lost, nothing committed twice.'
+    : 'THE PROMISE WAS BROKEN: see above.';
+  return `${table.toString()}\n${promise}`;
+}
+
+const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
+  tasks: 'tasks',
+  done: 'done',
+  dead: 'dead',
+  lost: 'lost',
+  takeovers: 'taken over from a dead worker',
+  doubleCommits: 'effects committed twice',
+  missingCommits: 'done without its effect',
+  claimsRefused: 'claims refused',
+  duplicateTicks: 'ticks delivered twice',
+  writeUnitsPerTask: 'write units per task',
+  readUnitsPerTask: 'read units per task',
+  seconds: 'seconds',
+  takeoverSeconds: 'seconds from the kill to the last takeover',
+  rejected: 'input lines rejected',
+};
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('give a whole number of 1 or more');
+  return value;
+}
+
+function span(option: string): (text: string) => number {
+  return (text) => {
+    try {
+      return durationMs(option, text as Duration);
+    } catch (error) {
+      throw new InvalidArgumentError(messageOf(error));
+    }
+  };
+}
+
+const HELP = `
+Examples:
+  npm start                                   take stock of every installed package; one worker is killed on the way
+  npm start -- --workers 8 --no-kill          more workers, and no accident
+  npm start -- --json --duplicate-ticks       for programs; half of the ticks come twice
+  npm start -- --tasks work.jsonl --entry src/tasks.ts
+  npm start -- --engine dynamodb-local        AWS's own emulator (needs Java 17)
+
+Exit codes: 0 the promise was kept, 1 it was broken or input was rejected, 2 a setting or the engine is wrong, 130 interrupted.`;
+
+process.exitCode = await main(command.parse().opts<Flags>());

@@ -1,0 +1,14 @@
+/** The worker function of the laptop: the tasks are those of the module that its environment names. */
+import { pathToFileURL } from 'node:url';
+import { createWorkHandler } from '../functions/work.ts';
+import { ConfigurationError } from '../shared/errors.ts';
+import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
+
+export const handler = createWorkHandler(await loadTasks());
+
+async function loadTasks(): Promise<Record<string, unknown>> {
+  const entry = process.env[TASKS_ENTRY_VARIABLE];
+  if (entry === undefined)
+    throw new ConfigurationError(`${TASKS_ENTRY_VARIABLE} is not set: the local platform sets it`);
+  return (await import(pathToFileURL(entry).href)) as Record<string, unknown>;
+}
