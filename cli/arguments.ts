@@ -1,0 +1,59 @@
+/** Parsers of options and operands; what they refuse is said by commander, with the option's name. */
+import { InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '../shared/errors.ts';
+import type { Duration } from '../shared/lease/duration.ts';
+import { durationMs } from '../shared/lease/duration.ts';
+import { validName } from '../shared/lease/name.ts';
+import { span } from './output.ts';
+
+/** `30s`, `2m`, or milliseconds. */
+export function spanMs(text: string): number {
+  return checked(() => durationMs('the value', /^\d+$/.test(text) ? Number(text) : (text as Duration)));
+}
+
+/** An option that takes a span of time, and says its default as one. */
+export function spanOption(flags: string, description: string, defaultMs?: number): Option {
+  const option = new Option(flags, description).argParser(spanMs);
+  return defaultMs === undefined ? option : option.default(defaultMs, span(defaultMs));
+}
+
+/** A name as the protocol takes it: a key, a queue, an id. */
+export function name(text: string): string {
+  return checked(() => validName('the value', text));
+}
+
+/** A whole number of at least `min`; `1e6` and `1_000_000` are welcome. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = numberOf(text);
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      throw new InvalidArgumentError(
+        max === Number.MAX_SAFE_INTEGER
+          ? `give a whole number of ${min} or more`
+          : `give a whole number from ${min} to ${max}`,
+      );
+    return value;
+  };
+}
+
+/** Any number of at least `min`. */
+export function amount(min: number): (text: string) => number {
+  return (text) => {
+    const value = numberOf(text);
+    if (!(value >= min) || !Number.isFinite(value)) throw new InvalidArgumentError(`give a number of ${min} or more`);
+    return value;
+  };
+}
+
+function numberOf(text: string): number {
+  // `Number` alone would read '' and ' ' as 0, and '0x10' as 16.
+  return /^\d[\d_]*(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text.replaceAll('_', '')) : NaN;
+}
+
+function checked<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error));
+  }
+}

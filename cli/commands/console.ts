@@ -1,0 +1,87 @@
+/** `leasehold console`: the page, served to this machine alone. */
+import { Command } from 'commander';
+import { DEFAULT_QUEUE } from '../../functions/env.ts';
+import { name, spanOption, wholeNumber } from '../arguments.ts';
+import { byOption, operatorOf } from '../confirm.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { shardsOption } from '../queue/options.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
+
+interface Options {
+  readonly port: number;
+  readonly readOnly?: boolean;
+  readonly queue?: readonly string[];
+  readonly shards: number;
+  readonly every: number;
+  readonly by?: string;
+}
+
+const DEFAULT_EVERY_MS = 2_000;
+const MAX_PORT = 65_535;
+
+export function consoleCommand(bind: Bind): Command {
+  const command = new Command('console')
+    .summary('a page that shows all of it, live')
+    .description(
+      'Serves a page to browsers on this machine: what waits, who works, who holds what, and acting on it. It uses your credentials, listens on loopback only, and lets in one browser for each address that it prints. Runs until interrupted.',
+    )
+    .option('--port <n>', 'where to listen (0: any that is free)', wholeNumber(0, MAX_PORT), 0)
+    .option('--read-only', 'show everything, change nothing')
+    .option(
+      '--queue <name...>',
+      `queues to show beside those that have had a worker (default: ${DEFAULT_QUEUE})`,
+      (queue: string, before: readonly string[] | undefined) => [...(before ?? []), name(queue)],
+    )
+    .addOption(shardsOption())
+    .addOption(spanOption('--every <span>', 'between looks, while anybody is looking', DEFAULT_EVERY_MS))
+    .addOption(byOption())
+    .addHelpText('after', HELP);
+  return bind<Options>(command, serve);
+}
+
+async function serve({ output, connect, runtime, settings }: Context, options: Options): Promise<ExitCode> {
+  // Says what is wrong with the endpoint, the region or the credentials before anything is served.
+  (await connect())[Symbol.dispose]();
+  const { startConsole } = await import('../../console/server.ts');
+  const { table, endpoint, region, maxClockSkew } = settings;
+  const { queue: queues = [DEFAULT_QUEUE] } = options;
+  const say = (address: string, text: string): void => {
+    output.answer({ address }, () => text);
+  };
+  const running = await startConsole(
+    {
+      ...{ table, endpoint, region, maxClockSkewMs: maxClockSkew },
+      ...{ shards: options.shards, queues, port: options.port, everyMs: options.every },
+      isReadOnly: options.readOnly === true,
+      by: operatorOf(options),
+      onEntered: (next) => {
+        say(next, `for another browser: ${next}`);
+      },
+    },
+    runtime,
+  );
+  try {
+    const address = running.invite();
+    say(address, address);
+    output.note(`table ${table}${options.readOnly === true ? ', read-only' : ''}; Ctrl+C ends it`);
+    return await untilInterrupted(
+      (signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            resolve();
+          });
+        }),
+    );
+  } finally {
+    await running.close();
+  }
+}
+
+const HELP = `
+The page reads the table only while somebody looks at it, and says how many read units that takes.
+
+Examples:
+  $ leasehold console --endpoint http://127.0.0.1:8000
+  $ leasehold console --read-only --port 8090 --queue media --queue mail
+  $ leasehold console --json | head -1 | jq -r .address | xargs xdg-open`;

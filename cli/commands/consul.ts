@@ -1,0 +1,96 @@
+/** `leasehold consul`: Consul's HTTP API for sessions and keys, on this table. */
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { Command } from 'commander';
+import { DEFAULT_SETTINGS } from '../../consul/gateway.ts';
+import type { TokenRules } from '../../consul/tokens.ts';
+import { parseTokens } from '../../consul/tokens.ts';
+import { ConfigurationError, messageOf } from '../../shared/errors.ts';
+import { name, spanOption, wholeNumber } from '../arguments.ts';
+import type { Bind, Context, Environment } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
+
+interface Options {
+  readonly host: string;
+  readonly port: number;
+  readonly node?: string;
+  readonly datacenter: string;
+  readonly tokens?: string;
+  readonly minTtl: number;
+  readonly maxWait: number;
+}
+
+const CONSUL_PORT = 8500;
+const MAX_PORT = 65_535;
+/** The rules themselves, where a file is no good. */
+const TOKENS_VARIABLE = 'LEASEHOLD_CONSUL_TOKENS';
+
+export function consulCommand(bind: Bind): Command {
+  const command = new Command('consul')
+    .summary("Consul's HTTP API for sessions and keys")
+    .description(
+      "Serves Consul's sessions, keys, transactions and TTL checks from this table, so that programs written for Consul run unchanged. Any number of these on one table are one service. Runs until interrupted.",
+    )
+    .option('--host <address>', 'where to listen; beyond loopback only with tokens', '127.0.0.1')
+    .option('--port <n>', 'where to listen (0: any that is free)', wholeNumber(0, MAX_PORT), CONSUL_PORT)
+    .option('--node <name>', "the node of sessions that name none (default: this machine's name)", name)
+    .option('--datacenter <name>', 'what it calls its datacenter', name, DEFAULT_SETTINGS.datacenter)
+    .option('--tokens <file>', `who may do what, as JSON (or the JSON itself in ${TOKENS_VARIABLE})`)
+    .addOption(spanOption('--min-ttl <span>', 'the shortest TTL of a session', DEFAULT_SETTINGS.minTtlMs))
+    .addOption(spanOption('--max-wait <span>', 'the longest wait of a blocking query', DEFAULT_SETTINGS.maxWaitMs))
+    .addHelpText('after', HELP);
+  return bind<Options>(command, serve);
+}
+
+async function serve(context: Context, options: Options): Promise<ExitCode> {
+  const { output, connect, runtime, settings, environment } = context;
+  const tokens = await tokensOf(options, environment);
+  using connection = await connect();
+  const { startGateway } = await import('../../consul/server.ts');
+  const running = await startGateway({
+    ...{ leasehold: connection.leasehold, runtime, tokens, host: options.host, port: options.port },
+    settings: {
+      ...DEFAULT_SETTINGS,
+      node: options.node ?? hostname(),
+      datacenter: options.datacenter,
+      minTtlMs: options.minTtl,
+      maxWaitMs: options.maxWait,
+      maxClockSkewMs: settings.maxClockSkew,
+    },
+  });
+  try {
+    output.answer({ url: running.url }, () => running.url);
+    output.note(`table ${settings.table}${tokens === undefined ? '' : `, ${tokens.length} tokens`}; Ctrl+C ends it`);
+    return await untilInterrupted(
+      (signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            resolve();
+          });
+        }),
+    );
+  } finally {
+    await running.close();
+  }
+}
+
+async function tokensOf({ tokens }: Options, environment: Environment): Promise<readonly TokenRules[] | undefined> {
+  if (tokens !== undefined) return parseTokens(await textOf(tokens), tokens);
+  const text = environment[TOKENS_VARIABLE];
+  return text === undefined || text === '' ? undefined : parseTokens(text, TOKENS_VARIABLE);
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new ConfigurationError(`the tokens cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+const HELP = `
+Examples:
+  $ leasehold consul
+  $ CONSUL_HTTP_ADDR=127.0.0.1:8500 consul lock nightly ./nightly.sh
+  $ leasehold consul --host 0.0.0.0 --tokens tokens.json`;

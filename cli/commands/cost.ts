@@ -1,0 +1,143 @@
+/** `leasehold cost`: what a queue will cost, and how large it has to be. Asks nobody: it is arithmetic. */
+import { Command, Option } from 'commander';
+import type { Estimate, Workload } from '../../shared/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/cost/estimate.ts';
+import type { Architecture } from '../../shared/cost/prices.ts';
+import { PRICES } from '../../shared/cost/prices.ts';
+import type { VerbUnits } from '../../shared/cost/verbs.ts';
+import { amount, wholeNumber } from '../arguments.ts';
+import type { Bind, Context } from '../context.ts';
+import { factsOf, plural, tableOf } from '../output.ts';
+
+type Options = Omit<Workload, 'architecture'> & { readonly architecture: Architecture };
+
+export function costCommand(bind: Bind): Command {
+  const { architecture, ...figures } = DEFAULT_WORKLOAD;
+  const command = new Command('cost')
+    .summary('what a queue will cost')
+    .description('Units, dollars by part, workers and shards needed, and which limit is met first.');
+  for (const [figure, description] of Object.entries(FIGURES)) {
+    const [parse, text] = description;
+    const value = figures[figure as keyof typeof figures];
+    command.addOption(new Option(`--${dashed(figure)} <n>`, text).argParser(parse).default(value));
+  }
+  command.addOption(
+    new Option('--architecture <name>', 'of the workers').choices(['arm64', 'x86_64']).default(architecture),
+  );
+  return bind<Options>(command.addHelpText('after', HELP), cost);
+}
+
+const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(text: string) => number, string]>> = {
+  tasksPerDay: [amount(1), 'tasks a day'],
+  secondsPerTask: [amount(0.001), 'how long one attempt takes'],
+  attemptsPerTask: [amount(1), 'claims of a task on average: 1.1 is one retry in ten'],
+  peakFactor: [amount(1), 'how many times the average the busiest time is'],
+  inputBytes: [wholeNumber(0), 'of its input as JSON'],
+  resultBytes: [wholeNumber(0), 'of its result as JSON'],
+  commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
+  concurrency: [wholeNumber(1), 'tasks at work side by side in one worker'],
+  utilisation: [amount(0), "share of a worker's time in which all its places are taken"],
+  memoryMb: [wholeNumber(128, 10_240), 'of a worker'],
+  heartbeatSeconds: [amount(0.1), 'between heartbeats of a worker'],
+  tickSeconds: [amount(1), 'between ticks of the schedule'],
+  shards: [wholeNumber(1, 256), 'of the queue'],
+  maxWorkers: [wholeNumber(1), 'at one time'],
+  refusedPerTask: [amount(0), 'claims in vain per task'],
+  retentionDays: [amount(0), 'for which finished tasks are kept'],
+};
+
+async function cost({ output }: Context, options: Options): Promise<undefined> {
+  const estimate = estimateCost(workloadOf(options), PRICES);
+  output.answer({ ...estimate, prices: PRICES }, () => estimateText(estimate));
+}
+
+/** Options carry the command's own as well. */
+function workloadOf(options: Options): Workload {
+  const figures = Object.keys(DEFAULT_WORKLOAD).map((figure) => [figure, options[figure as keyof Workload]] as const);
+  const workload: Readonly<Record<string, unknown>> = Object.fromEntries(figures);
+  return workload as unknown as Workload;
+}
+
+function estimateText(estimate: Estimate): string {
+  return [unitsText(estimate), partsText(estimate), capacityText(estimate), limitsText(estimate)].join('\n\n');
+}
+
+function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Estimate): string {
+  const settle: readonly [string, VerbUnits] =
+    workload.commitItems > 0 ? ['commit', verbs.commit] : ['complete', verbs.complete];
+  const rows: readonly (readonly [string, VerbUnits])[] = [
+    ['enqueue', verbs.enqueue],
+    ['claim', verbs.claim],
+    settle,
+    ['retry', verbs.retry],
+    ['claim in vain', verbs.refusedClaim],
+    ['heartbeat', verbs.heartbeat],
+  ];
+  const table = tableOf(
+    ['write units', 'table', 'ready index', 'together'],
+    rows.map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
+  );
+  return `${table}\na task: ${round(writeUnitsPerTask)} write units, ${round(readUnitsPerTask)} read units`;
+}
+
+function partsText({ parts, dollarsPerMonth, dollarsPerMillionTasks }: Estimate): string {
+  const rows = parts.map(({ what, perMonth, unit, dollars }) => [what, `${large(perMonth)} ${unit}`, money(dollars)]);
+  const table = tableOf(['a month', 'amount', 'dollars'], [...rows, ['together', '', money(dollarsPerMonth)]]);
+  return `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, ${PRICES.asOf}, without free tiers`;
+}
+
+function capacityText({
+  tasksPerSecondAtPeak,
+  tasksInFlightAtPeak,
+  workersAtPeak,
+  shardsNeeded,
+  workload,
+}: Estimate): string {
+  return factsOf([
+    ['at the peak', `${round(tasksPerSecondAtPeak)} tasks a second, ${round(tasksInFlightAtPeak)} at work at once`],
+    [
+      'workers needed',
+      `${workersAtPeak.toLocaleString('en-US')}, with ${plural(workload.concurrency, 'task')} side by side in each`,
+    ],
+    ['shards needed', String(shardsNeeded)],
+  ]);
+}
+
+function limitsText({ limits }: Estimate): string {
+  const rows = limits.map(({ what, atTasksPerDay, used, mend }) => [
+    what,
+    `${large(atTasksPerDay)} tasks a day`,
+    `${round(used * 100)} %`,
+    used > 1 ? mend : '',
+  ]);
+  const [first] = limits;
+  const verdict =
+    first === undefined
+      ? ''
+      : `\nthe first to bite: ${first.what}, ${first.used > 1 ? 'EXCEEDED' : `at ${large(first.atTasksPerDay)} tasks a day`}; then ${first.mend}`;
+  return tableOf(['limit', 'met at', 'used', 'so'], rows) + verdict;
+}
+
+function money(dollars: number): string {
+  return `$${dollars < 0.01 && dollars > 0 ? dollars.toFixed(4) : dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+function round(value: number): string {
+  return value.toLocaleString('en-US', { maximumSignificantDigits: value >= 1000 ? 4 : 3 });
+}
+
+function large(value: number): string {
+  return value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+}
+
+function dashed(figure: string): string {
+  return figure.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+const HELP = `
+The arithmetic is that of the tests: rows as the statements write them, sized and rounded as DynamoDB does. 'npm run units' compares it with an engine.
+
+Examples:
+  $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2
+  $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.2 --peak-factor 5 --concurrency 50 --shards 32 --max-workers 200
+  $ leasehold cost --commit-items 2 --json | jq .dollarsPerMillionTasks`;

@@ -1,0 +1,73 @@
+/** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
+import { readFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { examine } from '../doctor/examine.ts';
+import type { Finding, Health } from '../doctor/finding.ts';
+import { worstOf } from '../doctor/finding.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { EXIT } from '../exit.ts';
+import type { Output, Style } from '../output.ts';
+import { printable } from '../output.ts';
+
+interface Options {
+  readonly strict?: boolean;
+}
+
+export function doctorCommand(bind: Bind): Command {
+  const command = new Command('doctor')
+    .summary('is everything as it should be?')
+    .description(
+      'Looks at the table, its indexes and settings, permissions and clocks. Changes nothing. Says how to mend what it finds.',
+    )
+    .option('--strict', 'warnings count as well')
+    .addHelpText('after', HELP);
+  return bind<Options>(command, doctor);
+}
+
+async function doctor({ settings, output, connect }: Context, { strict }: Options): Promise<ExitCode> {
+  using connection = await connect();
+  const findings = await examine({
+    ...connection,
+    isEmulator: settings.endpoint !== undefined,
+    maxClockSkewMs: settings.maxClockSkew,
+    versions: { node: process.versions.node, leasehold: await ownVersion() },
+  });
+  const worst = worstOf(findings);
+  output.answer({ health: worst, findings }, () => findingsText(findings, output));
+  return worst === 'broken' || (strict === true && worst === 'warning') ? EXIT.failed : EXIT.done;
+}
+
+export function findingsText(findings: readonly Finding[], output: Output): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings
+    .map(({ check, health, found, mend }) => {
+      const { sign, style } = SIGNS[health];
+      const line = `${output.style(style, sign)} ${check.padEnd(width)}  ${printable(found)}`;
+      return mend === undefined ? line : `${line}\n  ${' '.repeat(width)}  → ${mend}`;
+    })
+    .join('\n');
+}
+
+const SIGNS: Readonly<Record<Health, { readonly sign: string; readonly style: Style }>> = {
+  ok: { sign: '✓', style: 'green' },
+  warning: { sign: '!', style: 'yellow' },
+  broken: { sign: '✗', style: 'red' },
+  unknown: { sign: '?', style: 'dim' },
+};
+
+async function ownVersion(): Promise<string> {
+  const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return manifest.version;
+}
+
+const HELP = `
+Signs: ✓ as it should be, ! works but risks or costs something, ✗ does not work or not safely, ? could not be looked at.
+
+Exit codes: 0 nothing is broken, 1 something is (with --strict: or is warned about), 2 and 3 as of every command.
+
+Examples:
+  $ leasehold doctor --table media-queue
+  $ leasehold doctor --strict --json | jq '.findings[] | select(.health != "ok")'`;

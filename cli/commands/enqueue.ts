@@ -1,0 +1,175 @@
+/** `leasehold enqueue`: one task, or a file of them. */
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { Command, Option } from 'commander';
+import { createLogUpdate } from 'log-update';
+import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
+import type { Enqueued } from '../../shared/task/client.ts';
+import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
+import { DUPLICATE_POLICIES } from '../../shared/task/dedup.ts';
+import type { Priority } from '../../shared/task/task.ts';
+import { PRIORITIES } from '../../shared/task/task.ts';
+import { name, spanOption } from '../arguments.ts';
+import type { Connection } from '../connection.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { EXIT } from '../exit.ts';
+import { plural, printable } from '../output.ts';
+import type { BadLine, Line } from '../queue/lines.ts';
+import { checkLines, referenceTo } from '../queue/lines.ts';
+import type { QueueOptions } from '../queue/options.ts';
+import { queueOption, shardsOption } from '../queue/options.ts';
+import { loadTasks } from '../queue/task-module.ts';
+
+interface Options extends QueueOptions {
+  readonly file?: string;
+  readonly entry?: string;
+  readonly id?: string;
+  readonly priority?: Priority;
+  readonly runAt?: string;
+  readonly delay?: number;
+  readonly onDuplicate?: DuplicatePolicy;
+  readonly expiresIn?: number;
+  readonly dryRun?: boolean;
+}
+
+/** Bad lines that a person is shown; a program gets them all. */
+const BAD_LINES_SHOWN = 20;
+
+export function enqueueCommand(bind: Bind): Command {
+  const command = new Command('enqueue')
+    .summary('add a task, or a file of them')
+    .description('Adds tasks. Everything is checked before anything is written: one bad line, and nothing is.')
+    .argument('[name]', 'which task')
+    .argument('[input]', 'its input, as JSON (default: null)')
+    .option('--file <path>', "a file of tasks, one JSON object a line; '-' is standard input")
+    .option('--entry <module>', 'the module that defines the tasks: names and inputs are checked against it')
+    .addOption(queueOption())
+    .addOption(shardsOption())
+    .option('--id <id>', 'its identity: adding it again changes nothing', name)
+    .addOption(new Option('--priority <priority>', 'its priority').choices(PRIORITIES))
+    .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z')
+    .addOption(spanOption('--delay <span>', 'not before so long from now'))
+    .addOption(spanOption('--expires-in <span>', 'dropped unless it is started within so long'))
+    .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
+    .option('--dry-run', 'check only')
+    .addHelpText('after', HELP);
+  return bind<Options>(command, enqueue);
+}
+
+async function enqueue(context: Context, options: Options, task?: string, input?: string): Promise<ExitCode> {
+  if ((task === undefined) === (options.file === undefined))
+    throw new ConfigurationError('give the name of a task, or --file: one of the two');
+  const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
+  const bytes = task === undefined ? await readTasks(context, options.file ?? '-') : undefined;
+  using connection = await context.connect();
+  const { client } = connection.queue(options.queue, options.shards);
+  if (bytes === undefined) {
+    const line = await client.validate(referenceTo(task ?? '', registry), jsonOf(input), enqueueOptions(options));
+    return await addAll(context, options, connection, [{ number: 1, task: line }]);
+  }
+  const { lines, bad } = await checkLines(bytes, client, registry);
+  return bad.length > 0 ? reject(context, bad, lines.length) : await addAll(context, options, connection, lines);
+}
+
+function enqueueOptions({ id, priority, runAt, delay, expiresIn, onDuplicate }: Options) {
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(runAt === undefined ? {} : { runAt: new Date(runAt) }),
+    ...(delay === undefined ? {} : { delay }),
+    ...(expiresIn === undefined ? {} : { expiresIn }),
+    ...(onDuplicate === undefined ? {} : { onDuplicate }),
+  };
+}
+
+function jsonOf(input: string | undefined): unknown {
+  try {
+    return input === undefined ? null : JSON.parse(input);
+  } catch (cause) {
+    throw new ConfigurationError(`the input is not JSON: ${messageOf(cause)}; a text is given as '"text"'`, { cause });
+  }
+}
+
+async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {
+  if (file === '-') return buffer(stdin);
+  return readFile(file).catch((cause: unknown) => {
+    throw new ConfigurationError(`the file of tasks cannot be read: ${messageOf(cause)}`, { cause });
+  });
+}
+
+function reject({ output }: Context, bad: readonly BadLine[], good: number): ExitCode {
+  for (const { line, error } of bad.slice(0, BAD_LINES_SHOWN)) output.note(`line ${line}: ${printable(error)}`);
+  if (bad.length > BAD_LINES_SHOWN) output.note(`and ${plural(bad.length - BAD_LINES_SHOWN, 'more bad line')}`);
+  output.answer(
+    { added: 0, bad },
+    () => `${plural(bad.length, 'bad line')}, ${plural(good, 'good one')}: nothing was added`,
+  );
+  return EXIT.failed;
+}
+
+async function addAll(
+  context: Context,
+  options: Options,
+  connection: Connection,
+  lines: readonly Line[],
+): Promise<ExitCode> {
+  const { output } = context;
+  if (options.dryRun === true) {
+    output.answer({ added: 0, checked: lines.length }, () => `${plural(lines.length, 'task')} checked, none added`);
+    return EXIT.done;
+  }
+  const progress = progressOf(context, lines.length);
+  const { client } = connection.queue(options.queue, options.shards);
+  const results = await client
+    .enqueueAll(
+      lines.map(({ task }) => task),
+      { onProgress: progress.show },
+    )
+    .finally(progress.end);
+  const conflicts = results.flatMap((result, at) =>
+    result instanceof MismatchError ? [{ line: lines[at]?.number ?? 0, error: result.message }] : [],
+  );
+  const enqueued = results.filter((result): result is Enqueued => !(result instanceof MismatchError));
+  const added = enqueued.filter(({ created }) => created).length;
+  const replaced = enqueued.filter((task) => task.replaced).length;
+  const kept = enqueued.length - added - replaced;
+  for (const { line, error } of conflicts.slice(0, BAD_LINES_SHOWN)) output.note(`line ${line}: ${printable(error)}`);
+  const only = enqueued.length === 1 && lines.length === 1 ? enqueued[0] : undefined;
+  output.answer({ added, replaced, kept, conflicts, ...(only && { id: only.id }) }, () => {
+    if (only !== undefined)
+      return `${only.created ? 'added' : only.replaced ? 'replaced' : 'there already:'} ${printable(only.id)}`;
+    return `${added} added, ${kept} there already, ${replaced} replaced, ${conflicts.length} refused`;
+  });
+  return conflicts.length > 0 ? EXIT.refused : EXIT.done;
+}
+
+/** A line that is written over, where somebody watches. */
+function progressOf(
+  { output }: Context,
+  total: number,
+): { readonly show: (done: number) => void; readonly end: () => void } {
+  if (!output.err.isTTY || output.isJson || total < 100) return { show: () => undefined, end: () => undefined };
+  const update = createLogUpdate(output.err);
+  return {
+    show: (done) => {
+      update(`${done.toLocaleString('en-US')} of ${plural(total, 'task')}`);
+    },
+    end: () => {
+      update.clear();
+    },
+  };
+}
+
+const HELP = `
+A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "priority": "high", "runAt": "2027-01-31T08:00:00Z"}
+Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn.
+Tasks with ids may be added again after a failure: those that are there stay as they are. Those without are new each time.
+
+Exit codes: 1 there are bad lines, and nothing was added; 5 some ids stand for other work already, and all others were added.
+
+Examples:
+  $ leasehold enqueue resize '{"key": "a.png"}' --id a.png
+  $ leasehold enqueue report --run-at 2027-01-31T08:00:00Z --priority low
+  $ leasehold enqueue --file work.jsonl --entry src/tasks.ts --dry-run
+  $ jq -c '.[] | {name: "resize", id: .key, input: .}' list.json | leasehold enqueue --file -`;

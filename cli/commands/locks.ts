@@ -1,0 +1,187 @@
+/** `leasehold locks`: who holds which key, since when, until when; and taking one away. */
+import { Command } from 'commander';
+import type { LockInfo } from '../../shared/lock/lock.ts';
+import { name, spanOption, wholeNumber } from '../arguments.ts';
+import type { AuditOptions } from '../confirm.ts';
+import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { LimitOptions } from '../listing.ts';
+import { limitOption, list } from '../listing.ts';
+import { factsOf, moment, momentAndAge, printable, relative, shortened } from '../output.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
+
+export interface ReleaseOptions extends AuditOptions {
+  readonly counter: number;
+  readonly lockDelay?: number;
+}
+
+export function locksCommand(bind: Bind): Command {
+  const locks = new Command('locks').summary('who holds which key').description('Looks at locks, and takes them away.');
+  const listing = new Command('list').argument('[prefix]', 'keys that begin with it', '').addOption(limitOption());
+  locks.addCommand(bind<LimitOptions>(listing.description('Keys, in order, with their holders.'), listLocks));
+  const show = new Command('show')
+    .argument('<key>', 'the key', name)
+    .description('One key: value, holder, counters, last forced release.');
+  locks.addCommand(bind(show, showLock));
+  const watch = new Command('watch')
+    .argument('<key>', 'the key', name)
+    .description('Each change of one key, a line each, until interrupted.');
+  locks.addCommand(bind(watch, watchLock));
+  const release = new Command('release')
+    .argument('<key>', 'the key', name)
+    .description('Takes a lock away from its holder, who is told by its next heartbeat; its token is refused at once.')
+    .requiredOption(
+      '--counter <n>',
+      "the tenure to end: the counter that 'show' says; another one is left alone",
+      wholeNumber(1),
+    )
+    .addOption(spanOption('--lock-delay <span>', 'how long the key stays closed (default: as its session has it)'))
+    .addOption(reasonOption())
+    .addOption(byOption())
+    .addOption(yesOption('the key'))
+    .addHelpText('after', RELEASE_HELP);
+  locks.addCommand(bind<ReleaseOptions>(release, releaseLock));
+  return locks.addHelpText('after', HELP);
+}
+
+async function listLocks(
+  { output, connect, runtime }: Context,
+  options: LimitOptions,
+  prefix: string,
+): Promise<undefined> {
+  using connection = await connect();
+  const now = runtime.clock.now();
+  await list(
+    connection.leasehold.locks.list(prefix),
+    options,
+    {
+      key: ({ key }) => shortened(key, 48),
+      state: (info) => stateOf(info, now),
+      holder: ({ holder }) => (holder === undefined ? '' : shortened(`${holder.name} on ${holder.node}`, 40)),
+      since: ({ holder }) => (holder === undefined ? '' : relative(holder.since, now)),
+      counter: ({ leaseCounter }) => String(leaseCounter),
+    },
+    output,
+    'no locks',
+  );
+}
+
+async function showLock({ output, connect, runtime }: Context, _options: object, key: string): Promise<undefined> {
+  using connection = await connect();
+  const info = await connection.leasehold.locks.get(key);
+  if (info === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' names those that there are");
+  output.answer(info, () => lockText(info, runtime.clock.now()));
+}
+
+async function watchLock({ output, connect }: Context, _options: object, key: string): Promise<ExitCode> {
+  using connection = await connect();
+  return await untilInterrupted(async (signal) => {
+    let index = 0;
+    while (!signal.aborted) {
+      const { index: next, info } = await connection.leasehold.locks.watch(key, { index, signal });
+      index = next;
+      if (isAborted(signal)) return;
+      const now = connection.runtime.clock.now();
+      output.answer(
+        info ?? { key, absent: true },
+        () => `${moment(now)}  ${info === undefined ? 'no such key' : changeText(info, now)}`,
+      );
+    }
+  });
+}
+
+async function releaseLock(context: Context, options: ReleaseOptions, key: string): Promise<undefined> {
+  using connection = await context.connect();
+  const { locks } = connection.leasehold;
+  const before = await locks.get(key);
+  if (before === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' names those that there are");
+  ensureTenure(before, options.counter);
+  await confirm(context, 'takes away the lock', key, options);
+  const { reason, counter: leaseCounter, lockDelay } = options;
+  const by = operatorOf(options);
+  const result = await connection.audit.record(
+    { verb: 'lock.release', target: `${key} ${leaseCounter}`, by, reason },
+    () => locks.forceRelease(key, { by, reason, leaseCounter, lockDelay }),
+    ({ kind }) => kind,
+  );
+  if (result.kind === 'superseded') throw superseded(key, leaseCounter, result.current);
+  context.output.answer({ key, leaseCounter, ...result }, () => {
+    const open =
+      result.closedUntil > context.runtime.clock.now() ? `; nobody gets it before ${moment(result.closedUntil)}` : '';
+    return `released lock ${printable(key)}, counter ${leaseCounter}${open}`;
+  });
+}
+
+/** Asked anew: the compiler takes an earlier answer for the last. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
+/** Before anybody is asked: whoever saw an older tenure decided about another holder. */
+function ensureTenure(info: LockInfo, counter: number): void {
+  if (info.holder?.leaseCounter !== counter) throw superseded(info.key, counter, info);
+}
+
+function superseded(key: string, counter: number, current: LockInfo | undefined): CommandError {
+  const found =
+    current?.holder === undefined
+      ? 'nobody holds it'
+      : `it is held with counter ${current.holder.leaseCounter} by ${current.holder.name} on ${current.holder.node}`;
+  return new CommandError(EXIT.refused, `lock ${key} is not held with counter ${counter}: ${found}; nothing was done`);
+}
+
+function stateOf({ holder, closedUntil }: LockInfo, now: number): string {
+  if (holder !== undefined) return 'held';
+  return closedUntil > now ? `closed for ${relative(closedUntil, now).slice(3)}` : 'free';
+}
+
+function changeText(info: LockInfo, now: number): string {
+  const { holder, leaseCounter } = info;
+  const by =
+    holder === undefined
+      ? ''
+      : `  by ${printable(holder.name)} on ${printable(holder.node)}, session ${holder.session}`;
+  return `${stateOf(info, now)}  counter ${leaseCounter}${by}`;
+}
+
+function lockText(info: LockInfo, now: number): string {
+  const { holder, lastForced } = info;
+  return factsOf([
+    ['key', printable(info.key)],
+    ['state', stateOf(info, now)],
+    ['counter', `${info.leaseCounter} (the fencing token of the last tenure)`],
+    ['holder', holder && printable(`${holder.name} on ${holder.node}`)],
+    ['session', holder?.session],
+    ['since', holder && momentAndAge(holder.since, now)],
+    [
+      'until',
+      holder &&
+        (holder.until === null
+          ? 'it is destroyed: it has no TTL'
+          : `${relative(holder.until, now)}, unless it is renewed`),
+    ],
+    ['value', info.value === undefined ? undefined : shortened(info.value, 200)],
+    ['flags', info.flags === 0 ? undefined : String(info.flags)],
+    ['created', momentAndAge(info.createIndex, now)],
+    ['modify index', String(info.modifyIndex)],
+    [
+      'last forced',
+      lastForced && printable(`${momentAndAge(lastForced.at, now)} by ${lastForced.by}: ${lastForced.reason}`),
+    ],
+  ]);
+}
+
+const HELP = `
+Examples:
+  $ leasehold locks list reports/
+  $ leasehold locks show reports/nightly
+  $ leasehold locks watch reports/nightly --json`;
+
+const RELEASE_HELP = `
+Exit codes: 4 there is no such lock, 5 it is not held with that counter (any more).
+
+Examples:
+  $ leasehold locks release reports/nightly --counter 1795226338919 --reason 'its host burnt down'
+  $ leasehold locks release reports/nightly --counter 1795226338919 --reason drill --yes reports/nightly`;

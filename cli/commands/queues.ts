@@ -1,0 +1,168 @@
+/** `leasehold queues`: how much waits, who works, and holding a queue still. */
+import { Command } from 'commander';
+import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { PRIORITIES } from '../../shared/task/task.ts';
+import { name, spanOption } from '../arguments.ts';
+import type { AuditOptions } from '../confirm.ts';
+import { byOption, operatorOf, reasonOption } from '../confirm.ts';
+import type { Connection } from '../connection.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { CommandError, EXIT } from '../exit.ts';
+import type { LimitOptions } from '../listing.ts';
+import { limitOption, list } from '../listing.ts';
+import { factsOf, plural, printable, shortened, span } from '../output.ts';
+import type { Census } from '../queue/census.ts';
+import { sumOf, takeCensus } from '../queue/census.ts';
+import { shardsOption } from '../queue/options.ts';
+
+interface ShardsOptions {
+  readonly shards: number;
+}
+
+type DrainOptions = ShardsOptions & { readonly timeout?: number };
+
+/** Between looks at a queue that is to become empty. */
+const LOOK_MS = 1_000;
+
+export function queuesCommand(bind: Bind): Command {
+  const queues = new Command('queues')
+    .summary('how much waits, and who works')
+    .description('Looks at queues, and holds them still.');
+  const listing = new Command('list')
+    .description('Queues that have had a worker, with their figures.')
+    .addOption(shardsOption())
+    .addOption(limitOption());
+  queues.addCommand(bind<ShardsOptions & LimitOptions>(listing, listQueues));
+  const stats = new Command('stats')
+    .argument('<name>', 'the queue', name)
+    .description('The figures of one queue.')
+    .addOption(shardsOption());
+  queues.addCommand(bind<ShardsOptions>(stats, showStats));
+  const pause = new Command('pause')
+    .argument('<name>', 'the queue', name)
+    .description(
+      'No task is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
+    );
+  const resume = new Command('resume').argument('<name>', 'the queue', name).description('Tasks are claimed again.');
+  for (const command of [pause, resume]) {
+    command.addOption(reasonOption()).addOption(byOption());
+    queues.addCommand(bind<AuditOptions>(command, command === pause ? pauseQueue : resumeQueue));
+  }
+  const drain = new Command('drain')
+    .argument('<name>', 'the queue', name)
+    .description(
+      'Waits until no task is due or running. Changes nothing: stop adding, or pause another queue, as you like.',
+    )
+    .addOption(shardsOption())
+    .addOption(spanOption('--timeout <span>', 'give up after so long, with code 1'));
+  queues.addCommand(bind<DrainOptions>(drain, drainQueue));
+  return queues.addHelpText('after', HELP);
+}
+
+async function listQueues({ output, connect }: Context, options: ShardsOptions & LimitOptions): Promise<undefined> {
+  using connection = await connect();
+  await list(
+    censuses(connection, options.shards),
+    options,
+    {
+      queue: ({ queue }) => shortened(queue, 40),
+      state: ({ isPaused }) => (isPaused ? 'paused' : 'open'),
+      due: ({ due, more }) => counted(sumOf(due), more),
+      later: ({ later, more }) => counted(sumOf(later), more),
+      dead: ({ dead, more }) => counted(dead, more),
+      workers: ({ workers }) => `${workers.live} of ${workers.limit}`,
+      'oldest ready': ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === 0 ? '' : span(oldestReadyAgeMs)),
+    },
+    output,
+    'no queue has had a worker yet; one that has none is known by its name: leasehold queues stats <name>',
+  );
+}
+
+/** Every queue that ever had a worker has the semaphore of its workers. */
+async function* censuses(connection: Connection, shards: number): AsyncGenerator<Census> {
+  const prefix = workersSemaphore('');
+  for await (const semaphore of connection.semaphores.list(prefix))
+    yield await takeCensus(connection, connection.queue(semaphore.slice(prefix.length), shards));
+}
+
+async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<undefined> {
+  using connection = await connect();
+  const census = await takeCensus(connection, connection.queue(queue, shards));
+  output.answer(census, () => censusText(census));
+}
+
+const pauseQueue = (context: Context, options: AuditOptions, queue: string): Promise<undefined> =>
+  change(context, options, queue, 'pause');
+const resumeQueue = (context: Context, options: AuditOptions, queue: string): Promise<undefined> =>
+  change(context, options, queue, 'resume');
+
+async function change(
+  { output, connect }: Context,
+  options: AuditOptions,
+  queue: string,
+  verb: 'pause' | 'resume',
+): Promise<undefined> {
+  using connection = await connect();
+  const { reason } = options;
+  // Shards do not matter to the queue's own row.
+  const { operator } = connection.queue(queue, 1);
+  const record = await connection.audit.record(
+    { verb: `queue.${verb}`, target: queue, by: operatorOf(options), reason },
+    () => operator[verb]({ reason }),
+    () => 'done',
+  );
+  output.answer(record, () => `queue ${printable(queue)} is ${record.isPaused ? 'paused' : 'open'}`);
+}
+
+async function drainQueue(
+  { output, connect, runtime }: Context,
+  { shards, timeout = Infinity }: DrainOptions,
+  queue: string,
+): Promise<ExitCode> {
+  using connection = await connect();
+  const deadline = runtime.clock.monotonic() + timeout;
+  for (;;) {
+    const census = await takeCensus(connection, connection.queue(queue, shards));
+    const due = sumOf(census.due);
+    if (due === 0) {
+      output.answer(census, () => `queue ${printable(queue)} is drained`);
+      return EXIT.done;
+    }
+    if (census.isPaused)
+      throw new CommandError(EXIT.refused, `queue ${queue} is paused with ${plural(due, 'task')} due: it cannot drain`);
+    if (runtime.clock.monotonic() >= deadline)
+      throw new CommandError(
+        EXIT.failed,
+        `queue ${queue} was not drained within ${span(timeout)}: ${plural(due, 'task')} due or running`,
+      );
+    await runtime.clock.sleep(Math.min(LOOK_MS, Math.max(1, deadline - runtime.clock.monotonic())));
+  }
+}
+
+export function censusText(census: Census): string {
+  const { more, workers, looked } = census;
+  return factsOf([
+    ['queue', printable(census.queue)],
+    ['state', census.isPaused ? 'paused' : 'open'],
+    ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
+    ['for later', counted(sumOf(census.later), more)],
+    ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
+    ['dead', counted(census.dead, more)],
+    ['workers', `${workers.live} of ${workers.limit}`],
+    ['oldest ready', census.oldestReadyAgeMs === 0 ? 'none' : span(census.oldestReadyAgeMs)],
+  ]);
+}
+
+/** Counting ends at a bound, from high priority to low. */
+function counted(count: number, more: boolean): string {
+  return `${count.toLocaleString('en-US')}${more && count > 0 ? ' or more' : ''}`;
+}
+
+const HELP = `
+Tasks that run still count as due: their index entry stays until they end.
+
+Examples:
+  $ leasehold queues stats media
+  $ leasehold queues pause media --reason 'the thumbnail store is down'
+  $ leasehold queues drain media --timeout 10m && deploy`;

@@ -1,0 +1,181 @@
+/** `leasehold semaphores`: who holds permits of what, taking one away, and changing a limit. */
+import { Command } from 'commander';
+import type { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import type { SemaphoreState } from '../../shared/semaphore/state.ts';
+import { name, wholeNumber } from '../arguments.ts';
+import type { AuditOptions } from '../confirm.ts';
+import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import type { Bind, Context } from '../context.ts';
+import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { LimitOptions } from '../listing.ts';
+import { limitOption, list, tableText } from '../listing.ts';
+import { factsOf, momentAndAge, plural, printable, relative, shortened } from '../output.ts';
+
+interface EvictOptions extends AuditOptions {
+  readonly token: number;
+}
+
+export function semaphoresCommand(bind: Bind): Command {
+  const semaphores = new Command('semaphores')
+    .summary('who holds permits')
+    .description('Looks at semaphores, and changes them.');
+  const listing = new Command('list')
+    .argument('[prefix]', 'semaphores whose name begins with it', '')
+    .addOption(limitOption());
+  semaphores.addCommand(bind<LimitOptions>(listing.description('Semaphores, in order of name.'), listSemaphores));
+  const show = new Command('show')
+    .argument('<name>', 'the semaphore', name)
+    .description('One semaphore: its holders, and who waits.');
+  semaphores.addCommand(bind(show, showSemaphore));
+  const evict = new Command('evict')
+    .argument('<name>', 'the semaphore', name)
+    .description('Takes one permit away. A live holder is told by its next heartbeat.')
+    .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1))
+    .addOption(reasonOption())
+    .addOption(byOption())
+    .addOption(yesOption('the name'));
+  semaphores.addCommand(bind<EvictOptions>(evict, evictPermit));
+  const limit = new Command('limit')
+    .argument('<name>', 'the semaphore', name)
+    .argument('<limit>', "a whole number, or 'declared' for what its contenders declare", limitOrDeclared)
+    .description(
+      'Changes the limit in effect. Lowering it takes nothing away: nobody gets in until enough permits have come back.',
+    )
+    .addOption(reasonOption())
+    .addOption(byOption())
+    .addOption(yesOption('the name'));
+  semaphores.addCommand(bind<AuditOptions>(limit, setLimit));
+  return semaphores.addHelpText('after', HELP);
+}
+
+async function listSemaphores({ output, connect }: Context, options: LimitOptions, prefix: string): Promise<undefined> {
+  using connection = await connect();
+  await list(
+    states(connection.semaphores, prefix),
+    options,
+    {
+      semaphore: (state) => shortened(state.name, 48),
+      'in use': ({ inUse }) => String(inUse),
+      limit: limitText,
+      holders: ({ live }) => String(live),
+      dead: ({ holders, live }) => String(holders.length - live),
+      waiting: ({ waiting }) => String(waiting.length),
+    },
+    output,
+    'no semaphores',
+  );
+}
+
+async function* states(semaphores: SemaphoreClient, prefix: string): AsyncGenerator<SemaphoreState> {
+  for await (const found of semaphores.list(prefix)) {
+    const state = await semaphores.read(found);
+    if (state !== undefined) yield state;
+  }
+}
+
+async function showSemaphore(
+  { output, connect, runtime }: Context,
+  _options: object,
+  semaphore: string,
+): Promise<undefined> {
+  using connection = await connect();
+  const state = await readOrThrow(connection.semaphores, semaphore);
+  output.answer(state, () => semaphoreText(state, runtime.clock.now()));
+}
+
+async function evictPermit(context: Context, options: EvictOptions, semaphore: string): Promise<undefined> {
+  using connection = await context.connect();
+  const state = await readOrThrow(connection.semaphores, semaphore);
+  const { token, reason } = options;
+  const refusal = new CommandError(
+    EXIT.refused,
+    `semaphore ${semaphore} has no permit with token ${token} (any more); nothing was done`,
+  );
+  const holder = state.holders.find((permit) => permit.token === token);
+  if (holder === undefined) throw refusal;
+  await confirm(
+    context,
+    `takes the permit of ${holder.sessionName ?? holder.session} away, of semaphore`,
+    semaphore,
+    options,
+  );
+  const by = operatorOf(options);
+  const evicted = await connection.audit.record(
+    { verb: 'semaphore.evict', target: `${semaphore} ${token}`, by, reason },
+    () => connection.semaphores.evict(semaphore, { token, by, reason }),
+    (permit) => (permit === undefined ? 'gone' : 'evicted'),
+  );
+  if (evicted === undefined) throw refusal;
+  context.output.answer(
+    evicted,
+    () => `evicted token ${token} of session ${evicted.session}; its place is free when its lock-delay is over`,
+  );
+}
+
+async function setLimit(context: Context, options: AuditOptions, semaphore: string, limit: string): Promise<undefined> {
+  const wanted = limit === 'declared' ? limit : Number(limit);
+  using connection = await context.connect();
+  const before = await readOrThrow(connection.semaphores, semaphore);
+  await confirm(context, `changes the limit from ${before.limit} to ${wanted}, of semaphore`, semaphore, options);
+  await connection.audit.record(
+    {
+      verb: 'semaphore.limit',
+      target: `${semaphore} ${before.limit} → ${wanted}`,
+      by: operatorOf(options),
+      reason: options.reason,
+    },
+    () => connection.semaphores.setLimit(semaphore, wanted),
+    (found) => (found ? 'set' : 'gone'),
+  );
+  const after = await readOrThrow(connection.semaphores, semaphore);
+  context.output.answer(
+    after,
+    () => `semaphore ${printable(semaphore)} has a limit of ${limitText(after)}, ${after.inUse} in use`,
+  );
+}
+
+/** Checked while the command line is read; operands stay text. */
+function limitOrDeclared(text: string): string {
+  return text === 'declared' ? text : String(wholeNumber(1)(text));
+}
+
+async function readOrThrow(semaphores: SemaphoreClient, semaphore: string): Promise<SemaphoreState> {
+  const state = await semaphores.read(semaphore);
+  if (state === undefined)
+    throw notFound(`semaphore ${semaphore}`, "'leasehold semaphores list' names those that there are");
+  return state;
+}
+
+function limitText({ limit, declared }: SemaphoreState): string {
+  return limit === declared ? String(limit) : `${limit} (declared ${declared})`;
+}
+
+function semaphoreText(state: SemaphoreState, now: number): string {
+  const { lastEviction, holders, waiting } = state;
+  const facts = factsOf([
+    ['semaphore', printable(state.name)],
+    ['in use', `${state.inUse} of ${limitText(state)}`],
+    ['waiting', waiting.length === 0 ? undefined : plural(waiting.length, 'contender')],
+    [
+      'last eviction',
+      lastEviction && printable(`${momentAndAge(lastEviction.at, now)} by ${lastEviction.by}: ${lastEviction.reason}`),
+    ],
+  ]);
+  if (holders.length === 0) return facts;
+  const table = tableText(holders, {
+    token: ({ token }) => String(token),
+    permits: ({ permits }) => String(permits),
+    holder: ({ sessionName = 'unknown', node = 'unknown' }) => shortened(`${sessionName} on ${node}`, 40),
+    session: ({ session }) => session,
+    since: ({ since }) => relative(since, now),
+    // Evicted, and its place closed for the lock-delay, so that its holder can notice.
+    state: ({ standing, closedUntil }) => (closedUntil === undefined ? standing : 'evicted'),
+  });
+  return `${facts}\n\n${table}`;
+}
+
+const HELP = `
+Examples:
+  $ leasehold semaphores list
+  $ leasehold semaphores evict uploads --token 1795226338919 --reason 'stuck since noon'
+  $ leasehold semaphores limit uploads 5 --reason 'the backend is slow' --yes uploads`;

@@ -1,0 +1,146 @@
+/** `leasehold sessions`: who is alive, and ending one by force. */
+import { Command } from 'commander';
+import type { SessionRecord } from '../../shared/session/session.ts';
+import { judgeSession } from '../../shared/session/session.ts';
+import { name } from '../arguments.ts';
+import type { AuditOptions } from '../confirm.ts';
+import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import type { Bind, Context } from '../context.ts';
+import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { LimitOptions } from '../listing.ts';
+import { limitOption, list } from '../listing.ts';
+import { factsOf, momentAndAge, printable, relative, shortened, span } from '../output.ts';
+
+interface ListOptions extends LimitOptions {
+  readonly all?: boolean;
+}
+
+export function sessionsCommand(bind: Bind): Command {
+  const sessions = new Command('sessions').summary('who is alive').description('Looks at sessions, and ends them.');
+  const listing = new Command('list')
+    .argument('[prefix]', 'sessions whose name begins with it', '')
+    .description('Sessions that live, by name.')
+    .option('--all', 'those that have ended as well: they stay for some weeks')
+    .addOption(limitOption());
+  sessions.addCommand(bind<ListOptions>(listing, listSessions));
+  const show = new Command('show')
+    .argument('<id>', 'its id', name)
+    .description('One session: its heartbeat, its settings, its end.');
+  sessions.addCommand(bind(show, showSession));
+  const destroy = new Command('destroy')
+    .argument('<id>', 'its id', name)
+    .description(
+      'Ends a session: all that it holds is free when its lock-delay is over. Its holder learns of it with its next heartbeat.',
+    )
+    .addOption(reasonOption())
+    .addOption(byOption())
+    .addOption(yesOption('the id'));
+  sessions.addCommand(bind<AuditOptions>(destroy, destroySession));
+  return sessions.addHelpText('after', HELP);
+}
+
+async function listSessions(
+  { output, connect, runtime, settings }: Context,
+  options: ListOptions,
+  prefix: string,
+): Promise<undefined> {
+  using connection = await connect();
+  const now = runtime.clock.now();
+  const all = connection.leasehold.sessions.list(prefix);
+  const shown = options.all === true ? all : living(all, now, settings.maxClockSkew);
+  await list(
+    shown,
+    options,
+    {
+      name: (session) => shortened(session.name, 32),
+      id: ({ id }) => id,
+      node: ({ node }) => shortened(node, 32),
+      state: (session) => stateOf(session, now, settings.maxClockSkew),
+      heartbeat: (session) => heartbeatText(session, now),
+      age: ({ createdAt }) => span(now - createdAt),
+    },
+    output,
+    options.all === true ? 'no sessions' : 'no sessions that live (see --all)',
+  );
+}
+
+async function* living(
+  sessions: AsyncIterable<SessionRecord>,
+  now: number,
+  maxClockSkewMs: number,
+): AsyncGenerator<SessionRecord> {
+  for await (const session of sessions) {
+    const { kind } = judgeSession(session, now, maxClockSkewMs);
+    if (kind === 'live' || kind === 'damaged') yield session;
+  }
+}
+
+async function showSession(
+  { output, connect, runtime, settings }: Context,
+  _options: object,
+  id: string,
+): Promise<undefined> {
+  using connection = await connect();
+  const session = await connection.leasehold.sessions.info(id);
+  if (session === undefined)
+    throw notFound(`session ${id}`, "'leasehold sessions list --all' names those that there are");
+  output.answer(session, () => sessionText(session, runtime.clock.now(), settings.maxClockSkew));
+}
+
+async function destroySession(context: Context, options: AuditOptions, id: string): Promise<undefined> {
+  using connection = await context.connect();
+  const before = await connection.leasehold.sessions.info(id);
+  if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' names those that live");
+  if (before.status === 'invalid') throw ended(before);
+  await confirm(context, `ends the session ${before.name} on ${before.node} and frees all that it holds:`, id, options);
+  const result = await connection.audit.record(
+    { verb: 'session.destroy', target: id, by: operatorOf(options), reason: options.reason },
+    () => connection.leasehold.sessions.destroy(id),
+    ({ kind }) => kind,
+  );
+  if (result.kind === 'gone') throw ended(result.session ?? before);
+  context.output.answer(
+    result.session,
+    () => `destroyed session ${id}; its keys open ${span(before.lockDelayMs)} from now`,
+  );
+}
+
+function ended(session: SessionRecord): CommandError {
+  const how = session.status === 'invalid' ? ` (${session.reason})` : '';
+  return new CommandError(EXIT.refused, `session ${session.id} has ended already${how}; nothing was done`);
+}
+
+function stateOf(session: SessionRecord, now: number, maxClockSkewMs: number): string {
+  const { kind } = judgeSession(session, now, maxClockSkewMs);
+  if (session.status === 'invalid') return session.reason;
+  return kind === 'expired' ? 'expired, unnoticed' : kind;
+}
+
+/** Its last sign of life, as its row tells: a session without TTL gives none. */
+function heartbeatText({ expiresAt, ttlMs, renewals }: SessionRecord, now: number): string {
+  return expiresAt === null || ttlMs === null ? 'none' : `${relative(expiresAt - ttlMs, now)} (${renewals})`;
+}
+
+function sessionText(session: SessionRecord, now: number, maxClockSkewMs: number): string {
+  return factsOf([
+    ['id', session.id],
+    ['name', printable(session.name)],
+    ['node', printable(session.node)],
+    ['state', stateOf(session, now, maxClockSkewMs)],
+    ['created', momentAndAge(session.createdAt, now)],
+    ['heartbeat', heartbeatText(session, now)],
+    ['expires', session.expiresAt === null ? 'never' : momentAndAge(session.expiresAt, now)],
+    ['ended', session.status === 'invalid' ? momentAndAge(session.invalidatedAt, now) : undefined],
+    ['ttl', session.ttlMs === null ? 'none' : span(session.ttlMs)],
+    ['lock-delay', span(session.lockDelayMs)],
+    ['behaviour', session.behaviour],
+    ['checks', session.checks.length === 0 ? undefined : printable(session.checks.join(', '))],
+    ['taken away', session.revoked.length === 0 ? undefined : printable(session.revoked.join('; '))],
+  ]);
+}
+
+const HELP = `
+Examples:
+  $ leasehold sessions list worker/
+  $ leasehold sessions show ebcf4939-b70c-4c24-9af0-cabcc81f9fca
+  $ leasehold sessions destroy ebcf4939-b70c-4c24-9af0-cabcc81f9fca --reason 'its host is gone'`;

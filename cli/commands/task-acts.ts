@@ -1,0 +1,133 @@
+/** What operators do to tasks: retry, cancel, redrive. */
+import { Command, InvalidArgumentError } from 'commander';
+import { findItem } from '../../shared/bulk/client.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
+import type { TaskState } from '../../shared/task/task.ts';
+import { describeTask } from '../../shared/task/task.ts';
+import { name, wholeNumber } from '../arguments.ts';
+import type { AuditOptions, ConfirmOptions } from '../confirm.ts';
+import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import type { QueueConnection } from '../connection.ts';
+import type { Bind, Context } from '../context.ts';
+import { CommandError, EXIT, notFound } from '../exit.ts';
+import { plural, printable } from '../output.ts';
+import type { QueueOptions } from '../queue/options.ts';
+
+type RedriveOptions = QueueOptions &
+  ConfirmOptions & { readonly all?: boolean; readonly name?: string; readonly limit?: number; readonly by?: string };
+
+export function taskActs(bind: Bind): readonly Command[] {
+  const retry = new Command('retry')
+    .argument('<id>', 'its id', name)
+    .description(
+      'Makes a task due now: one that waits for its time, or one that is dead or cancelled. Attempts of the dead begin anew.',
+    );
+  const cancel = new Command('cancel')
+    .argument('<id>', 'its id', name)
+    .description(
+      'Ends a task without a result: at once while it waits; by its signal, with the next heartbeat, while it runs.',
+    )
+    .addOption(reasonOption())
+    .addOption(byOption())
+    .addOption(yesOption('the id'));
+  const redrive = new Command('redrive')
+    .argument('[id]', 'its id', idOrNothing)
+    .description('Brings dead tasks back, with all their attempts and their history: one, or all of a queue.')
+    .option('--all', 'all dead tasks of the queue')
+    .option('--name <name>', 'with --all: only those of this definition', name)
+    .option('--limit <n>', 'with --all: at most so many', wholeNumber(1))
+    .addOption(byOption())
+    .addOption(yesOption('the queue (with --all)'));
+  return [
+    bind<QueueOptions>(retry, retryTask),
+    bind<QueueOptions & AuditOptions>(cancel, cancelTask),
+    bind<RedriveOptions>(redrive, redriveTasks),
+  ];
+}
+
+function idOrNothing(text: string): string {
+  if (text === '') throw new InvalidArgumentError('it is empty');
+  return name(text);
+}
+
+async function retryTask({ output, connect, runtime }: Context, options: QueueOptions, id: string): Promise<undefined> {
+  using connection = await connect();
+  const there = connection.queue(options.queue, options.shards);
+  const key = { queue: options.queue, id };
+  const task = await there.store.get(key);
+  if (task === undefined) throw missing(there, id);
+  if (task.state === 'ready' && task.readyAt <= runtime.clock.now()) {
+    output.answer(task, () => `${printable(describeTask(key))} is due already: it waits for a worker`);
+    return;
+  }
+  const report =
+    task.state === 'ready'
+      ? await there.operator.reschedule(id, { runAt: runtime.clock.now() })
+      : await there.operator.redrive(id);
+  if (report.kind === 'missing') throw missing(there, id);
+  if (report.kind === 'unfit')
+    throw unfit(there, id, report.state, 'only one that waits, is dead or cancelled can be retried');
+  output.answer(report.task, () => `${printable(describeTask(key))} is due now`);
+}
+
+async function cancelTask(context: Context, options: QueueOptions & AuditOptions, id: string): Promise<undefined> {
+  using connection = await context.connect();
+  const there = connection.queue(options.queue, options.shards);
+  const key = { queue: options.queue, id };
+  const task = (await there.store.get(key)) ?? (await findItem(key, there.store));
+  if (task === undefined) throw missing(there, id);
+  await confirm(context, `cancels the task (${task.state}) of queue ${options.queue}`, id, options);
+  const { reason } = options;
+  const report = await connection.audit.record(
+    { verb: 'task.cancel', target: `${options.queue}/${id}`, by: operatorOf(options), reason },
+    () => there.operator.cancel(id, { reason }),
+    ({ kind }) => kind,
+  );
+  if (report.kind === 'missing') throw missing(there, id);
+  if (report.kind === 'ended') throw unfit(there, id, report.state, 'it has ended already');
+  context.output.answer({ queue: options.queue, id, ...report }, () =>
+    report.kind === 'cancelled'
+      ? `cancelled ${printable(id)}`
+      : `${printable(id)} runs: session ${report.session} is told by its next heartbeat`,
+  );
+}
+
+async function redriveTasks(context: Context, options: RedriveOptions, id?: string): Promise<undefined> {
+  if ((id === undefined) === (options.all !== true))
+    throw new ConfigurationError('give the id of a task, or --all: one of the two');
+  using connection = await context.connect();
+  const there = connection.queue(options.queue, options.shards);
+  if (id === undefined) {
+    await confirm(context, 'brings back all dead tasks of the queue', options.queue, options);
+    const { name: wanted, limit } = options;
+    const redriven = await connection.audit.record(
+      {
+        verb: 'task.redrive',
+        target: `${options.queue}/*`,
+        by: operatorOf(options),
+        reason: wanted === undefined ? 'all' : `all of ${wanted}`,
+      },
+      () =>
+        there.operator.redriveAll({
+          choose: (task) => wanted === undefined || task.name === wanted,
+          ...(limit === undefined ? {} : { limit }),
+        }),
+      (count) => `${count} redriven`,
+    );
+    context.output.answer({ redriven }, () => `brought back ${plural(redriven, 'task')}`);
+    return;
+  }
+  const report = await there.operator.redrive(id);
+  if (report.kind === 'missing') throw missing(there, id);
+  if (report.kind === 'unfit')
+    throw unfit(there, id, report.state, 'only dead and cancelled tasks can be brought back');
+  context.output.answer(report.task, () => `brought back ${printable(id)}`);
+}
+
+function missing({ queue }: QueueConnection, id: string): CommandError {
+  return notFound(describeTask({ queue, id }), 'it never was, or was swept two weeks after its end');
+}
+
+function unfit({ queue }: QueueConnection, id: string, state: TaskState, why: string): CommandError {
+  return new CommandError(EXIT.refused, `${describeTask({ queue, id })} is ${state}: ${why}; nothing was done`);
+}

@@ -1,0 +1,184 @@
+/** `leasehold tasks`: looking at tasks; what is done to them is in `task-acts.ts`, running one here in `task-run.ts`. */
+import { Command, Option } from 'commander';
+import type { BulkItem } from '../../shared/bulk/client.ts';
+import { findItem } from '../../shared/bulk/client.ts';
+import type { PageState } from '../../shared/bulk/page.ts';
+import { isOpen, isPage } from '../../shared/bulk/page.ts';
+import type { PastAttempt, TaskRecord } from '../../shared/task/task.ts';
+import { describeTask } from '../../shared/task/task.ts';
+import { name } from '../arguments.ts';
+import type { Connection } from '../connection.ts';
+import type { Bind, Context } from '../context.ts';
+import { notFound } from '../exit.ts';
+import type { LimitOptions } from '../listing.ts';
+import { limitOption, list, tableText } from '../listing.ts';
+import { factsOf, momentAndAge, printable, relative, shortened, span } from '../output.ts';
+import { unfinishedTasks } from '../queue/census.ts';
+import type { QueueOptions } from '../queue/options.ts';
+import { queueOption, shardsOption } from '../queue/options.ts';
+import { taskActs } from './task-acts.ts';
+import { taskRunCommand } from './task-run.ts';
+
+/** What can be listed without reading the whole table: done and cancelled tasks are in no index. */
+const STATES = ['unfinished', 'ready', 'later', 'running', 'dead'] as const;
+
+interface ListOptions extends QueueOptions, LimitOptions {
+  readonly state: (typeof STATES)[number];
+  readonly name?: string;
+}
+
+export function tasksCommand(bind: Bind): Command {
+  const tasks = new Command('tasks')
+    .summary('look at tasks, and act on them')
+    .description('Looks at tasks, and acts on them.');
+  const listing = new Command('list')
+    .description(
+      'Tasks that wait, run or are dead, from high priority to low. Those that are done or cancelled are in no list: show them by id.',
+    )
+    .addOption(new Option('--state <state>', 'only these').choices(STATES).default('unfinished'))
+    .option('--name <name>', 'only those of this definition', name)
+    .addOption(limitOption());
+  const show = new Command('show').argument('<id>', 'its id', name).description('One task, with its history.');
+  tasks.addCommand(withQueue(bind<ListOptions>(listing, listTasks)));
+  tasks.addCommand(withQueue(bind<QueueOptions>(show, showTask)));
+  for (const command of taskActs(bind)) tasks.addCommand(withQueue(command));
+  tasks.addCommand(withQueue(taskRunCommand(bind)));
+  return tasks.addHelpText('after', HELP);
+}
+
+function withQueue(command: Command): Command {
+  return command.addOption(queueOption()).addOption(shardsOption());
+}
+
+async function listTasks({ output, connect, runtime }: Context, options: ListOptions): Promise<undefined> {
+  using connection = await connect();
+  const now = runtime.clock.now();
+  const rows = matching(tasksOf(connection, options), options, now);
+  await list(
+    rows,
+    options,
+    {
+      id: ({ id }) => shortened(id, 48),
+      task: (task) => shortened(task.name, 24),
+      state: (task) => stateOf(task, now),
+      priority: ({ priority }) => priority,
+      attempts: ({ attempts }) => String(attempts),
+      due: (task) => ('readyAt' in task ? relative(task.readyAt, now) : ''),
+      'last error': ({ lastError }) =>
+        lastError === undefined ? '' : shortened(`${lastError.name}: ${lastError.message}`, 60),
+    },
+    output,
+    `no tasks (${options.state}) in queue ${options.queue}`,
+  );
+}
+
+function tasksOf(connection: Connection, { queue, shards, state }: ListOptions): AsyncIterable<TaskRecord> {
+  const there = connection.queue(queue, shards);
+  return state === 'dead' ? there.operator.dead() : unfinishedTasks(there);
+}
+
+async function* matching(
+  tasks: AsyncIterable<TaskRecord>,
+  { state, name: wanted }: ListOptions,
+  now: number,
+): AsyncGenerator<TaskRecord> {
+  for await (const task of tasks) {
+    if (wanted !== undefined && task.name !== wanted) continue;
+    if (state === 'unfinished' || state === stateOf(task, now)) yield task;
+  }
+}
+
+/** A task that waits is ready once it is due. */
+function stateOf(task: TaskRecord, now: number): string {
+  return task.state === 'ready' && task.readyAt > now ? 'later' : task.state;
+}
+
+async function showTask(
+  { output, connect, runtime }: Context,
+  { queue, shards }: QueueOptions,
+  id: string,
+): Promise<undefined> {
+  using connection = await connect();
+  const { store } = connection.queue(queue, shards);
+  const task = await store.get({ queue, id });
+  if (task !== undefined) {
+    output.answer(task, () => taskText(task, runtime.clock.now()));
+    return;
+  }
+  const item = await findItem({ queue, id }, store);
+  if (item === undefined)
+    throw notFound(describeTask({ queue, id }), 'it never was, or was swept two weeks after its end');
+  output.answer(item, () => itemText(item));
+}
+
+/** One task of many in a page, which has no row of its own. */
+function itemText({ id, queue, name: task, state, page, input, result }: BulkItem): string {
+  return factsOf([
+    ['id', printable(id)],
+    ['queue', printable(queue)],
+    ['task', printable(task)],
+    ['state', state],
+    ['page', printable(page)],
+    ['input', shortened(JSON.stringify(input), 400)],
+    ['result', result === undefined ? undefined : shortened(JSON.stringify(result), 400)],
+  ]);
+}
+
+function itemsText({ done, moved, cancelled }: PageState, total: number): string {
+  const open = Array.from({ length: total }, (_, index) => index).filter((index) =>
+    isOpen({ done, moved, cancelled }, index),
+  );
+  return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
+}
+
+function taskText(task: TaskRecord, now: number): string {
+  const { lastError, cancellation, claimedAt, past } = task;
+  const facts = factsOf([
+    ['id', printable(task.id)],
+    ['queue', printable(task.queue)],
+    ['task', printable(task.name)],
+    ['state', stateOf(task, now)],
+    ['priority', task.priority],
+    ['attempts', `${task.attempts}${task.generation > 0 ? `, brought back ${task.generation} times` : ''}`],
+    ['counter', String(task.leaseCounter)],
+    ['created', momentAndAge(task.createdAt, now)],
+    ['due', 'readyAt' in task ? momentAndAge(task.readyAt, now) : undefined],
+    ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
+    ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
+    ['session', task.session],
+    ['finished', 'finishedAt' in task ? momentAndAge(task.finishedAt, now) : undefined],
+    ['cancelled', cancellation && printable(`${momentAndAge(cancellation.at, now)}: ${cancellation.reason}`)],
+    [
+      'last error',
+      lastError && printable(`${momentAndAge(lastError.at, now)} ${lastError.name}: ${lastError.message}`),
+    ],
+    ['items', isPage(task) ? itemsText(task.bulk, task.input.length) : undefined],
+    ['input', shortened(JSON.stringify(task.input), 400)],
+    ['progress', task.progress === undefined ? undefined : shortened(JSON.stringify(task.progress), 400)],
+    [
+      'result',
+      task.state === 'done' && task.result !== undefined ? shortened(JSON.stringify(task.result), 400) : undefined,
+    ],
+  ]);
+  return past.length === 0 ? facts : `${facts}\n\n${historyText(past, now)}`;
+}
+
+function historyText(past: readonly PastAttempt[], now: number): string {
+  return tableText(past, {
+    'earlier attempt': ({ how }) => how,
+    ended: ({ endedAt }) => relative(endedAt, now),
+    took: ({ claimedAt, endedAt }) => (claimedAt === undefined ? '' : span(endedAt - claimedAt)),
+    counter: ({ leaseCounter }) => String(leaseCounter),
+    session: ({ session }) => session,
+    error: ({ error }) => (error === undefined ? '' : shortened(error, 60)),
+  });
+}
+
+const HELP = `
+Examples:
+  $ leasehold tasks list --state dead --name resize
+  $ leasehold tasks show a.png --queue media
+  $ leasehold tasks retry a.png
+  $ leasehold tasks redrive --all --limit 100 --yes default
+  $ leasehold tasks cancel a.png --reason 'no longer wanted' --yes a.png
+  $ leasehold tasks run a.png --entry src/tasks.ts`;

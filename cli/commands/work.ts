@@ -1,0 +1,138 @@
+/** `leasehold work`: a worker of a queue that goes on until it is stopped: on a laptop, in a container, beside those that are deployed. */
+import { Command } from 'commander';
+import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
+import { enqueueDueSlots } from '../../shared/dispatch/recur.ts';
+import { LeaseLostError } from '../../shared/errors.ts';
+import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
+import { HandedBackError } from '../../shared/task/control.ts';
+import type { TaskRegistry } from '../../shared/task/definition.ts';
+import type { TaskEvents } from '../../shared/task/events.ts';
+import type { WorkerReport } from '../../shared/task/worker.ts';
+import { runWorker } from '../../shared/task/worker.ts';
+import { spanOption, wholeNumber } from '../arguments.ts';
+import type { Connection, QueueConnection } from '../connection.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { EXIT } from '../exit.ts';
+import { printable } from '../output.ts';
+import type { QueueOptions } from '../queue/options.ts';
+import { queueOption, shardsOption } from '../queue/options.ts';
+import { loadTasks } from '../queue/task-module.ts';
+import { logTo } from '../queue/task-log.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
+
+interface Options extends QueueOptions {
+  readonly entry: string;
+  readonly concurrency: number;
+  readonly sessionTtl: number;
+  readonly untilDrained?: boolean;
+}
+
+/** For task code to stop after Ctrl+C, before its task is handed back. */
+const GRACE_MS = 5_000;
+/** Between looks at an empty backlog, jittered. */
+const POLL_MS = 1_000;
+
+export function workCommand(bind: Bind): Command {
+  const command = new Command('work')
+    .summary('run the tasks of a queue, here')
+    .description(
+      'Claims and runs tasks in this process, as deployed workers do and beside them, and makes tasks of recurring ones that are due. ' +
+        'Ctrl+C hands back what runs, its attempts not counted.',
+    )
+    .requiredOption('--entry <module>', 'the module that defines the tasks')
+    .addOption(queueOption())
+    .addOption(shardsOption())
+    .option('--concurrency <n>', 'tasks at once', wholeNumber(1, MAX_CONCURRENCY), DEFAULT_CONCURRENCY)
+    .addOption(
+      spanOption(
+        '--session-ttl <span>',
+        'how long after its last sign of life its tasks are taken over',
+        DEFAULT_TTL_MS,
+      ),
+    )
+    .option('--until-drained', 'end when no task is due or running here')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ leasehold work --entry src/tasks.ts --endpoint http://127.0.0.1:8000
+  $ leasehold work --entry src/tasks.ts --queue mail --concurrency 50 --until-drained`,
+    );
+  return bind<Options>(command, work);
+}
+
+async function work(context: Context, options: Options): Promise<ExitCode> {
+  const registry = await loadTasks(options.entry);
+  using connection = await context.connect();
+  const totals = { done: 0, retried: 0, dead: 0, other: 0 };
+  const events = eventsTo(context, totals);
+  const { clock, random } = context.runtime;
+  await untilInterrupted(async (interrupted) => {
+    const handBack = new AbortController();
+    interrupted.addEventListener('abort', () => {
+      handBack.abort(new HandedBackError('interrupted'));
+    });
+    while (!interrupted.aborted) {
+      const ended = await workOnce(context, connection, { ...options, registry, events, handBack: handBack.signal });
+      if (options.untilDrained === true && ended === 'drained') return;
+      await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
+    }
+  });
+  context.output.answer(totals, () => `${totals.done} done, ${totals.retried} to be tried again, ${totals.dead} dead`);
+  return EXIT.done;
+}
+
+interface Round extends Options {
+  readonly registry: TaskRegistry;
+  readonly events: TaskEvents;
+  readonly handBack: AbortSignal;
+}
+
+/** One session, until the backlog is empty; a session that was lost is followed by another. */
+async function workOnce(context: Context, connection: Connection, round: Round): Promise<WorkerReport['ended']> {
+  const { runtime, output } = context;
+  const { gauge, sessions, leasehold } = connection;
+  const there: QueueConnection = connection.queue(round.queue, round.shards);
+  const log = logTo(output);
+  const onDamaged = (error: unknown): void => {
+    log.error('row skipped', { error: String(error) });
+  };
+  await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
+  await using session = await leasehold.session({ name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0 });
+  try {
+    const report = await runWorker(
+      round.registry,
+      {
+        ...{ tasks: there.store, queues: there.queues, sessions, gauge, runtime, log },
+        ...{ session: session.holder, events: round.events },
+      },
+      {
+        ...{ queue: round.queue, shards: round.shards, concurrency: round.concurrency },
+        homeShards: Array.from({ length: round.shards }, (_, shard) => shard),
+        ...{ pollMs: POLL_MS, graceMs: GRACE_MS, deadlineMonotonicMs: Infinity },
+      },
+      round.handBack,
+    );
+    return report.ended;
+  } catch (error) {
+    if (error instanceof LeaseLostError) return 'sessionLost';
+    throw error;
+  }
+}
+
+function eventsTo(
+  { output }: Context,
+  totals: { done: number; retried: number; dead: number; other: number },
+): TaskEvents {
+  return {
+    onSettled(task, settlement) {
+      totals[settlement === 'done' || settlement === 'retried' || settlement === 'dead' ? settlement : 'other']++;
+      output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`));
+    },
+    onBuried(task) {
+      totals.dead++;
+      output.note(printable(`dead ${task.id} (${task.name}): its workers died`));
+    },
+  };
+}

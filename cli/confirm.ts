@@ -1,0 +1,76 @@
+/**
+ * Before something is taken away from somebody: the operator types what it is, says why, and is written down.
+ * `--yes KEY` is for scripts: it names the thing as well, so that a command from the history does not hit another one.
+ */
+import { hostname, userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { Option } from 'commander';
+import { ConfigurationError } from '../shared/errors.ts';
+import { name } from './arguments.ts';
+import type { Context } from './context.ts';
+import { CommandError, EXIT } from './exit.ts';
+import { printable } from './output.ts';
+
+export interface ConfirmOptions {
+  readonly yes?: string;
+}
+
+export interface AuditOptions extends ConfirmOptions {
+  readonly reason: string;
+  readonly by?: string;
+}
+
+export function yesOption(what: string): Option {
+  return new Option('--yes <name>', `confirm, by repeating ${what}`);
+}
+
+export function reasonOption(): Option {
+  return new Option('--reason <text>', 'why: written down with it').argParser(name).makeOptionMandatory();
+}
+
+export function byOption(): Option {
+  return new Option('--by <name>', 'who does it: written down with it (default: you, at this machine)').argParser(name);
+}
+
+/** Who is at the keyboard, for the record: it identifies nobody, credentials do that. */
+export function operatorOf({ by }: Pick<AuditOptions, 'by'>): string {
+  return by ?? `${userName()}@${hostname()}`;
+}
+
+/**
+ * Returns when the operator has typed `expected`.
+ * @param what what is about to be done, as the middle of a sentence
+ * @throws ConfigurationError when nobody is there to be asked; CommandError when something else was typed
+ */
+export async function confirm(
+  context: Context,
+  what: string,
+  expected: string,
+  { yes }: ConfirmOptions,
+): Promise<void> {
+  const typed = yes ?? (await ask(context, what, expected));
+  if (typed === expected) return;
+  throw new CommandError(
+    EXIT.usage,
+    `not confirmed: this ${what} ${printable(expected)}, and you said ${printable(typed)}; nothing was done`,
+  );
+}
+
+async function ask({ stdin, output }: Context, what: string, expected: string): Promise<string> {
+  if (!stdin.isTTY || !output.err.isTTY)
+    throw new ConfigurationError(`this ${what} ${expected}: confirm it with --yes ${JSON.stringify(expected)}`);
+  const prompt = createInterface({ input: stdin, output: output.err });
+  try {
+    return await prompt.question(`This ${what} ${printable(expected)}. Type that name to go on: `);
+  } finally {
+    prompt.close();
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown'; // A user id without a name, as in many containers.
+  }
+}

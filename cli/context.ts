@@ -1,0 +1,38 @@
+/** What a command is given: its settings, where it prints, and the way to the table. No command reads the environment or makes a client. */
+import type { Command } from 'commander';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { Connection } from './connection.ts';
+import type { ExitCode } from './exit.ts';
+import type { Output } from './output.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Options that every command has. */
+export interface GlobalOptions {
+  readonly table: string;
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly json?: boolean;
+  readonly maxClockSkew: number;
+}
+
+export interface Context {
+  readonly settings: GlobalOptions;
+  readonly output: Output;
+  readonly runtime: Runtime;
+  /** What the command was started with: for those that it starts, and for who is at the keyboard. */
+  readonly environment: Environment;
+  readonly stdin: NodeJS.ReadStream;
+  /** @throws ConfigurationError without a region or credentials; StoreUnavailableError when the endpoint does not answer */
+  readonly connect: () => Promise<Connection>;
+}
+
+/** An action's options come from its own declarations, which commander does not tell the compiler about. */
+export type Action<Options> = (
+  context: Context,
+  options: Options,
+  ...operands: readonly string[]
+) => Promise<ExitCode | undefined>;
+
+/** Binds an action to a command: gives it its context, and turns what it throws into an exit code. */
+export type Bind = <Options>(command: Command, action: Action<Options>) => Command;

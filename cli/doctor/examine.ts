@@ -1,0 +1,94 @@
+/** Everything that doctor looks at, in the order in which it is told. */
+import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
+import {
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+} from '@aws-sdk/client-dynamodb';
+import { SCHEMA_VERSION } from '../../shared/dynamo/schema.ts';
+import { messageOf } from '../../shared/errors.ts';
+import type { SkewGauge } from '../../shared/lease/skew.ts';
+import type { Finding } from './finding.ts';
+import { broken, ok, unknown, warning } from './finding.ts';
+import { probePermissions } from './permissions.ts';
+import { judgeBackups, judgeTable, judgeTtl } from './table.ts';
+
+export interface Patient {
+  readonly client: DynamoDBClient;
+  readonly gauge: SkewGauge;
+  readonly table: string;
+  readonly isEmulator: boolean;
+  readonly maxClockSkewMs: number;
+  readonly versions: { readonly node: string; readonly leasehold: string };
+}
+
+export async function examine(patient: Patient): Promise<readonly Finding[]> {
+  const { client, table, gauge, maxClockSkewMs, versions } = patient;
+  const description = await describeTable(client, table);
+  const findings = [judgeVersions(versions)];
+  if (description === undefined) {
+    const mend = `leasehold up --table ${table}, or deploy the stack and pass the name that it gave its table`;
+    return [...findings, broken('table', `there is no table ${table} in this account and region`, mend)];
+  }
+  findings.push(...(await examineTable(patient, description)));
+  findings.push(...(await probePermissions(client, table)));
+  // Last, because every response before has brought a date along.
+  findings.push(judgeClock(gauge.provenSkewMs(), maxClockSkewMs));
+  return findings;
+}
+
+/** The part that `up` looks at as well. */
+export async function examineTable(
+  { client, table, isEmulator }: Pick<Patient, 'client' | 'table' | 'isEmulator'>,
+  description: TableDescription,
+): Promise<readonly Finding[]> {
+  const TableName = table;
+  return [
+    ...judgeTable(description, { isEmulator }),
+    await orUnknown('ttl', async () =>
+      judgeTtl((await client.send(new DescribeTimeToLiveCommand({ TableName }))).TimeToLiveDescription, table),
+    ),
+    await orUnknown('point-in-time recovery', async () =>
+      judgeBackups(
+        (await client.send(new DescribeContinuousBackupsCommand({ TableName }))).ContinuousBackupsDescription,
+        table,
+      ),
+    ),
+  ];
+}
+
+/** Undefined when there is none. */
+export async function describeTable(client: DynamoDBClient, table: string): Promise<TableDescription | undefined> {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName: table }))).Table;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
+    throw error;
+  }
+}
+
+function judgeClock(provenMs: number, maxClockSkewMs: number): Finding {
+  const check = 'clock';
+  const bound = `the bound is ${maxClockSkewMs} ms`;
+  if (provenMs === 0) return ok(check, `no difference from the service's can be proven; ${bound}`);
+  const found = `at least ${Math.round(provenMs)} ms off the service's; ${bound}`;
+  const mend = 'keep the clock with NTP or chrony: a process whose clock is off by more refuses to take over';
+  return provenMs > maxClockSkewMs ? broken(check, found, mend) : warning(check, found, mend);
+}
+
+const OLDEST_NODE = [22, 18] as const;
+
+function judgeVersions({ node, leasehold }: Patient['versions']): Finding {
+  const found = `leasehold ${leasehold}, rows of schema ${SCHEMA_VERSION}, Node ${node}`;
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
+  return isOld ? broken('versions', found, `install Node ${OLDEST_NODE.join('.')} or newer`) : ok('versions', found);
+}
+
+async function orUnknown(check: string, look: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await look();
+  } catch (error) {
+    return unknown(check, `could not be asked: ${messageOf(error)}`);
+  }
+}

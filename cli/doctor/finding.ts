@@ -1,0 +1,41 @@
+/** What doctor finds, one thing at a time: what was looked at, how it is, and what mends it. */
+
+/**
+ * `ok`       as it should be.
+ * `warning`  it works, and costs or risks something.
+ * `broken`   it does not work, or not safely.
+ * `unknown`  could not be looked at: an emulator without the feature, or no permission to ask.
+ */
+export type Health = 'ok' | 'warning' | 'broken' | 'unknown';
+
+export interface Finding {
+  readonly check: string;
+  readonly health: Health;
+  readonly found: string;
+  /** A command, or a sentence. */
+  readonly mend?: string;
+}
+
+export const ok = (check: string, found: string): Finding => ({ check, health: 'ok', found });
+
+export const warning = (check: string, found: string, mend: string): Finding => ({
+  check,
+  health: 'warning',
+  found,
+  mend,
+});
+
+export const broken = (check: string, found: string, mend: string): Finding => ({
+  check,
+  health: 'broken',
+  found,
+  mend,
+});
+
+export const unknown = (check: string, found: string): Finding => ({ check, health: 'unknown', found });
+
+/** By severity, the worst first. */
+export function worstOf(findings: readonly Finding[]): Health {
+  const order: readonly Health[] = ['broken', 'warning', 'unknown'];
+  return order.find((health) => findings.some((finding) => finding.health === health)) ?? 'ok';
+}

@@ -1,0 +1,70 @@
+/**
+ * Whether these credentials may do what the protocol does: each kind of request is sent once, in a form that changes nothing.
+ * Writes carry a condition that cannot be true, so being refused by it is the proof of being allowed.
+ */
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { DIRECTORY_INDEX, READY_INDEX } from '../../shared/dynamo/schema.ts';
+import { messageOf } from '../../shared/errors.ts';
+import type { Finding } from './finding.ts';
+import { ok, unknown, warning } from './finding.ts';
+
+/** In a partition that policies know, by a sort key that no row has: grants are conditional on the partition key (`infra/access.ts`). */
+const NOWHERE = { pk: { S: 'lock#doctor' }, sk: { S: 'doctor' } };
+const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
+
+export async function probePermissions(client: DynamoDBClient, table: string): Promise<readonly Finding[]> {
+  const target = { TableName: table };
+  const probes: Readonly<Record<string, () => Promise<unknown>>> = {
+    GetItem: () => client.send(new GetItemCommand({ ...target, Key: NOWHERE })),
+    BatchGetItem: () => client.send(new BatchGetItemCommand({ RequestItems: { [table]: { Keys: [NOWHERE] } } })),
+    [`Query on ${READY_INDEX.name}`]: () => client.send(query(table, READY_INDEX, 'default#normal#0')),
+    [`Query on ${DIRECTORY_INDEX.name}`]: () => client.send(query(table, DIRECTORY_INDEX, 'lock')),
+    PutItem: () => client.send(new PutItemCommand({ ...target, Item: NOWHERE, ...NEVER })),
+    UpdateItem: () => client.send(new UpdateItemCommand({ ...target, Key: NOWHERE, ...NEVER })),
+    TransactWriteItems: () =>
+      client.send(
+        new TransactWriteItemsCommand({ TransactItems: [{ ConditionCheck: { ...target, Key: NOWHERE, ...NEVER } }] }),
+      ),
+  };
+  return Promise.all(Object.entries(probes).map(([action, send]) => judge(`may ${action}`, send)));
+}
+
+async function judge(check: string, send: () => Promise<unknown>): Promise<Finding> {
+  try {
+    await send();
+    return ok(check, 'yes');
+  } catch (error) {
+    const name = error instanceof Error ? error.name : '';
+    if (REFUSED_BY_CONDITION.has(name)) return ok(check, 'yes');
+    // Whether that is wrong depends on who asks: an onlooker may write nothing.
+    if (name === 'AccessDeniedException') return warning(check, `no: ${messageOf(error)}`, GRANT);
+    return unknown(check, `${name}: ${messageOf(error)}`);
+  }
+}
+
+const GRANT =
+  'if these credentials should: grantCoordinate for programs, observe or operate for people (infra/access.ts)';
+const REFUSED_BY_CONDITION = new Set(['ConditionalCheckFailedException', 'TransactionCanceledException']);
+
+function query(
+  table: string,
+  index: { readonly name: string; readonly partitionKey: string },
+  partition: string,
+): QueryCommand {
+  return new QueryCommand({
+    TableName: table,
+    IndexName: index.name,
+    KeyConditionExpression: '#key = :partition',
+    ExpressionAttributeNames: { '#key': index.partitionKey },
+    ExpressionAttributeValues: { ':partition': { S: partition } },
+    Limit: 1,
+  });
+}

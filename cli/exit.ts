@@ -1,0 +1,94 @@
+/**
+ * How the command ends: one table for all commands, printed by `leasehold help exit-codes`.
+ * An error takes at most two lines on the screen; with `--json` it is one JSON object on standard error.
+ */
+import {
+  ClockSkewError,
+  ConfigurationError,
+  MismatchError,
+  StoreUnavailableError,
+  messageOf,
+} from '../shared/errors.ts';
+import { LockUnavailableError } from '../shared/lock/lock.ts';
+
+export const EXIT = {
+  done: 0,
+  /** The command ran, and its answer is no. */
+  failed: 1,
+  usage: 2,
+  unavailable: 3,
+  notFound: 4,
+  refused: 5,
+  /** EX_TEMPFAIL: try again later. */
+  notAcquired: 75,
+  lost: 76,
+  cannotExecute: 126,
+  commandNotFound: 127,
+} as const;
+
+export type ExitCode = number;
+
+/** What a shell reports for a process that a signal has ended. */
+export function exitCodeOfSignal(signalNumber: number): ExitCode {
+  return 128 + signalNumber;
+}
+
+export const EXIT_CODE_HELP = `Exit codes:
+    0  done
+    1  the answer is no: doctor found something wrong, input lines were bad, a task failed; or an unexpected error
+    2  an option, an argument or the environment is wrong; nothing was done
+    3  the store could not be reached, or did not answer in time
+    4  there is no such task, queue, session, lock or semaphore
+    5  refused: it is held, or it is not (any more) what you said that it is
+  and of 'leasehold run' alone, which otherwise ends with the code of the command that it ran (128 + n when signal n ended that):
+   75  the lease was not to be had; the command was not started
+   76  the lease was lost; the command was stopped
+  126  the command could not be executed
+  127  there is no such command
+  130  interrupted before the command was started`;
+
+/** Thrown by commands that have said all there is to say. */
+export class CommandError extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+export function notFound(what: string, hint: string): CommandError {
+  return new CommandError(EXIT.notFound, `there is no ${what}: ${hint}`);
+}
+
+export interface Failure {
+  readonly exitCode: ExitCode;
+  readonly message: string;
+  /** Unexpected: a person who reports it needs more than its message. */
+  readonly stack?: string;
+}
+
+/** What anything thrown means to the caller of a command. */
+export function failureOf(thrown: unknown, table: string): Failure {
+  if (isMissingTable(thrown))
+    return {
+      exitCode: EXIT.usage,
+      message: `there is no table ${table} in this account and region: create it with 'leasehold up', or name another with --table`,
+    };
+  const message = messageOf(thrown);
+  if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };
+  if (thrown instanceof ConfigurationError) return { exitCode: EXIT.usage, message };
+  if (thrown instanceof StoreUnavailableError) return { exitCode: EXIT.unavailable, message };
+  if (thrown instanceof MismatchError || thrown instanceof ClockSkewError) return { exitCode: EXIT.refused, message };
+  if (thrown instanceof LockUnavailableError) return { exitCode: EXIT.notAcquired, message };
+  const failure = { exitCode: EXIT.failed, message };
+  return thrown instanceof Error && thrown.stack !== undefined ? { ...failure, stack: thrown.stack } : failure;
+}
+
+function isMissingTable(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    const { name, code } = error as Error & { readonly code?: unknown };
+    if (name === 'ResourceNotFoundException' || code === 'ResourceNotFoundException') return true;
+  }
+  return false;
+}

@@ -1,0 +1,51 @@
+/** Lists as people and programs read them: bounded, and honest about the bound. */
+import { Option } from 'commander';
+import { wholeNumber } from './arguments.ts';
+import type { Output, Printable } from './output.ts';
+import { tableOf } from './output.ts';
+
+export interface LimitOptions {
+  readonly limit: number;
+}
+
+const DEFAULT_LIMIT = 100;
+
+export function limitOption(): Option {
+  return new Option('--limit <n>', 'show at most so many').argParser(wholeNumber(1)).default(DEFAULT_LIMIT);
+}
+
+/** A title, and what stands below it. */
+export type Columns<T> = Readonly<Record<string, (row: T) => string>>;
+
+/** Takes no more from the store than it shows. */
+export async function take<T>(
+  rows: AsyncIterable<T>,
+  limit: number,
+): Promise<{ readonly rows: readonly T[]; readonly more: boolean }> {
+  const taken: T[] = [];
+  for await (const row of rows) {
+    if (taken.length === limit) return { rows: taken, more: true };
+    taken.push(row);
+  }
+  return { rows: taken, more: false };
+}
+
+export async function list<T extends Printable>(
+  rows: AsyncIterable<T>,
+  { limit }: LimitOptions,
+  columns: Columns<T>,
+  output: Output,
+  empty: string,
+): Promise<void> {
+  const taken = await take(rows, limit);
+  output.answer(taken.rows, () => (taken.rows.length === 0 ? empty : tableText(taken.rows, columns)));
+  if (taken.more) output.note(`the first ${limit}: there are more (see --limit)`);
+}
+
+export function tableText<T>(rows: readonly T[], columns: Columns<T>): string {
+  const cells = Object.values(columns);
+  return tableOf(
+    Object.keys(columns),
+    rows.map((row) => cells.map((cell) => cell(row))),
+  );
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+/** The entry of the `leasehold` command: the only place that reads the process's arguments, environment and streams. */
+import type { Command } from 'commander';
+import { CommanderError } from 'commander';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { Action, Context, GlobalOptions } from './context.ts';
+import { EXIT, failureOf } from './exit.ts';
+import { Output } from './output.ts';
+import { createProgram } from './program.ts';
+
+function bind<Options>(command: Command, action: Action<Options>): Command {
+  return command.action(async (...received: unknown[]) => {
+    // Commander gives the operands, of which a variadic one is a list, then the options, then the command itself.
+    const operands = received.slice(0, -2).flat() as string[];
+    const options = command.optsWithGlobals<GlobalOptions & Options>();
+    process.exitCode = await perform(contextOf(options), (context) => action(context, options, ...operands));
+  });
+}
+
+function contextOf(settings: GlobalOptions): Context {
+  return {
+    settings,
+    output: new Output({ isJson: settings.json === true, out: process.stdout, err: process.stderr }),
+    runtime: systemRuntime,
+    environment: process.env,
+    stdin: process.stdin,
+    connect: async () => {
+      // The SDK takes a third of a second to load; help and completion do without.
+      const { connect } = await import('./connection.ts');
+      return connect(settings, systemRuntime);
+    },
+  };
+}
+
+async function perform(context: Context, action: (context: Context) => Promise<number | undefined>): Promise<number> {
+  try {
+    return (await action(context)) ?? EXIT.done;
+  } catch (error) {
+    const { message, exitCode, stack } = failureOf(error, context.settings.table);
+    context.output.error(message, exitCode);
+    if (stack !== undefined) context.output.note(stack);
+    return exitCode;
+  }
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Whoever read us has read enough, as `head` does.
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  throw error;
+});
+
+try {
+  await createProgram(bind).parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  // Help that was asked for ends with 0; whatever else commander ends with is a wrong command line.
+  process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+}

@@ -1,0 +1,134 @@
+/**
+ * What people and programs read: tables and sentences, or with `--json` one JSON value.
+ * Names, payloads and error texts are other people's: whatever could steer a terminal is shown as an escape.
+ */
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Anything that JSON has a form for; an undefined member is left out. */
+export type Printable = object | string | number | boolean | null;
+
+/** Sets as lists, and what is larger than a number as its digits. */
+function asJson(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return value instanceof Set ? [...(value as ReadonlySet<unknown>)] : value;
+}
+
+export class Output {
+  readonly isJson: boolean;
+  readonly out: NodeJS.WriteStream;
+  readonly err: NodeJS.WriteStream;
+
+  constructor(options: {
+    readonly isJson: boolean;
+    readonly out: NodeJS.WriteStream;
+    readonly err: NodeJS.WriteStream;
+  }) {
+    this.isJson = options.isJson;
+    this.out = options.out;
+    this.err = options.err;
+  }
+
+  /** The answer of a command: the value for programs, the text for people. */
+  answer(value: Printable, text: () => string): void {
+    this.line(this.isJson ? JSON.stringify(value, asJson) : text());
+  }
+
+  line(text: string): void {
+    this.out.write(`${text}\n`);
+  }
+
+  /** Beside the answer, for people who watch; never on standard output. */
+  note(text: string): void {
+    if (!this.isJson) this.err.write(`${text}\n`);
+  }
+
+  /** Coloured where standard output is a terminal that wants colours. */
+  style(style: Style, text: string): string {
+    return styleText(style, text, { stream: this.out });
+  }
+
+  error(message: string, exitCode: number): void {
+    if (this.isJson) this.err.write(`${JSON.stringify({ error: message, exitCode })}\n`);
+    else this.err.write(`${styleText('red', 'error:', { stream: this.err })} ${printable(message)}\n`);
+  }
+}
+
+const NO_LINES = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'].map((part) => [
+    part,
+    '',
+  ]),
+);
+const NO_RULES = Object.fromEntries(
+  ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((part) => [part, '']),
+);
+
+/** Columns side by side, without lines: it greps and it fits. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const table = new Table({
+    head: head.map((title) => styleText('bold', title.toUpperCase())),
+    chars: { ...NO_LINES, ...NO_RULES, middle: '  ' },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  table.push(...rows.map((row) => [...row]));
+  return trimLines(table.toString());
+}
+
+/** Names and values of one thing, below each other. */
+export function factsOf(facts: readonly (readonly [string, string | undefined])[]): string {
+  const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
+  const width = Math.max(...known.map(([name]) => name.length));
+  return known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** Control characters, and those that reverse the direction of what follows, as escapes. */
+export function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+const STEERING = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** At most so many characters, the rest as an ellipsis. */
+export function shortened(text: string, limit: number): string {
+  const safe = printable(text);
+  return safe.length > limit ? `${safe.slice(0, limit - 1)}…` : safe;
+}
+
+/** A span for people: two digits are enough. */
+export function span(ms: number): string {
+  const seconds = Math.abs(ms) / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)}s`;
+  if (seconds < 120) return `${Math.round(seconds)}s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)}m`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
+}
+
+/** `12s ago`, or `in 3m`. */
+export function relative(at: number, now: number): string {
+  return at <= now ? `${span(now - at)} ago` : `in ${span(at - now)}`;
+}
+
+export function moment(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** When, and how long ago that is. */
+export function momentAndAge(at: number, now: number): string {
+  return `${moment(at)} (${relative(at, now)})`;
+}
+
+export function plural(count: number, singular: string, several = `${singular}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? singular : several}`;
+}
+
+function trimLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}

@@ -1,0 +1,74 @@
+/** The command and its subcommands, as one tree: what parsing, help and completion are made from. */
+import { Command, Option } from 'commander';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
+import { name, spanMs } from './arguments.ts';
+import { everyCommand } from './command-tree.ts';
+import { auditCommand } from './commands/audit.ts';
+import { completionCommand } from './commands/completion.ts';
+import { consoleCommand } from './commands/console.ts';
+import { consulCommand } from './commands/consul.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { leadersCommand } from './commands/leaders.ts';
+import { locksCommand } from './commands/locks.ts';
+import { runCommand } from './commands/run.ts';
+import { semaphoresCommand } from './commands/semaphores.ts';
+import { sessionsCommand } from './commands/sessions.ts';
+import { upCommand } from './commands/up.ts';
+import { enqueueCommand } from './commands/enqueue.ts';
+import { tasksCommand } from './commands/tasks.ts';
+import { queuesCommand } from './commands/queues.ts';
+import { workCommand } from './commands/work.ts';
+import { watchCommand } from './commands/watch.ts';
+import { costCommand } from './commands/cost.ts';
+import type { Bind } from './context.ts';
+import { EXIT_CODE_HELP } from './exit.ts';
+
+/** Names of environment variables that stand for options; those of the deployed functions have the same. */
+export const ENVIRONMENT = {
+  table: 'LEASEHOLD_TABLE',
+  endpoint: 'LEASEHOLD_ENDPOINT',
+  maxClockSkew: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
+} as const;
+
+const DEFAULT_TABLE = 'leasehold';
+
+/** In the order in which help names them. */
+const COMMANDS = [
+  ...[runCommand, upCommand, doctorCommand],
+  ...[enqueueCommand, workCommand, tasksCommand, queuesCommand, watchCommand, consoleCommand],
+  ...[sessionsCommand, locksCommand, semaphoresCommand, leadersCommand],
+  ...[auditCommand, costCommand],
+  consulCommand,
+] as const;
+
+export function createProgram(bind: Bind): Command {
+  const program = new Command('leasehold')
+    .description('Tasks, locks, semaphores, leaders and sessions in one DynamoDB table: look at them, and act on them.')
+    .addOption(new Option('--table <name>', 'the table').env(ENVIRONMENT.table).default(DEFAULT_TABLE).argParser(name))
+    .addOption(new Option('--endpoint <url>', 'another DynamoDB than that of AWS').env(ENVIRONMENT.endpoint))
+    .option('--region <name>', "the table's region (default: as for every AWS tool)")
+    .addOption(
+      new Option('--max-clock-skew <span>', 'bound on the difference between any two clocks, as deployed')
+        .env(ENVIRONMENT.maxClockSkew)
+        .default(DEFAULT_MAX_CLOCK_SKEW_MS, '1s')
+        .argParser(spanMs),
+    )
+    .option('--json', 'one JSON value on standard output; an error is one on standard error')
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .showHelpAfterError('(add --help to see what there is)')
+    .addHelpText('after', HELP);
+  for (const command of COMMANDS) program.addCommand(command(bind));
+  program.addCommand(completionCommand(program));
+  for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
+  return program;
+}
+
+const HELP = `
+${EXIT_CODE_HELP}
+
+Examples:
+  $ leasehold up --endpoint http://127.0.0.1:8000         # make the table in a DynamoDB on this machine
+  $ leasehold doctor                                      # is everything as it should be?
+  $ leasehold run --lock nightly -- ./nightly.sh          # one of many crontabs runs it
+  $ leasehold locks release nightly --counter 42 --reason 'host is gone'
+  $ leasehold tasks list --state dead --json | jq '.[].id'`;

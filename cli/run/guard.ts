@@ -1,0 +1,82 @@
+/**
+ * The guard of a command that runs under a lease: a third process, which ends the command where its wrapper cannot.
+ *
+ *   - The wrapper is gone, however (SIGKILL, out of memory): the kernel closes the pipe between them, and the guard kills.
+ *   - The wrapper stands still (SIGSTOP, a frozen or starved machine): it no longer moves the deadline, and when that passes, the guard kills.
+ *
+ * A shell of about a megabyte, started before the command.
+ * Does not survive being killed itself; and cannot reach what has left the command's process group.
+ */
+import { spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
+
+/**
+ * Reads `hold <group>`, `until <seconds from now>` and `free`, one a line.
+ * Each new deadline replaces the one before: its timer is a subshell that is told to go, and takes its `sleep` along.
+ */
+const WATCH = `
+trap '' INT TERM HUP QUIT TSTP
+group=''
+timer=''
+strike() { [ -n "$group" ] && kill -s KILL -- "-$group" 2>/dev/null; }
+while read -r verb value; do
+  [ -n "$timer" ] && kill -s USR1 "$timer" 2>/dev/null
+  timer=''
+  case $verb in
+    hold) group=$value ;;
+    free) exit 0 ;;
+    until)
+      ( trap 'kill -s KILL $nap 2>/dev/null; exit 0' USR1
+        sleep "$value" & nap=$!
+        wait "$nap" && strike ) &
+      timer=$! ;;
+  esac
+done
+[ -n "$timer" ] && kill -s USR1 "$timer" 2>/dev/null
+strike
+`;
+
+export class Guard {
+  readonly #orders: Writable;
+
+  private constructor(orders: Writable) {
+    this.#orders = orders;
+  }
+
+  /** @throws when there is no POSIX shell to be had */
+  static async start(): Promise<Guard> {
+    const shell = spawn('/bin/sh', ['-c', WATCH], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+    await new Promise<void>((resolve, reject) => {
+      shell.once('spawn', resolve);
+      shell.once('error', reject);
+    });
+    shell.stdin.on('error', () => {
+      // Killed from outside: the command loses this guard, and its wrapper still watches over it.
+    });
+    // Neither may keep this process alive: that it ends is the message.
+    shell.unref();
+    (shell.stdin as Writable & { unref?(): void }).unref?.();
+    return new Guard(shell.stdin);
+  }
+
+  /** From now on this process group ends with the wrapper, or at the deadline. */
+  hold(group: number): void {
+    this.#order(`hold ${group}`);
+  }
+
+  /** Replaces the deadline. Whole seconds, rounded up, because that is what every `sleep` knows. */
+  extend(ms: number): void {
+    if (Number.isFinite(ms)) this.#order(`until ${Math.max(1, Math.ceil(ms / 1000))}`);
+  }
+
+  /** The command has ended: nothing is left to guard. */
+  release(): void {
+    if (!this.#orders.writable) return;
+    this.#order('free');
+    this.#orders.end();
+  }
+
+  #order(order: string): void {
+    if (this.#orders.writable) this.#orders.write(`${order}\n`);
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The rights that a command runs under: a lock, a leadership, a permit, all hanging on one session.
+ * They are always taken in this order, so that two commands that need the same ones cannot wait for each other for ever.
+ */
+import { formatSequencer } from '../../shared/lease/sequencer.ts';
+import { LockUnavailableError, describeRefusal } from '../../shared/lock/lock.ts';
+import type { Session } from '../../shared/session-handle.ts';
+import type { Connection } from '../connection.ts';
+import { CommandError, EXIT } from '../exit.ts';
+import { moment, span } from '../output.ts';
+
+export interface Wanted {
+  readonly lock: string | undefined;
+  readonly leader: string | undefined;
+  readonly semaphore: SemaphoreWanted | undefined;
+}
+
+export interface SemaphoreWanted {
+  readonly name: string;
+  readonly limit: number;
+}
+
+/** A right that is held. */
+export interface Right {
+  readonly what: string;
+  readonly fencingToken: number;
+  readonly sequencer: string;
+  /** Aborts when it may no longer be believed in. */
+  readonly signal: AbortSignal;
+  /** So that the next contender finds it free with one request; what this cannot release, the session's end frees. */
+  release(): Promise<unknown>;
+}
+
+export interface Patience {
+  /** 0: one try. */
+  readonly waitMs: number;
+  /** Ends the waiting by throwing its reason. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * All that is wanted. What was had before a refusal is freed by the session's end, which is the caller's.
+ * @throws CommandError (not acquired) saying who has it; the reason of the signal; LeaseLostError
+ */
+export async function acquireRights(
+  wanted: Wanted,
+  session: Session,
+  connection: Connection,
+  { waitMs, signal }: Patience,
+): Promise<readonly Right[]> {
+  const { clock } = connection.runtime;
+  const deadline = clock.monotonic() + waitMs;
+  const patience = (): Patience => ({ waitMs: Math.max(0, deadline - clock.monotonic()), signal });
+  const rights: Right[] = [];
+  if (wanted.lock !== undefined) rights.push(await acquireLock(wanted.lock, session, patience()));
+  if (wanted.leader !== undefined) rights.push(await acquireLeadership(wanted.leader, session, patience()));
+  if (wanted.semaphore !== undefined)
+    rights.push(await acquirePermit(wanted.semaphore, session, connection, patience()));
+  signal.throwIfAborted();
+  return rights;
+}
+
+async function acquireLock(key: string, session: Session, patience: Patience): Promise<Right> {
+  const lock = await orRefused(() => session.lock(key, waitOptions(patience)), patience);
+  const { fencingToken, sequencer, signal } = lock;
+  return { what: `lock ${key}`, fencingToken, sequencer, signal, release: () => lock.release() };
+}
+
+async function acquireLeadership(name: string, session: Session, patience: Patience): Promise<Right> {
+  const value = session.record.node;
+  const leadership = await orRefused(() => session.campaign(name, { value, ...waitOptions(patience) }), patience);
+  const { fencingToken, sequencer, signal } = leadership;
+  return { what: `leader ${name}`, fencingToken, sequencer, signal, release: () => leadership.resign() };
+}
+
+async function acquirePermit(
+  { name, limit }: SemaphoreWanted,
+  session: Session,
+  { semaphores, table }: Connection,
+  patience: Patience,
+): Promise<Right> {
+  const acquisition = await semaphores.acquire(session.holder, name, { limit, ...waitOptions(patience) });
+  if (acquisition.kind === 'full') {
+    const next =
+      acquisition.until === null ? '' : `; the next of its holders may be found dead at ${moment(acquisition.until)}`;
+    throw notAcquired(
+      `semaphore ${name} is full (${acquisition.inUse} of ${acquisition.limit} in use)${next}`,
+      patience,
+    );
+  }
+  const { permit } = acquisition;
+  const { fencingToken, signal } = permit;
+  const sequencer = formatSequencer({
+    table,
+    kind: 'semaphore',
+    key: name,
+    leaseCounter: fencingToken,
+    session: session.id,
+  });
+  return { what: `semaphore ${name}`, fencingToken, sequencer, signal, release: () => permit.release() };
+}
+
+async function orRefused<T>(acquire: () => Promise<T>, patience: Patience): Promise<T> {
+  try {
+    return await acquire();
+  } catch (error) {
+    if (!(error instanceof LockUnavailableError)) throw error;
+    throw notAcquired(`${error.refusal.key}: ${describeRefusal(error.refusal)}`, patience);
+  }
+}
+
+function notAcquired(found: string, { waitMs }: Patience): CommandError {
+  const waited = waitMs === 0 ? 'not waited for (see --wait)' : `not to be had within ${span(waitMs)}`;
+  return new CommandError(EXIT.notAcquired, `not acquired, and ${waited}: ${found}`);
+}
+
+function waitOptions({ waitMs, signal }: Patience) {
+  return { wait: waitMs, signal };
+}

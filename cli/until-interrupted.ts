@@ -1,0 +1,19 @@
+import type { ExitCode } from './exit.ts';
+import { EXIT } from './exit.ts';
+
+/** Runs something that goes on for ever: Ctrl+C is how it is meant to end, so that is no failure. */
+export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<void>): Promise<ExitCode> {
+  const interrupted = new AbortController();
+  const stop = (): void => {
+    interrupted.abort();
+  };
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  try {
+    await watch(interrupted.signal);
+    return EXIT.done;
+  } finally {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  }
+}

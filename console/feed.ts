@@ -1,0 +1,85 @@
+/** The one loop that looks at the table while anybody is looking at the page: all viewers share it, and without them it rests. */
+import { messageOf } from '../shared/errors.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { OverviewLook } from './looks/overview.ts';
+import type { Overview } from './model.ts';
+
+export type News =
+  | { readonly kind: 'overview'; readonly overview: Overview }
+  /** The look failed; the next one comes. */
+  | { readonly kind: 'failure'; readonly message: string };
+
+export type Viewer = (news: News) => void;
+
+export interface FeedOptions {
+  readonly runtime: Runtime;
+  readonly everyMs: number;
+  /** A look that costs much is followed by a longer pause, so that looking on never costs more than this, a second. */
+  readonly unitsPerSecond: number;
+}
+
+export class Feed {
+  readonly #look: OverviewLook;
+  readonly #options: FeedOptions;
+  readonly #viewers = new Set<Viewer>();
+  #last: News | undefined;
+  #loop: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+
+  constructor(look: OverviewLook, options: FeedOptions) {
+    this.#look = look;
+    this.#options = options;
+  }
+
+  /** Whether it is looking. */
+  get isRunning(): boolean {
+    return this.#loop !== undefined;
+  }
+
+  /** Tells a viewer of every look from now on, and of the last one at once. @returns stops telling */
+  join(viewer: Viewer): () => void {
+    this.#viewers.add(viewer);
+    if (this.#loop === undefined) this.#start();
+    else if (this.#last !== undefined) viewer(this.#last);
+    return () => {
+      this.#viewers.delete(viewer);
+      if (this.#viewers.size === 0) this.#stop();
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#viewers.clear();
+    const ended = this.#loop?.ended;
+    this.#stop();
+    await ended;
+  }
+
+  #start(): void {
+    const stop = new AbortController();
+    this.#loop = { stop, ended: this.#run(stop.signal) };
+  }
+
+  #stop(): void {
+    this.#loop?.stop.abort();
+    this.#loop = undefined;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { runtime, everyMs, unitsPerSecond } = this.#options;
+    while (!signal.aborted) {
+      let units = 0;
+      try {
+        units = await this.#look.look();
+        this.#tell({ kind: 'overview', overview: this.#look.overview() }, signal);
+      } catch (error) {
+        this.#tell({ kind: 'failure', message: messageOf(error) }, signal);
+      }
+      await runtime.clock.sleep(Math.max(everyMs, (units / unitsPerSecond) * 1_000), signal);
+    }
+  }
+
+  #tell(news: News, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#last = news;
+    for (const viewer of this.#viewers) viewer(news);
+  }
+}

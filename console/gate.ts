@@ -1,0 +1,140 @@
+/**
+ * Who may come in: a browser on this machine that was given the one-time token, asking for our own pages.
+ *
+ *   - The server listens on loopback only.
+ *   - `Host` must name loopback and our port: a foreign name that was made to point here (DNS rebinding) is refused.
+ *   - `Origin`, where it is sent, must be ours, and it must be sent with everything that changes anything.
+ *   - The token in the address is good for one exchange; the cookie that it becomes is HttpOnly and SameSite=Strict.
+ *   - No inline script or style runs, nothing comes from elsewhere, nobody frames us, and nothing is kept by caches.
+ */
+import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { html } from 'hono/html';
+import type { Ids } from '../shared/runtime/ids.ts';
+
+export const TOKEN_PARAMETER = 'token';
+
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    // Even our own script cannot turn text into markup.
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const;
+
+const READS = new Set(['GET', 'HEAD']);
+/** Browsers that have been let in; the first ones are forgotten beyond that. */
+const BROWSERS_LIMIT = 50;
+
+export class Gate {
+  readonly #ids: Ids;
+  readonly #tokens = new Set<string>();
+  readonly #browsers = new Set<string>();
+  /** Called when a token was spent: whoever shows addresses may want a fresh one. */
+  readonly #onEntered: () => void;
+  #port = 0;
+
+  constructor(ids: Ids, onEntered: () => void) {
+    this.#ids = ids;
+    this.#onEntered = onEntered;
+  }
+
+  /** Known once the server listens. */
+  set port(port: number) {
+    this.#port = port;
+  }
+
+  /** An address that lets one browser in, once. */
+  invite(): string {
+    const token = this.#ids.unique();
+    this.#tokens.add(token);
+    return `http://127.0.0.1:${this.#port}/?${TOKEN_PARAMETER}=${token}`;
+  }
+
+  readonly headers: MiddlewareHandler = async (context, next) => {
+    await next();
+    for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+  };
+
+  readonly guard: MiddlewareHandler = async (context, next) => {
+    const host = context.req.header('host') ?? '';
+    if (![`127.0.0.1:${this.#port}`, `localhost:${this.#port}`].includes(host))
+      return refuse(context, 403, 'This is not the address of this console.');
+    if (!this.#isOurs(context, `http://${host}`))
+      return refuse(context, 403, 'Another page asked for this: the console answers its own pages only.');
+    const token = context.req.query(TOKEN_PARAMETER);
+    if (context.req.path === '/' && token !== undefined) return this.#enter(context, token);
+    if (!this.#browsers.has(getCookie(context, this.#cookie) ?? ''))
+      return refuse(context, 401, 'Open the address that leasehold console has printed: it lets one browser in, once.');
+    await next();
+    return undefined;
+  };
+
+  #isOurs({ req }: Context, origin: string): boolean {
+    const given = req.header('origin');
+    if (given !== undefined) return given === origin;
+    if (!READS.has(req.method)) return false;
+    // Browsers say where a request comes from; `none` is a person who typed or clicked an address outside of any page.
+    return req.path === '/' || ['same-origin', 'none', undefined].includes(req.header('sec-fetch-site'));
+  }
+
+  #enter(context: Context, token: string): Response | Promise<Response> {
+    // A reload of the first address, in the browser that it let in, is no second one.
+    const isKnown = this.#browsers.has(getCookie(context, this.#cookie) ?? '');
+    if (!isKnown) {
+      if (!this.#tokens.delete(token))
+        return refuse(
+          context,
+          401,
+          'This address was used already, or is not of this console: ask it for another one.',
+        );
+      const browser = this.#ids.unique();
+      this.#browsers.add(browser);
+      const [first] = this.#browsers;
+      if (this.#browsers.size > BROWSERS_LIMIT && first !== undefined) this.#browsers.delete(first);
+      setCookie(context, this.#cookie, browser, { httpOnly: true, sameSite: 'Strict', path: '/' });
+      this.#onEntered();
+    }
+    // The token leaves the address bar and the history.
+    return context.redirect('/', 303);
+  }
+
+  /** Cookies do not know ports: two consoles on one machine must not log each other out. */
+  get #cookie(): string {
+    return `leasehold-console-${this.#port}`;
+  }
+}
+
+function refuse(context: Context, status: 401 | 403, message: string): Response | Promise<Response> {
+  if (context.req.path !== '/') return context.json({ error: message }, status);
+  return context.html(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width" />
+          <meta name="color-scheme" content="light dark" />
+          <title>Leasehold</title>
+        </head>
+        <body>
+          <h1>Leasehold</h1>
+          <p>${message}</p>
+        </body>
+      </html>`,
+    status,
+  );
+}

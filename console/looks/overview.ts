@@ -1,0 +1,144 @@
+/** All queues together, looked at in turn: each round costs about the same, however many queues there are. */
+import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import type { Desk } from '../desk.ts';
+import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
+import { QueueLook } from './queue.ts';
+import type { SessionBook } from './session-book.ts';
+
+/** A further queue is looked at only while a round has used less. One costs 15 to 45 units. */
+const ROUND_UNITS = 20;
+/** New queues are looked for so often: half a unit for a hundred of them. */
+const DISCOVER_EVERY_MS = 10_000;
+const QUEUES_LIMIT = 200;
+/** At a round every two seconds: ten minutes. */
+const READINGS_KEPT = 300;
+/** Sessions that may have ended, read a round: a unit each. */
+const SESSIONS_PER_ROUND = 8;
+/** Over how long the rate of units is taken. */
+const RATE_MS = 30_000;
+
+export class OverviewLook {
+  readonly #desk: Desk;
+  readonly #book: SessionBook;
+  /** In the order in which they are due to be looked at. */
+  readonly #queues = new Map<string, QueueLook>();
+  readonly #readings: Reading[] = [];
+  readonly #spending: { readonly at: number; readonly units: number }[] = [];
+  #discoveredAt = -Infinity;
+  #lostSeen = 0;
+
+  constructor(desk: Desk, book: SessionBook) {
+    this.#desk = desk;
+    this.#book = book;
+    desk.options.queues.forEach((queue) => {
+      this.include(queue);
+    });
+  }
+
+  /** A queue that somebody has named; those without a worker so far are known by their names only. */
+  include(queue: string): void {
+    if (!this.#queues.has(queue) && this.#queues.size < QUEUES_LIMIT)
+      this.#queues.set(queue, new QueueLook(this.#desk, this.#book, queue));
+  }
+
+  /** Whether tasks of the queue may name tenants: unknown, until it has been looked at. */
+  mayHaveTenants(queue: string): boolean {
+    return this.#queues.get(queue)?.mayHaveTenants ?? true;
+  }
+
+  get queues(): readonly string[] {
+    return [...this.#queues.keys()].sort();
+  }
+
+  /** One round. @returns the read units that it took */
+  async look(): Promise<number> {
+    const before = this.#desk.readUnits();
+    await this.#discover();
+    for (const [queue, look] of [...this.#queues]) {
+      if (this.#desk.readUnits() - before >= ROUND_UNITS) break;
+      await look.look(this.#desk.open());
+      // To the end of the line.
+      this.#queues.delete(queue);
+      this.#queues.set(queue, look);
+    }
+    await this.#book.refresh(this.#desk.open(), this.#book.living(), { limit: SESSIONS_PER_ROUND });
+    this.#note();
+    return this.#desk.readUnits() - before;
+  }
+
+  overview(): Overview {
+    const looks = [...this.#queues.values()];
+    return {
+      now: this.#desk.now(),
+      desk: this.#desk.info,
+      queues: this.#figures().toSorted((one, other) => (one.queue < other.queue ? -1 : 1)),
+      unseen: looks.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
+      readings: this.#readings,
+      lost: this.#book.lost(),
+      units: { total: this.#desk.readUnits(), perSecond: this.#unitsPerSecond() },
+    };
+  }
+
+  /** What sessions hold, as far as the last looks at the queues saw. */
+  holdings(): ReadonlyMap<string, readonly Holding[]> {
+    const held = new Map<string, Holding[]>();
+    const note = (session: string, holding: Holding): void => {
+      const list = held.get(session) ?? [];
+      list.push(holding);
+      held.set(session, list);
+    };
+    for (const look of this.#queues.values()) {
+      const { queue } = look;
+      for (const { session, token } of look.permits)
+        note(session, { kind: 'permit', name: workersSemaphore(queue), leaseCounter: token });
+      for (const { session, id, leaseCounter } of look.running)
+        note(session, { kind: 'task', name: id, queue, leaseCounter });
+    }
+    return held;
+  }
+
+  /** Every queue that ever had a worker has the semaphore of its workers. */
+  async #discover(): Promise<void> {
+    const now = this.#desk.now();
+    if (now - this.#discoveredAt < DISCOVER_EVERY_MS) return;
+    const prefix = workersSemaphore('');
+    for await (const name of this.#desk.open().leasehold.semaphores.list(prefix)) {
+      this.include(name.slice(prefix.length));
+      if (this.#queues.size >= QUEUES_LIMIT) break;
+    }
+    this.#discoveredAt = now;
+  }
+
+  #figures(): readonly QueueFigures[] {
+    return [...this.#queues.values()].flatMap(({ figures }) => figures ?? []);
+  }
+
+  #note(): void {
+    const figures = this.#figures();
+    const at = this.#desk.now();
+    const sum = (of: (queue: QueueFigures) => number): number => figures.reduce((total, queue) => total + of(queue), 0);
+    const lost = this.#book.lost().length;
+    this.#readings.push({
+      at,
+      backlog: sum(({ due }) => due.high + due.normal + due.low),
+      running: sum(({ running }) => running),
+      dead: sum(({ dead }) => dead.count),
+      workers: sum(({ workers }) => workers.live),
+      oldestReadyAgeMs: Math.max(0, ...figures.map(({ oldestReadyAgeMs }) => oldestReadyAgeMs ?? 0)),
+      arrived: sum(({ flow }) => flow?.arrived ?? 0),
+      left: sum(({ flow }) => flow?.left ?? 0),
+      lost: Math.max(0, lost - this.#lostSeen),
+    });
+    this.#lostSeen = lost;
+    if (this.#readings.length > READINGS_KEPT) this.#readings.shift();
+    this.#spending.push({ at, units: this.#desk.readUnits() });
+    while ((this.#spending[0]?.at ?? at) < at - RATE_MS) this.#spending.shift();
+  }
+
+  #unitsPerSecond(): number {
+    const [first] = this.#spending;
+    const last = this.#spending.at(-1);
+    if (first === undefined || last === undefined || last.at <= first.at) return 0;
+    return ((last.units - first.units) / (last.at - first.at)) * 1_000;
+  }
+}

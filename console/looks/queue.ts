@@ -1,0 +1,186 @@
+/** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and says so. */
+import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import type { ReadyHint } from '../../shared/task/store.ts';
+import type { RunningTask } from '../../shared/task/task.ts';
+import type { Desk, Stores } from '../desk.ts';
+import type { Count, QueueFigures } from '../model.ts';
+import type { PartitionSight } from './flow.ts';
+import { flowBetween } from './flow.ts';
+import type { SessionBook } from './session-book.ts';
+import type { Source } from './sources.ts';
+import { sourcesOf } from './sources.ts';
+
+/** Entries of a hundred bytes: as many as half a read unit has room for. */
+const FIRST_PAGE_ENTRIES = 30;
+const NEXT_PAGE_ENTRIES = 100;
+/** Enough for the heads of 24 partitions and of as many of tenants, or for the former and some hundred entries more. */
+const INDEX_UNITS = 26;
+/** Half of these requests find nothing in a queue without tenants, so such a queue is seldom asked for them. */
+const TENANTS_EVERY_MS = 30_000;
+/** Oldest tasks that are read, by the batch, until their units are used up: rows may be large. */
+const ROWS_PER_BATCH = 8;
+const ROW_UNITS = 6;
+/** The list of dead tasks has four parts. It changes slowly. */
+const DEAD_PAGES = 4;
+const DEAD_EVERY_MS = 10_000;
+/** Sessions of workers that are read at most with one look. */
+const SESSIONS_PER_LOOK = 4;
+
+/** How far a look went in one source. */
+interface Walk {
+  readonly source: Source;
+  readonly hints: ReadyHint[];
+  after: unknown;
+}
+
+export class QueueLook {
+  readonly queue: string;
+  readonly #desk: Desk;
+  readonly #book: SessionBook;
+  readonly #sources: readonly Source[];
+  #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
+  #before: { readonly at: number; readonly sights: readonly PartitionSight[] } | undefined;
+  #dead: { readonly at: number; readonly count: Count } | undefined;
+  #figures: QueueFigures | undefined;
+  #running: readonly RunningTask[] = [];
+  #permits: readonly { readonly session: string; readonly token: number }[] = [];
+
+  constructor(desk: Desk, book: SessionBook, queue: string) {
+    this.queue = queue;
+    this.#desk = desk;
+    this.#book = book;
+    this.#sources = sourcesOf(queue, desk.options.shards);
+  }
+
+  /** As of the last look; undefined before the first. */
+  get figures(): QueueFigures | undefined {
+    return this.#figures;
+  }
+
+  /** False when the last look for tasks of tenants found none. */
+  get mayHaveTenants(): boolean {
+    return this.#tenants?.areThere ?? true;
+  }
+
+  /** Running tasks that were among those read. */
+  get running(): readonly RunningTask[] {
+    return this.#running;
+  }
+
+  /** Permits of the queue's workers. */
+  get permits(): readonly { readonly session: string; readonly token: number }[] {
+    return this.#permits;
+  }
+
+  async look(stores: Stores): Promise<QueueFigures> {
+    const at = this.#desk.now();
+    const [record, walks, dead, workers] = await Promise.all([
+      stores.queues.get(this.queue),
+      this.#readIndex(at),
+      this.#countDead(stores, at),
+      this.#lookAtWorkers(stores),
+    ]);
+    const hints = walks.flatMap((walk) => walk.hints);
+    const due = hints.filter(({ readyAt }) => readyAt <= at);
+    const oldest = await this.#readOldest(due);
+    const waiting = oldest.flatMap((task) => (task.state === 'ready' ? [task.readyAt] : []));
+    this.#running = oldest.filter((task) => task.state === 'running');
+    const figures: QueueFigures = {
+      ...{ queue: this.queue, at, dead, workers },
+      isPaused: record?.isPaused === true,
+      reason: record?.reason,
+      due: byPriority(walks, at),
+      later: hints.length - due.length,
+      isMore: walks.some(({ after }) => after !== undefined),
+      looked: oldest.length,
+      running: this.#running.length,
+      oldestReadyAgeMs: waiting.length === 0 ? null : Math.max(0, at - Math.min(...waiting)),
+      flow: this.#flow(walks, at),
+    };
+    this.#figures = figures;
+    return figures;
+  }
+
+  /** The heads of all sources, then on from where there is more, until the units are used up. */
+  async #readIndex(now: number): Promise<readonly Walk[]> {
+    const stores = this.#desk.open();
+    const isDue = this.mayHaveTenants || now - (this.#tenants?.at ?? 0) >= TENANTS_EVERY_MS;
+    const walks = this.#sources.map((source): Walk => ({ source, hints: [], after: undefined }));
+    const asked = walks.filter(({ source }) => isDue || !source.isOfTenants);
+    await Promise.all(asked.map((walk) => readOn(stores, walk, FIRST_PAGE_ENTRIES)));
+    if (isDue)
+      this.#tenants = {
+        at: now,
+        areThere: walks.some(({ source, hints }) => source.isOfTenants && hints.length > 0),
+      };
+    for (let rest = walks; stores.spent() < INDEX_UNITS;) {
+      rest = rest.filter(({ after }) => after !== undefined);
+      const [next, ...others] = rest;
+      if (next === undefined) break;
+      await readOn(stores, next, NEXT_PAGE_ENTRIES);
+      rest = [...others, next];
+    }
+    return walks;
+  }
+
+  async #readOldest(due: readonly ReadyHint[]) {
+    const stores = this.#desk.open();
+    const oldest = due.toSorted((one, other) => one.readyAt - other.readyAt);
+    const tasks = [];
+    for (let from = 0; from < oldest.length && stores.spent() < ROW_UNITS; from += ROWS_PER_BATCH)
+      tasks.push(...(await stores.tasks.getMany(oldest.slice(from, from + ROWS_PER_BATCH))));
+    return tasks;
+  }
+
+  #flow(walks: readonly Walk[], at: number): QueueFigures['flow'] {
+    const sights = walks.map(sightOf);
+    const before = this.#before;
+    this.#before = { at, sights };
+    if (before === undefined || at <= before.at) return null;
+    const { arrived, left } = flowBetween(before.sights, sights);
+    const seconds = (at - before.at) / 1_000;
+    return { arrived: arrived / seconds, left: left / seconds };
+  }
+
+  async #countDead({ operations }: Stores, now: number): Promise<Count> {
+    if (this.#dead !== undefined && now - this.#dead.at < DEAD_EVERY_MS) return this.#dead.count;
+    let after: unknown;
+    let count = 0;
+    for (let page = 0; page < DEAD_PAGES; page++) {
+      const { keys, next } = await operations.pageOfDead(this.queue, after);
+      count += keys.length;
+      after = next;
+      if (next === undefined) break;
+    }
+    this.#dead = { at: now, count: { count, isMore: after !== undefined } };
+    return this.#dead.count;
+  }
+
+  async #lookAtWorkers(stores: Stores): Promise<QueueFigures['workers']> {
+    const semaphore = await stores.semaphores.get(workersSemaphore(this.queue));
+    this.#permits = semaphore?.holders ?? [];
+    const ids = this.#permits.map(({ session }) => session);
+    await this.#book.refresh(stores, ids, { limit: SESSIONS_PER_LOOK });
+    // One that has not been read yet is believed.
+    const live = ids.filter((id) => ['live', 'damaged', undefined].includes(this.#book.standing(id)));
+    return { live: live.length, limit: semaphore?.limit ?? 0 };
+  }
+}
+
+async function readOn({ tasks }: Stores, walk: Walk, limit: number): Promise<void> {
+  const { hints, next } = await walk.source.read(tasks, walk.after, limit);
+  walk.hints.push(...hints);
+  walk.after = next;
+}
+
+function byPriority(walks: readonly Walk[], now: number): QueueFigures['due'] {
+  const due = { high: 0, normal: 0, low: 0 };
+  for (const { source, hints } of walks) due[source.priority] += hints.filter(({ readyAt }) => readyAt <= now).length;
+  return due;
+}
+
+/** Of a source that is not in order of time, a truncated look tells nothing about what came and went. */
+function sightOf({ source, hints, after }: Walk): PartitionSight {
+  const isMore = after !== undefined;
+  return source.isOfTenants && isMore ? { hints: [], isMore } : { hints, isMore };
+}

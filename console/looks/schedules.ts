@@ -1,0 +1,75 @@
+/** Schedules of some queues: what became of their last slots, and which are overdue. */
+import { slotAfter, slotUpTo } from '../../shared/task/cron.ts';
+import type { ScheduleRecord } from '../../shared/task/schedule.ts';
+import { HORIZON_MS, slotTaskId } from '../../shared/task/schedule.ts';
+import type { TaskRecord } from '../../shared/task/task.ts';
+import type { Desk, Stores } from '../desk.ts';
+import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
+import type { Priced } from '../shared-look.ts';
+
+const SCHEDULES_SHOWN = 50;
+/** Half a unit each. */
+const SLOTS_SHOWN = 8;
+const OVERDUE_COUNTED = 100;
+/** The finest that cron expressions know. */
+const SECOND_MS = 1_000;
+
+export async function lookAtSchedules(desk: Desk, queues: readonly string[]): Promise<Priced<SchedulePage>> {
+  const stores = desk.open();
+  const now = desk.now();
+  const found: ScheduleRecord[] = [];
+  let isMore = false;
+  for (const queue of queues) {
+    for await (const schedule of stores.leasehold.schedules.list({ queue })) {
+      isMore = found.length === SCHEDULES_SHOWN;
+      if (isMore) break;
+      found.push(schedule);
+    }
+    if (isMore) break;
+  }
+  const schedules = await Promise.all(found.map((schedule) => lineOf(stores, schedule, now)));
+  return { value: { now, queues, schedules, isMore }, units: stores.spent() };
+}
+
+async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {
+  const { queue, name, task, cron, zone, priority, missed, nextAt } = schedule;
+  const past = lastSlots(schedule, now);
+  const rows = await tasks.getMany(past.map((at) => ({ queue, id: slotTaskId(schedule, at) })));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const coming = slotAfter(schedule, now);
+  return {
+    ...{ queue, name, task, cron, zone, priority, missed },
+    nextAt: Number.isFinite(nextAt) ? nextAt : null,
+    overdue: overdueSlots(schedule, now),
+    slots: [
+      ...past.map((at) => slotLine(schedule, at, byId)),
+      ...(coming === undefined ? [] : [{ at: coming, fate: 'next' as const, task: slotTaskId(schedule, coming) }]),
+    ],
+  };
+}
+
+function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<string, TaskRecord>): SlotLine {
+  const task = slotTaskId(schedule, at);
+  return { at, task, fate: tasks.get(task)?.state ?? 'missing' };
+}
+
+/** Oldest first; none beyond the time for which finished tasks are surely kept. */
+function lastSlots(schedule: ScheduleRecord, now: number): readonly number[] {
+  const slots: number[] = [];
+  let slot = slotUpTo(schedule, now);
+  while (slot !== undefined && slot > now - HORIZON_MS && slots.length < SLOTS_SHOWN) {
+    slots.unshift(slot);
+    slot = slotUpTo(schedule, slot - SECOND_MS);
+  }
+  return slots;
+}
+
+function overdueSlots(schedule: ScheduleRecord, now: number): Count {
+  let count = 0;
+  let slot: number | undefined = schedule.nextAt;
+  while (slot !== undefined && slot <= now && count < OVERDUE_COUNTED) {
+    count++;
+    slot = slotAfter(schedule, slot);
+  }
+  return { count, isMore: slot !== undefined && slot <= now };
+}

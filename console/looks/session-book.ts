@@ -1,0 +1,148 @@
+/**
+ * Sessions as the console knows them. Reading one costs a unit, so each is read when it must be: when it is new,
+ * and when what is known of it says that it may have ended. An ended one never comes back and is not read again.
+ */
+import type { SessionRecord, Verdict } from '../../shared/session/session.ts';
+import { judgeSession } from '../../shared/session/session.ts';
+import type { Desk, Stores } from '../desk.ts';
+import type { Holding, LostLease, SessionLine, SessionStanding } from '../model.ts';
+
+interface Known {
+  /** Undefined: there is no such row (any more). */
+  readonly session: SessionRecord | undefined;
+  readonly readAt: number;
+  readonly isDamaged: boolean;
+}
+
+/** Beyond it, those that ended longest ago are forgotten. */
+const KNOWN_LIMIT = 5_000;
+const LOST_KEPT = 50;
+
+export class SessionBook {
+  readonly #desk: Desk;
+  readonly #known = new Map<string, Known>();
+  readonly #lost = new Map<string, LostLease>();
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  /**
+   * Reads sessions that are not known well enough, those first of which nothing is known.
+   * @param options.limit at most so many: a unit each
+   * @param options.freshMs what is known of a live one suffices for so long; absent: until it may have expired
+   */
+  async refresh(
+    stores: Stores,
+    ids: Iterable<string>,
+    options: { readonly limit: number; readonly freshMs?: number },
+  ): Promise<void> {
+    const now = this.#desk.now();
+    const due = [...new Set(ids)]
+      .filter((id) => this.#isDue(id, now, options.freshMs ?? Infinity))
+      .sort((one, other) => (this.#known.get(one)?.readAt ?? 0) - (this.#known.get(other)?.readAt ?? 0))
+      .slice(0, options.limit);
+    if (due.length === 0) return;
+    const damaged = new Set<string>();
+    const records = await stores.sessions.getMany(due, (id) => {
+      damaged.add(id);
+    });
+    for (const id of due) this.#note(id, { session: records.get(id), readAt: now, isDamaged: damaged.has(id) });
+  }
+
+  /** Those that live, or may. */
+  living(): readonly string[] {
+    return [...this.#known.keys()].filter((id) => {
+      const standing = this.standing(id);
+      return standing === 'live' || standing === 'damaged' || standing === 'expired';
+    });
+  }
+
+  isKnown(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  /** Undefined: nothing is known of it. */
+  standing(id: string): SessionStanding | undefined {
+    const known = this.#known.get(id);
+    if (known === undefined) return undefined;
+    if (known.isDamaged) return 'damaged';
+    if (known.session?.status === 'invalid') return known.session.reason === 'ended' ? 'ended' : 'lost';
+    return STANDINGS[this.#judge(known).kind];
+  }
+
+  /** What is to be shown of one; undefined while nothing is known of it. */
+  line(id: string, holds: readonly Holding[]): SessionLine | undefined {
+    const session = this.#known.get(id)?.session;
+    const standing = this.standing(id);
+    if (session === undefined || standing === undefined) return undefined;
+    const { name, node, createdAt, expiresAt, ttlMs, lockDelayMs, renewals } = session;
+    const isOver = session.status === 'invalid';
+    return {
+      ...{ id, name, node, standing, createdAt, expiresAt, ttlMs, lockDelayMs, renewals, holds },
+      renewedAt: expiresAt === null || ttlMs === null ? null : expiresAt - ttlMs,
+      endedAt: isOver ? session.invalidatedAt : undefined,
+      reason: isOver ? session.reason : undefined,
+    };
+  }
+
+  /** The latest first. */
+  ended(limit: number): readonly string[] {
+    return [...this.#known]
+      .flatMap(([id, { session }]) => (session?.status === 'invalid' ? [{ id, at: session.invalidatedAt }] : []))
+      .sort((one, other) => other.at - one.at)
+      .slice(0, limit)
+      .map(({ id }) => id);
+  }
+
+  /** Leases that were lost, the latest first. */
+  lost(): readonly LostLease[] {
+    return [...this.#lost.values()].sort((one, other) => other.at - one.at).slice(0, LOST_KEPT);
+  }
+
+  #isDue(id: string, now: number, freshMs: number): boolean {
+    const known = this.#known.get(id);
+    if (known === undefined) return true;
+    if (known.isDamaged || known.session?.status !== 'live') return false;
+    return now - known.readAt >= freshMs || this.#judge(known).kind !== 'live';
+  }
+
+  #judge({ session }: Known): Verdict {
+    return judgeSession(session, this.#desk.now(), this.#desk.options.maxClockSkewMs);
+  }
+
+  #note(id: string, known: Known): void {
+    this.#known.delete(id);
+    this.#known.set(id, known);
+    const { session } = known;
+    if (session !== undefined) this.#noteLoss(session, this.#judge(known));
+    if (this.#known.size > KNOWN_LIMIT) this.#forget();
+  }
+
+  #noteLoss(session: SessionRecord, verdict: Verdict): void {
+    const { id, name, node } = session;
+    if (session.status === 'invalid') {
+      if (session.reason === 'ended') return;
+      this.#lost.set(id, { session: id, name, node, at: session.invalidatedAt, reason: session.reason });
+    } else if (verdict.kind === 'expired') {
+      this.#lost.set(id, { session: id, name, node, at: session.expiresAt ?? 0, reason: 'expired' });
+    }
+  }
+
+  #forget(): void {
+    for (const [id, { session }] of this.#known) {
+      if (session?.status === 'live') continue;
+      this.#known.delete(id);
+      this.#lost.delete(id);
+      return;
+    }
+  }
+}
+
+const STANDINGS: Readonly<Record<Verdict['kind'], SessionStanding>> = {
+  live: 'live',
+  expired: 'expired',
+  closed: 'lost',
+  free: 'ended',
+  damaged: 'damaged',
+};

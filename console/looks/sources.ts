@@ -1,0 +1,45 @@
+/** Where a queue's unfinished tasks stand: by priority and shard in the ready index, and those that name a tenant in an index of their own. */
+import type { ReadyHint, TaskStore } from '../../shared/task/store.ts';
+import type { Priority } from '../../shared/task/task.ts';
+import { PRIORITIES } from '../../shared/task/task.ts';
+
+/** A part of an index that is read from its beginning on. Each page costs half a read unit at least, be there anything or not. */
+export interface Source {
+  readonly priority: Priority;
+  /** Its tasks name tenants: they are ordered by these first, and only then by the time they are due. */
+  readonly isOfTenants: boolean;
+  /** @param after where the page before ended; undefined: from the beginning. `next` undefined: that is all. */
+  read(
+    tasks: TaskStore,
+    after: unknown,
+    limit: number,
+  ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
+}
+
+/** Later than any task is due. */
+const END_OF_TIME = Number.MAX_SAFE_INTEGER;
+/** Places begin with hexadecimal digits, several of them. */
+const BEFORE_ALL_PLACES = '0';
+
+/** From high priority to low, those of tenants last. */
+export function sourcesOf(queue: string, shards: number): readonly Source[] {
+  const partitions = PRIORITIES.flatMap((priority) =>
+    Array.from({ length: shards }, (_, shard) => ({ queue, priority, shard })),
+  );
+  return [
+    ...partitions.map((partition): Source => ({
+      priority: partition.priority,
+      isOfTenants: false,
+      read: (tasks, after, limit) => tasks.page(partition, { now: END_OF_TIME, limit, after }),
+    })),
+    ...partitions.map((partition): Source => ({
+      priority: partition.priority,
+      isOfTenants: true,
+      async read(tasks, after, limit) {
+        const place = typeof after === 'string' ? after : BEFORE_ALL_PLACES;
+        const { entries, isLast } = await tasks.pageOfTenants(partition, { after: place, limit });
+        return { hints: entries.map(({ hint }) => hint), next: isLast ? undefined : entries.at(-1)?.place };
+      },
+    })),
+  ];
+}

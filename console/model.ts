@@ -1,0 +1,230 @@
+/** What the server tells the page, as JSON: records of the library as they are, and figures of the console's own. */
+import type { AuditRecord } from '../shared/dynamo/audit-store.ts';
+import type { LockInfo } from '../shared/lock/lock.ts';
+import type { SemaphoreState } from '../shared/semaphore/state.ts';
+import type { InvalidationReason } from '../shared/session/session.ts';
+import type { MissedPolicy } from '../shared/task/schedule.ts';
+import type { Priority, TaskRecord, TaskState } from '../shared/task/task.ts';
+
+/** Where the console stands, and what it may do. */
+export interface DeskInfo {
+  readonly table: string;
+  /** The endpoint or the region. */
+  readonly place: string;
+  readonly isReadOnly: boolean;
+  /** Written down with every act. */
+  readonly by: string;
+}
+
+/** Counted up to a bound; `isMore`: there are more, and how many is not known. */
+export interface Count {
+  readonly count: number;
+  readonly isMore: boolean;
+}
+
+export interface QueueFigures {
+  readonly queue: string;
+  /** When it was looked at. */
+  readonly at: number;
+  readonly isPaused: boolean;
+  /** Why it was paused, or resumed. */
+  readonly reason: string | undefined;
+  /** Index entries that are due, running ones among them, and those for later. */
+  readonly due: Readonly<Record<Priority, number>>;
+  readonly later: number;
+  /** There are more of them than were counted. */
+  readonly isMore: boolean;
+  /** Of the oldest due tasks, so many were read, and so many of these run. */
+  readonly looked: number;
+  readonly running: number;
+  /** Null when none of those that were read waits. */
+  readonly oldestReadyAgeMs: number | null;
+  readonly dead: Count;
+  readonly workers: { readonly live: number; readonly limit: number };
+  /** Tasks that came into the index and left it, a second, since the last look; at least so many. Null after the first look. */
+  readonly flow: { readonly arrived: number; readonly left: number } | null;
+}
+
+/** One point of the plots: all queues together. */
+export interface Reading {
+  readonly at: number;
+  readonly backlog: number;
+  readonly running: number;
+  readonly dead: number;
+  readonly workers: number;
+  readonly oldestReadyAgeMs: number;
+  readonly arrived: number;
+  readonly left: number;
+  /** Leases lost since the reading before. */
+  readonly lost: number;
+}
+
+/** A session that ended without its holder's doing. */
+export interface LostLease {
+  readonly session: string;
+  readonly name: string;
+  readonly node: string;
+  /** When it was invalidated, or expired. */
+  readonly at: number;
+  /** `expired` also when nobody has needed to end it yet. */
+  readonly reason: Exclude<InvalidationReason, 'ended'>;
+}
+
+export interface Overview {
+  readonly now: number;
+  readonly desk: DeskInfo;
+  readonly queues: readonly QueueFigures[];
+  /** Queues that are known and will be looked at next. */
+  readonly unseen: readonly string[];
+  readonly readings: readonly Reading[];
+  readonly lost: readonly LostLease[];
+  /** Read units that this console has used, in all and a second lately. */
+  readonly units: { readonly total: number; readonly perSecond: number };
+}
+
+/** Done and cancelled tasks are in no index: they are found by id only. */
+export const LISTED_STATES = ['unfinished', 'ready', 'later', 'running', 'dead'] as const;
+export type ListedState = (typeof LISTED_STATES)[number];
+
+export interface TaskLine {
+  readonly id: string;
+  readonly name: string;
+  readonly state: TaskState;
+  readonly priority: Priority;
+  readonly attempts: number;
+  readonly leaseCounter: number;
+  /** When it is, or was, due; absent once it has ended. */
+  readonly readyAt: number | undefined;
+  readonly claimedAt: number | undefined;
+  readonly session: string | undefined;
+  /** The beginning of it. */
+  readonly lastError: string | undefined;
+  readonly isCancelling: boolean;
+  readonly tenant: string | undefined;
+  /** Others of its line come first. */
+  readonly isHeld: boolean;
+}
+
+export interface TaskPage {
+  readonly now: number;
+  readonly queue: string;
+  readonly tasks: readonly TaskLine[];
+  /** Where to go on; absent: this is all. */
+  readonly next: string | undefined;
+  /** Index entries that were looked at for it. */
+  readonly looked: number;
+}
+
+export interface TaskView {
+  readonly now: number;
+  readonly task: TaskRecord;
+  /** How the session of a running task stands. */
+  readonly holder: SessionLine | undefined;
+  /** Of a task that is a page of a bulk: what has become of its items. */
+  readonly items:
+    { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number } | undefined;
+}
+
+export type SessionStanding = 'live' | 'expired' | 'damaged' | 'ended' | 'lost';
+
+export interface SessionLine {
+  readonly id: string;
+  readonly name: string;
+  readonly node: string;
+  readonly standing: SessionStanding;
+  readonly createdAt: number;
+  /** By its holder's clock, when it was renewed last; null without a TTL. */
+  readonly renewedAt: number | null;
+  readonly expiresAt: number | null;
+  readonly ttlMs: number | null;
+  readonly lockDelayMs: number;
+  readonly renewals: number;
+  readonly endedAt: number | undefined;
+  readonly reason: InvalidationReason | undefined;
+  /** As far as the console has looked. */
+  readonly holds: readonly Holding[];
+}
+
+export interface Holding {
+  readonly kind: 'task' | 'lock' | 'permit';
+  readonly name: string;
+  /** For a task. */
+  readonly queue?: string;
+  readonly leaseCounter: number;
+}
+
+export interface SessionPage {
+  readonly now: number;
+  readonly sessions: readonly SessionLine[];
+  /** The directory keeps ended sessions for weeks and is walked bit by bit. */
+  readonly walk: { readonly seen: number; readonly isComplete: boolean };
+}
+
+export interface LockPage {
+  readonly now: number;
+  readonly locks: readonly LockInfo[];
+  readonly isMore: boolean;
+}
+
+export interface SemaphorePage {
+  readonly now: number;
+  readonly semaphores: readonly SemaphoreState[];
+  readonly isMore: boolean;
+}
+
+/** What has become of one slot: a task's state; `missing`: no task is there, though it is past; `next`: it is still to come. */
+export interface SlotLine {
+  readonly at: number;
+  readonly fate: TaskState | 'missing' | 'next';
+  readonly task: string;
+}
+
+export interface ScheduleLine {
+  readonly queue: string;
+  readonly name: string;
+  readonly task: string;
+  readonly cron: string;
+  readonly zone: string;
+  readonly priority: Priority;
+  readonly missed: MissedPolicy;
+  /** Null when no slot ever comes again. */
+  readonly nextAt: number | null;
+  /** Slots that are past and have neither become tasks nor been left out yet. */
+  readonly overdue: Count;
+  /** The last slots, oldest first, and the next one. */
+  readonly slots: readonly SlotLine[];
+}
+
+export interface SchedulePage {
+  readonly now: number;
+  readonly queues: readonly string[];
+  readonly schedules: readonly ScheduleLine[];
+  readonly isMore: boolean;
+}
+
+export interface AuditPage {
+  readonly now: number;
+  readonly acts: readonly AuditRecord[];
+  readonly isMore: boolean;
+}
+
+/** What an operator asks for: each act with what was seen when it was decided. */
+export type Act = { readonly reason: string } & (
+  | {
+      readonly verb: 'task.retry' | 'task.redrive' | 'task.cancel';
+      readonly queue: string;
+      readonly id: string;
+      readonly leaseCounter: number;
+    }
+  | { readonly verb: 'queue.pause' | 'queue.resume'; readonly queue: string }
+  | { readonly verb: 'queue.redrive'; readonly queue: string }
+  | { readonly verb: 'lock.release'; readonly key: string; readonly leaseCounter: number }
+  | { readonly verb: 'semaphore.evict'; readonly name: string; readonly leaseCounter: number }
+  | { readonly verb: 'session.destroy'; readonly id: string }
+);
+
+/** `refused`: it was not, or no longer, as the operator saw it; nothing was done. */
+export interface ActAnswer {
+  readonly kind: 'done' | 'refused';
+  readonly message: string;
+}

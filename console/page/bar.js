@@ -1,0 +1,100 @@
+/** The bar: where one can go, and how the console stands. */
+
+/** @import { Overview } from '../model.ts' */
+/** @import { Child } from './dom.js' */
+import { h, svg } from './dom.js';
+import { rate, whole } from './format.js';
+import { to } from './parts.js';
+
+const PAGES = /** @type {const} */ ([
+  ['overview', 'Overview'],
+  ['queues', 'Queues'],
+  ['tasks', 'Tasks'],
+  ['sessions', 'Sessions'],
+  ['locks', 'Locks'],
+  ['semaphores', 'Semaphores'],
+  ['schedules', 'Schedules'],
+  ['audit', 'Audit'],
+]);
+
+const FEED = {
+  live: ['live', 'Live'],
+  opening: ['waiting', 'Connecting'],
+  resting: ['waiting', 'Resting in the background'],
+  lost: ['lost', 'Connection lost; trying again'],
+};
+
+/**
+ * @param {string} page
+ * @param {{ readonly overview?: Overview, readonly feed: keyof typeof FEED }} state
+ * @returns {Child}
+ */
+export function bar(page, { overview, feed }) {
+  const [tone, text] = FEED[feed];
+  const current = page === 'task' ? 'tasks' : page;
+  return [
+    h('a', { class: 'brand', href: to('overview') }, mark(), h('span', {}, 'Leasehold')),
+    h(
+      'nav',
+      { 'aria-label': 'Pages' },
+      PAGES.map(([name, title], index) =>
+        h(
+          'a',
+          {
+            href: to(name),
+            'aria-current': name === current && 'page',
+            'aria-keyshortcuts': String(index + 1),
+            title: `${title} (${index + 1})`,
+          },
+          title,
+          attention(name, overview),
+        ),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'standing' },
+      h('span', { class: `feed ${tone}`, title: text }, h('i', {}), h('span', {}, text)),
+      overview && [
+        h('span', { class: 'table-name', title: `table ${overview.desk.table}` }, overview.desk.table),
+        h('span', { class: 'place', title: overview.desk.place }, overview.desk.place),
+        overview.desk.isReadOnly && h('span', { class: 'badge quiet' }, 'read-only'),
+        h(
+          'span',
+          {
+            class: 'units',
+            title: 'Read units that this console has used; looking at this page costs so many a second',
+          },
+          `${whole(overview.units.total)} read units, ${rate(overview.units.perSecond)}/s`,
+        ),
+      ],
+    ),
+  ];
+}
+
+/**
+ * What should be looked at, on the page where it is.
+ * @param {string} page
+ * @param {Overview | undefined} overview
+ */
+function attention(page, overview) {
+  if (overview === undefined || page !== 'queues') return undefined;
+  const paused = overview.queues.filter(({ isPaused }) => isPaused).length;
+  return paused > 0 && h('span', { class: 'badge warning', title: `${paused} paused` }, paused);
+}
+
+function mark() {
+  return svg(
+    'svg',
+    { viewBox: '0 0 32 32', width: 24, height: 24, 'aria-hidden': 'true' },
+    svg('rect', { class: 'mark', width: 32, height: 32, rx: 8 }),
+    svg('circle', { cx: 12.5, cy: 12.5, r: 4.5, fill: 'none', stroke: '#fff', 'stroke-width': 3 }),
+    svg('path', {
+      d: 'M16 16l8 8m-4-4l3-3',
+      fill: 'none',
+      stroke: '#fff',
+      'stroke-width': 3,
+      'stroke-linecap': 'round',
+    }),
+  );
+}

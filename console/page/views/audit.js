@@ -1,0 +1,44 @@
+/** What operators did, here and with the command. */
+
+/** @import { AuditPage } from '../../model.ts' */
+/** @import { View } from '../app.js' */
+import { h } from '../dom.js';
+import { badge, empty, heading, tableOf, when } from '../parts.js';
+
+/** @type {Readonly<Record<string, Parameters<typeof badge>[1]>>} */
+const TONES = { begun: 'warning', refused: 'warning' };
+
+/** @type {View} */
+export const audit = {
+  title: 'Audit',
+  question: () => ({ path: 'audit' }),
+  draw({ data }) {
+    /** @type {AuditPage} */
+    const { acts, now, isMore } = data;
+    return [
+      heading('Audit', isMore && h('small', {}, `the last ${acts.length}; there are more`)),
+      acts.length === 0
+        ? empty(
+            'Nobody has done anything by hand.',
+            'Every act of an operator, on this page or with the command, is written down here before it is done.',
+          )
+        : tableOf(
+            'Acts',
+            [
+              { title: 'when', cell: ({ at }) => when(at, now) },
+              { title: 'by', class: 'text', cell: ({ by }) => by },
+              { title: 'act', cell: ({ verb }) => h('code', {}, verb) },
+              { title: 'on', class: 'text', cell: ({ target }) => target },
+              {
+                title: 'outcome',
+                cell: ({ outcome }) =>
+                  badge(outcome, outcome.startsWith('failed') ? 'bad' : (TONES[outcome] ?? 'good')),
+              },
+              { title: 'reason', class: 'text', cell: ({ reason }) => reason },
+            ],
+            acts,
+            ({ id }) => id,
+          ),
+    ];
+  },
+};

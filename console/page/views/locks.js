@@ -1,0 +1,130 @@
+/** Locks, and those among them that are leaderships. */
+
+/** @import { LockPage } from '../../model.ts' */
+/** @import { Scene, View } from '../app.js' */
+import { askToAct } from '../act-dialog.js';
+import { h } from '../dom.js';
+import { span } from '../format.js';
+import { badge, button, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
+
+/** @typedef {LockPage['locks'][number]} Lock */
+
+/** As the library names the locks of elections. */
+const ELECTION = 'election/';
+
+/** @type {View} */
+export const locks = {
+  title: 'Locks',
+  question: ({ query }) => ({ path: 'locks', query: { prefix: query.prefix } }),
+  draw(scene) {
+    /** @type {LockPage} */
+    const page = scene.data;
+    const { prefix = '' } = scene.query;
+    const leaders = page.locks.filter(({ key }) => key.startsWith(ELECTION));
+    const others = page.locks.filter(({ key }) => !key.startsWith(ELECTION));
+    return [
+      heading('Locks and leaders'),
+      h(
+        'div',
+        { class: 'tools' },
+        finder({
+          label: 'Beginning with',
+          name: 'prefix',
+          value: prefix,
+          hint: 'reports/',
+          onask: (text) => (location.hash = to('locks', text === '' ? {} : { prefix: text })),
+        }),
+        page.isMore &&
+          h('small', { class: 'quiet' }, `the first ${page.locks.length}; there are more: give a beginning`),
+      ),
+      leaders.length > 0 && [
+        h('h2', {}, 'Leaders'),
+        table(leaders, page, scene, { name: 'election', counter: 'term', strip: ELECTION.length }),
+      ],
+      leaders.length > 0 && others.length > 0 && h('h2', {}, 'Locks'),
+      others.length > 0 && table(others, page, scene, { name: 'key', counter: 'counter', strip: 0 }),
+      page.locks.length === 0 &&
+        empty(
+          prefix === '' ? 'No lock has been taken yet.' : `No key begins with ${prefix}.`,
+          'A lock shows up here when somebody first takes it: ',
+          h('code', {}, 'leasehold run --lock nightly -- ./nightly.sh'),
+        ),
+    ];
+  },
+};
+
+/**
+ * @param {readonly Lock[]} rows
+ * @param {LockPage} page
+ * @param {Scene} scene
+ * @param {{ name: string, counter: string, strip: number }} words
+ */
+function table(rows, { now }, { mayAct, refresh }, words) {
+  return tableOf(
+    words.name,
+    [
+      {
+        title: words.name,
+        class: 'wide',
+        cell: (lock) => [h('b', { title: lock.key }, lock.key.slice(words.strip)), forced(lock, now)],
+      },
+      { title: 'state', cell: (lock) => stateBadge(lock, now) },
+      {
+        title: 'holder',
+        class: 'text',
+        cell: ({ holder }) => holder && [`${holder.name} on ${holder.node} `, sessionName(holder.session)],
+      },
+      { title: 'since', class: 'number', cell: ({ holder }) => holder && since(holder.since, now) },
+      {
+        title: words.counter,
+        class: 'number',
+        cell: ({ leaseCounter }) => h('span', { class: 'counter' }, leaseCounter),
+      },
+      { title: 'value', class: 'text', cell: ({ value }) => value },
+      ...(mayAct ? [{ title: 'act', cell: (/** @type {Lock} */ lock) => releaseButton(lock, refresh) }] : []),
+    ],
+    rows,
+    ({ key }) => key,
+  );
+}
+
+/**
+ * That it was taken away from somebody, the last time.
+ * @param {Lock} lock
+ * @param {number} now
+ */
+function forced({ lastForced }, now) {
+  if (lastForced === undefined) return undefined;
+  const { by, at, reason } = lastForced;
+  return h('small', { class: 'below' }, `taken away by ${by} ${span(now - at)} ago: ${reason}`);
+}
+
+/**
+ * @param {Lock} lock
+ * @param {number} now
+ */
+function stateBadge({ holder, closedUntil }, now) {
+  if (holder !== undefined) return badge('held', 'busy');
+  return closedUntil > now ? badge(`lock-delay, ${span(closedUntil - now)}`, 'warning') : badge('free', 'quiet');
+}
+
+/**
+ * @param {Lock} lock
+ * @param {() => void} refresh
+ */
+function releaseButton({ key, holder }, refresh) {
+  if (holder === undefined) return undefined;
+  const { name, node, leaseCounter } = holder;
+  return button(
+    'Release…',
+    () =>
+      askToAct({
+        title: `Release ${key}`,
+        consequence: `Takes it away from ${name} on ${node}: its token is refused at once, it is told by its next heartbeat, and nobody gets the key before the lock-delay is over.`,
+        confirm: 'Release by force',
+        act: { verb: 'lock.release', key, leaseCounter },
+        onDone: refresh,
+      }),
+    { class: 'small' },
+  );
+}

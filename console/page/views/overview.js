@@ -1,0 +1,164 @@
+/** Everything at a glance. */
+
+/** @import { Overview, QueueFigures } from '../../model.ts' */
+/** @import { View } from '../app.js' */
+import { h } from '../dom.js';
+import { counted, rate, span, whole } from '../format.js';
+import { empty, heading, tableOf, to, when } from '../parts.js';
+import { plot, plottedMs } from '../plot.js';
+import { backlogOf, queueBadge, queueName } from './queues.js';
+
+const LOST_SHOWN = 6;
+
+/** @type {View} */
+export const overviewPage = {
+  title: 'Overview',
+  draw: ({ overview }) => [
+    heading('Overview', h('small', {}, `the plots: the last ${span(plottedMs(overview.readings))}`)),
+    h('div', { class: 'figures' }, figures(overview)),
+    h('h2', {}, 'Queues'),
+    queuesTable(overview),
+    h('h2', {}, 'Lost leases'),
+    lostTable(overview),
+  ],
+};
+
+/** @param {Overview} overview */
+function figures({ queues, readings, lost, now }) {
+  const last = readings.at(-1);
+  const running = queues.reduce((sum, queue) => sum + queue.running, 0);
+  const looked = queues.reduce((sum, queue) => sum + queue.looked, 0);
+  const isMore = queues.some((queue) => queue.isMore);
+  const of = (/** @type {(reading: Overview['readings'][number]) => number} */ value) =>
+    readings.map((reading) => ({ at: reading.at, value: value(reading) }));
+  const dead = { count: last?.dead ?? 0, isMore: queues.some((queue) => queue.dead.isMore) };
+  const limit = queues.reduce((sum, { workers }) => sum + workers.limit, 0);
+  const hour = lost.filter(({ at }) => at > now - 3_600_000).length;
+  return [
+    figure(
+      'Backlog',
+      counted({ count: last?.backlog ?? 0, isMore }),
+      `${running} of the oldest ${looked} run`,
+      plot(
+        'backlog over time',
+        of(({ backlog }) => backlog),
+      ),
+    ),
+    figure(
+      'Oldest ready',
+      last === undefined || last.oldestReadyAgeMs === 0 ? 'none' : span(last.oldestReadyAgeMs),
+      last === undefined || last.oldestReadyAgeMs === 0 ? 'nothing waits for a worker' : 'waits for a worker',
+      plot(
+        'age of the oldest ready task over time',
+        of(({ oldestReadyAgeMs }) => oldestReadyAgeMs),
+        { tone: 'warning' },
+      ),
+    ),
+    figure(
+      'Leaving',
+      `${rate(last?.left ?? 0)}/s`,
+      `${rate(last?.arrived ?? 0)}/s arriving, at least`,
+      plot(
+        'tasks that left the backlog, a second',
+        of(({ left }) => left),
+        { tone: 'good' },
+      ),
+    ),
+    figure(
+      'Live workers',
+      whole(last?.workers ?? 0),
+      `of ${whole(limit)} at most`,
+      plot(
+        'live workers over time',
+        of(({ workers }) => workers),
+      ),
+    ),
+    figure(
+      'Dead tasks',
+      counted(dead),
+      'out of attempts',
+      plot(
+        'dead tasks over time',
+        of((reading) => reading.dead),
+        { tone: 'bad' },
+      ),
+    ),
+    figure(
+      'Lost leases',
+      whole(hour),
+      'in the last hour, as seen here',
+      plot(
+        'leases lost over time',
+        of((reading) => reading.lost),
+        { tone: 'bad', asBars: true },
+      ),
+    ),
+  ];
+}
+
+/**
+ * @param {string} title
+ * @param {string} value
+ * @param {import('../dom.js').Child} note
+ * @param {Element} picture
+ */
+function figure(title, value, note, picture) {
+  return h(
+    'section',
+    { class: 'figure', 'aria-label': title },
+    h('h3', {}, title),
+    h('b', {}, value),
+    h('small', {}, note),
+    picture,
+  );
+}
+
+/** @param {Overview} overview */
+function queuesTable({ queues, unseen, now }) {
+  if (queues.length === 0)
+    return empty(
+      'No queue has been looked at yet.',
+      unseen.length === 0 ? 'Enqueue a task, and it shows up here.' : `Next: ${unseen.join(', ')}`,
+    );
+  return tableOf(
+    'Queues',
+    [
+      { title: 'queue', cell: queueName },
+      { title: 'state', cell: queueBadge },
+      { title: 'due', class: 'number', cell: (queue) => counted({ count: backlogOf(queue), isMore: queue.isMore }) },
+      { title: 'later', class: 'number', cell: ({ later }) => whole(later) },
+      {
+        title: 'oldest ready',
+        class: 'number',
+        cell: ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === null ? '–' : span(oldestReadyAgeMs)),
+      },
+      { title: 'workers', class: 'number', cell: ({ workers }) => `${workers.live} of ${workers.limit}` },
+      {
+        title: 'dead',
+        class: 'number',
+        cell: ({ queue, dead }) =>
+          dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead)),
+      },
+      { title: 'looked', class: 'number quiet', cell: ({ at }) => when(at, now) },
+    ],
+    queues,
+    ({ queue }) => queue,
+  );
+}
+
+/** @param {Overview} overview */
+function lostTable({ lost, now }) {
+  if (lost.length === 0)
+    return empty('None.', 'Every session that ended was ended by its holder, as far as this console has seen.');
+  return tableOf(
+    'Lost leases',
+    [
+      { title: 'session', cell: ({ session, name }) => h('a', { href: to('sessions'), title: session }, name) },
+      { title: 'node', cell: ({ node }) => node },
+      { title: 'how', cell: ({ reason }) => h('span', { class: 'badge bad' }, reason) },
+      { title: 'when', class: 'number', cell: ({ at }) => when(at, now) },
+    ],
+    lost.slice(0, LOST_SHOWN),
+    ({ session }) => session,
+  );
+}

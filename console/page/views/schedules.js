@@ -1,0 +1,92 @@
+/** Schedules: what became of the last slots, and when the next one comes. */
+
+/** @import { ScheduleLine, SchedulePage } from '../../model.ts' */
+/** @import { View } from '../app.js' */
+import { h } from '../dom.js';
+import { counted, moment } from '../format.js';
+import { badge, empty, heading, tableOf, to, when } from '../parts.js';
+
+/** @type {View} */
+export const schedules = {
+  title: 'Schedules',
+  question: () => ({ path: 'schedules' }),
+  draw({ data }) {
+    /** @type {SchedulePage} */
+    const page = data;
+    const { schedules: lines, now, queues, isMore } = page;
+    return [
+      heading('Schedules', isMore && h('small', {}, `the first ${lines.length}; there are more`)),
+      lines.length === 0
+        ? empty(
+            'Nothing recurs.',
+            `No schedule is defined for ${queues.join(', ') || 'any queue'}. A schedule is defined in code: schedules.define(…).`,
+          )
+        : [table(lines, now), legend()],
+    ];
+  },
+};
+
+/**
+ * @param {readonly ScheduleLine[]} lines
+ * @param {number} now
+ */
+function table(lines, now) {
+  return tableOf(
+    'Schedules',
+    [
+      { title: 'schedule', cell: ({ name }) => h('b', {}, name) },
+      { title: 'queue', cell: ({ queue }) => h('a', { href: to('tasks', { queue }) }, queue) },
+      { title: 'task', cell: ({ task }) => task },
+      { title: 'when', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
+      { title: 'slots', class: 'wide', cell: slotDots },
+      { title: 'next', class: 'number', cell: ({ slots }) => next(slots, now) },
+      { title: 'missed', cell: overdue },
+    ],
+    lines,
+    ({ queue, name }) => `${queue} ${name}`,
+  );
+}
+
+/** @param {ScheduleLine} line */
+function slotDots({ queue, slots }) {
+  return h(
+    'span',
+    { class: 'dots' },
+    slots.map(({ at, fate, task }) => {
+      const title = `${moment(at)}: ${fate === 'missing' ? 'no task: left out, missed, or older than the schedule' : fate}`;
+      return fate === 'missing' || fate === 'next'
+        ? h('i', { class: fate, title, 'data-key': String(at) })
+        : h('a', {
+            class: fate,
+            title,
+            'aria-label': title,
+            'data-key': String(at),
+            href: to('task', { queue, id: task }),
+          });
+    }),
+  );
+}
+
+/**
+ * @param {ScheduleLine['slots']} slots
+ * @param {number} now
+ */
+function next(slots, now) {
+  const coming = slots.find(({ fate }) => fate === 'next');
+  return coming === undefined ? 'never' : when(coming.at, now);
+}
+
+/** @param {ScheduleLine} line */
+function overdue({ overdue: slots, missed }) {
+  if (slots.count === 0) return h('span', { class: 'quiet' }, 'none');
+  return [badge(`${counted(slots)} overdue`, 'bad'), h('small', {}, ` policy: ${missed}`)];
+}
+
+function legend() {
+  const fates = /** @type {const} */ (['done', 'running', 'ready', 'dead', 'cancelled', 'missing', 'next']);
+  return h(
+    'p',
+    { class: 'legend dots' },
+    fates.map((fate) => h('span', {}, h('i', { class: fate }), ` ${fate === 'missing' ? 'no task' : fate}`)),
+  );
+}

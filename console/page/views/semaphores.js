@@ -1,0 +1,159 @@
+/** Semaphores: their slots, who sits in them, and who waits. */
+
+/** @import { SemaphorePage } from '../../model.ts' */
+/** @import { Scene, View } from '../app.js' */
+import { askToAct } from '../act-dialog.js';
+import { h } from '../dom.js';
+import { plural, whole } from '../format.js';
+import { badge, button, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
+
+/** @typedef {SemaphorePage['semaphores'][number]} Semaphore */
+/** @typedef {Semaphore['holders'][number]} Holder */
+
+const SLOTS_DRAWN = 120;
+
+/** @type {View} */
+export const semaphores = {
+  title: 'Semaphores',
+  question: ({ query }) => ({ path: 'semaphores', query: { prefix: query.prefix } }),
+  draw(scene) {
+    /** @type {SemaphorePage} */
+    const page = scene.data;
+    const { prefix = '' } = scene.query;
+    return [
+      heading('Semaphores'),
+      h(
+        'div',
+        { class: 'tools' },
+        finder({
+          label: 'Beginning with',
+          name: 'prefix',
+          value: prefix,
+          hint: 'workers/',
+          onask: (text) => (location.hash = to('semaphores', text === '' ? {} : { prefix: text })),
+        }),
+        page.isMore &&
+          h('small', { class: 'quiet' }, `the first ${page.semaphores.length}; there are more: give a beginning`),
+      ),
+      page.semaphores.length === 0
+        ? empty(
+            prefix === '' ? 'No semaphore has been used yet.' : `None begins with ${prefix}.`,
+            'One shows up with its first contender: ',
+            h('code', {}, 'leasehold run --semaphore uploads=5 -- ./upload.sh'),
+          )
+        : h(
+            'div',
+            { class: 'cards' },
+            page.semaphores.map((semaphore) => card(semaphore, page.now, scene)),
+          ),
+    ];
+  },
+};
+
+/**
+ * @param {Semaphore} semaphore
+ * @param {number} now
+ * @param {Scene} scene
+ */
+function card(semaphore, now, scene) {
+  const { name, limit, declared, inUse, holders, waiting, lastEviction } = semaphore;
+  return h(
+    'section',
+    { class: 'card', 'data-key': name, 'aria-label': `semaphore ${name}` },
+    h(
+      'header',
+      {},
+      h('h2', {}, name),
+      badge(`${whole(inUse)} of ${whole(limit)}`, inUse >= limit ? 'warning' : 'good'),
+      limit !== declared && h('small', {}, `declared ${whole(declared)}`),
+    ),
+    slots(semaphore),
+    waiting.length > 0 && h('p', { class: 'note' }, `${plural(waiting.length, 'contender')} in the queue`),
+    lastEviction && h('p', { class: 'note' }, `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
+    holders.length > 0 &&
+      h('details', {}, h('summary', {}, plural(holders.length, 'holder')), holdersTable(semaphore, now, scene)),
+  );
+}
+
+/** A square for each permit. @param {Semaphore} semaphore */
+function slots({ limit, holders }) {
+  if (limit > SLOTS_DRAWN) return undefined;
+  const taken = holders.flatMap((holder) =>
+    Array.from({ length: holder.permits }, () => ({ kind: kindOf(holder), title: titleOf(holder) })),
+  );
+  const free = Array.from({ length: Math.max(0, limit - taken.length) }, () => ({ kind: 'free', title: 'free' }));
+  return h(
+    'div',
+    { class: 'slots', role: 'img', 'aria-label': `${taken.length} of ${limit} slots taken` },
+    [...taken, ...free].map(({ kind, title }) => h('i', { class: kind, title })),
+  );
+}
+
+/** @param {Holder} holder */
+function kindOf({ standing, closedUntil }) {
+  if (closedUntil !== undefined) return 'closed';
+  return standing === 'live' ? 'taken' : standing === 'closed' ? 'closed' : 'dead';
+}
+
+/** @type {Readonly<Record<Holder['standing'], string>>} */
+const STANDINGS = { live: 'live', expired: 'expired', closed: 'lost, lock-delay', free: 'gone', damaged: 'damaged' };
+
+/** @param {Holder} holder */
+function standingOf({ standing, closedUntil }) {
+  return closedUntil === undefined ? STANDINGS[standing] : 'evicted';
+}
+
+/** @param {Holder} holder */
+function titleOf({ sessionName: name = 'unknown', node = 'unknown', session, token }) {
+  return `${name} on ${node}, session ${session}, token ${token}`;
+}
+
+/**
+ * @param {Semaphore} semaphore
+ * @param {number} now
+ * @param {Scene} scene
+ */
+function holdersTable({ name, holders }, now, { mayAct, refresh }) {
+  return tableOf(
+    `Holders of ${name}`,
+    [
+      {
+        title: 'holder',
+        class: 'text',
+        cell: ({ sessionName: who = 'unknown', node = 'unknown' }) => `${who} on ${node}`,
+      },
+      { title: 'session', cell: ({ session }) => sessionName(session) },
+      {
+        title: 'state',
+        cell: (holder) => badge(standingOf(holder), kindOf(holder) === 'taken' ? 'good' : 'bad'),
+      },
+      { title: 'permits', class: 'number', cell: ({ permits }) => permits },
+      { title: 'since', class: 'number', cell: (holder) => since(holder.since, now) },
+      { title: 'token', class: 'number', cell: ({ token }) => h('span', { class: 'counter' }, token) },
+      ...(mayAct ? [{ title: 'act', cell: (/** @type {Holder} */ holder) => evictButton(name, holder, refresh) }] : []),
+    ],
+    holders,
+    ({ token }) => String(token),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {Holder} holder
+ * @param {() => void} refresh
+ */
+function evictButton(name, { token, sessionName: who = 'unknown', node = 'unknown', closedUntil }, refresh) {
+  if (closedUntil !== undefined) return undefined;
+  return button(
+    'Evict…',
+    () =>
+      askToAct({
+        title: `Evict a permit of ${name}`,
+        consequence: `Takes it away from ${who} on ${node}, who is told by its next heartbeat. Its place opens when its lock-delay is over.`,
+        confirm: 'Evict',
+        act: { verb: 'semaphore.evict', name, leaseCounter: token },
+        onDone: refresh,
+      }),
+    { class: 'small' },
+  );
+}

@@ -1,0 +1,148 @@
+/** Sessions: who lives, when each was heard of last, and what it holds. */
+
+/** @import { SessionLine, SessionPage } from '../../model.ts' */
+/** @import { Scene, View } from '../app.js' */
+import { askToAct } from '../act-dialog.js';
+import { h } from '../dom.js';
+import { plural, span, whole } from '../format.js';
+import {
+  badge,
+  button,
+  empty,
+  heading,
+  holdingLink,
+  sessionName,
+  since,
+  standingBadge,
+  tableOf,
+  when,
+} from '../parts.js';
+
+const HELD_SHOWN = 8;
+
+/** @type {View} */
+export const sessions = {
+  title: 'Sessions',
+  question: () => ({ path: 'sessions' }),
+  draw(scene) {
+    /** @type {SessionPage} */
+    const page = scene.data;
+    const living = page.sessions.filter(({ endedAt }) => endedAt === undefined);
+    const ended = page.sessions.filter(({ endedAt }) => endedAt !== undefined);
+    return [
+      heading('Sessions', h('small', {}, walked(page))),
+      living.length === 0
+        ? empty(
+            'Nobody is here.',
+            'No session that lives has been found: no worker works, and nobody holds a lock or a permit.',
+          )
+        : livingTable(living, page.now, scene),
+      ended.length > 0 && [h('h2', {}, 'Ended last'), endedTable(ended, page.now)],
+    ];
+  },
+};
+
+/** @param {SessionPage} page */
+function walked({ walk, sessions: shown }) {
+  const living = shown.filter(({ standing }) => standing === 'live').length;
+  const so = walk.isComplete
+    ? `all ${plural(walk.seen, 'listed session')} looked at`
+    : `${whole(walk.seen)} listed sessions looked at so far`;
+  return `${whole(living)} live; ${so}`;
+}
+
+/**
+ * @param {readonly SessionLine[]} lines
+ * @param {number} now
+ * @param {Scene} scene
+ */
+function livingTable(lines, now, { mayAct, refresh }) {
+  return tableOf(
+    'Sessions that live',
+    [
+      { title: 'session', class: 'who', cell: who },
+      { title: 'standing', cell: ({ standing }) => standingBadge(standing) },
+      { title: 'heartbeat', cell: (line) => heartbeat(line, now) },
+      { title: 'age', class: 'number', cell: ({ createdAt }) => since(createdAt, now) },
+      { title: 'holds', class: 'wide', cell: ({ holds }) => held(holds) },
+      ...(mayAct ? [{ title: 'act', cell: (/** @type {SessionLine} */ line) => endButton(line, refresh) }] : []),
+    ],
+    lines,
+    ({ id }) => id,
+  );
+}
+
+/** @param {SessionLine} line */
+function who({ id, name, node }) {
+  return [
+    h('b', {}, name),
+    h('small', { class: 'below' }, 'on ', h('span', { class: 'node', title: node }, node), ' ', sessionName(id)),
+  ];
+}
+
+/**
+ * How much of its TTL has passed since its last heartbeat.
+ * @param {SessionLine} line
+ * @param {number} now
+ */
+function heartbeat({ renewedAt, ttlMs }, now) {
+  if (renewedAt === null || ttlMs === null) return 'no TTL: until destroyed';
+  const age = Math.max(0, now - renewedAt);
+  const share = Math.min(1, age / ttlMs);
+  const tone = share < 0.6 ? 'good' : share < 1 ? 'warning' : 'bad';
+  return h(
+    'span',
+    { class: 'beat' },
+    h('span', { class: `meter ${tone}`, '--share': share, 'aria-hidden': 'true' }),
+    `${span(age)} of ${span(ttlMs)}`,
+  );
+}
+
+/** @param {SessionLine['holds']} holds */
+function held(holds) {
+  if (holds.length === 0) return h('span', { class: 'quiet' }, 'nothing, as far as seen');
+  const rest = holds.length - HELD_SHOWN;
+  return h(
+    'span',
+    { class: 'chips' },
+    holds.slice(0, HELD_SHOWN).map(holdingLink),
+    rest > 0 && h('span', { class: 'quiet' }, `and ${rest} more`),
+  );
+}
+
+/**
+ * @param {SessionLine} line
+ * @param {() => void} refresh
+ */
+function endButton({ id, name, node, lockDelayMs }, refresh) {
+  return button(
+    'End…',
+    () =>
+      askToAct({
+        title: `End session ${name}`,
+        consequence: `Session ${id} on ${node} is told by its next heartbeat. All that it holds is free when its lock-delay of ${span(lockDelayMs)} is over.`,
+        confirm: 'End the session',
+        act: { verb: 'session.destroy', id },
+        onDone: refresh,
+      }),
+    { class: 'small' },
+  );
+}
+
+/**
+ * @param {readonly SessionLine[]} lines
+ * @param {number} now
+ */
+function endedTable(lines, now) {
+  return tableOf(
+    'Sessions that ended last',
+    [
+      { title: 'session', class: 'who', cell: who },
+      { title: 'how', cell: ({ reason = 'ended' }) => badge(reason, reason === 'ended' ? 'quiet' : 'bad') },
+      { title: 'lived', class: 'number', cell: ({ createdAt, endedAt = 0 }) => span(endedAt - createdAt) },
+      { title: 'ended', class: 'number', cell: ({ endedAt = 0 }) => when(endedAt, now) },
+    ],
+    lines,
+    ({ id }) => id,
+  );
+}

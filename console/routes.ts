@@ -1,0 +1,132 @@
+/** What the page asks for: looks, shared by all viewers; acts; and the feed of news. */
+import type { Context } from 'hono';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { streamSSE } from 'hono/streaming';
+import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
+import { validName } from '../shared/lease/name.ts';
+import { parseAct, perform } from './acts.ts';
+import type { Desk } from './desk.ts';
+import type { Feed } from './feed.ts';
+import { lookAtAudit } from './looks/audit.ts';
+import { lookAtLocks, lookAtSemaphores } from './looks/coordination.ts';
+import type { OverviewLook } from './looks/overview.ts';
+import { lookAtSchedules } from './looks/schedules.ts';
+import type { SessionBook } from './looks/session-book.ts';
+import { SessionsLook, withHoldings } from './looks/sessions.ts';
+import { lookAtTask, lookAtTasks } from './looks/tasks.ts';
+import type { LockPage, SemaphorePage } from './model.ts';
+import { LISTED_STATES } from './model.ts';
+import type { SharedLooks } from './shared-look.ts';
+
+export interface RoutesPorts {
+  readonly desk: Desk;
+  readonly feed: Feed;
+  readonly overview: OverviewLook;
+  readonly book: SessionBook;
+  readonly looks: SharedLooks;
+}
+
+const ACT_LIMIT_BYTES = 16 * 1024;
+
+export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts): Hono {
+  const sessions = new SessionsLook(desk, book);
+  const locks = (prefix: string): Promise<LockPage> => looks.ask(`locks ${prefix}`, () => lookAtLocks(desk, prefix));
+  const semaphores = (prefix: string): Promise<SemaphorePage> =>
+    looks.ask(`semaphores ${prefix}`, () => lookAtSemaphores(desk, prefix));
+
+  const routes = new Hono();
+  routes.onError((error, context) => fail(context, error, desk));
+
+  routes.get('/desk', (context) => context.json(desk.info));
+
+  routes.get('/tasks', async (context) => {
+    const { queue: asked, state: wanted = 'unfinished', after } = context.req.query();
+    const queue = validName('queue', asked);
+    const state = LISTED_STATES.find((known) => known === wanted);
+    if (state === undefined)
+      throw new ConfigurationError(`state = ${JSON.stringify(wanted)}: give one of ${LISTED_STATES.join(', ')}`);
+    const query = { queue, state, after, withTenants: overview.mayHaveTenants(queue) };
+    const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(desk, query));
+    // A mistyped name is not looked at again and again.
+    if (page.tasks.length > 0) overview.include(queue);
+    return context.json(page);
+  });
+
+  routes.get('/task', async (context) => {
+    const key = {
+      queue: validName('queue', context.req.query('queue')),
+      id: validName('id', context.req.query('id')),
+    };
+    const view = await looks.ask(`task ${JSON.stringify(key)}`, async () => {
+      const found = await lookAtTask(desk, book, key);
+      return found ?? { value: undefined, units: 1 };
+    });
+    return view === undefined
+      ? context.json({ error: `there is no task ${key.id} in queue ${key.queue}` }, 404)
+      : context.json(view);
+  });
+
+  routes.get('/sessions', async (context) => {
+    const [held, permits] = await Promise.all([locks(''), semaphores('')]);
+    const holdings = withHoldings(overview.holdings(), held, permits);
+    return context.json(await looks.ask('sessions', () => sessions.look(holdings)));
+  });
+  routes.get('/locks', async (context) => context.json(await locks(context.req.query('prefix') ?? '')));
+  routes.get('/semaphores', async (context) => context.json(await semaphores(context.req.query('prefix') ?? '')));
+  routes.get('/schedules', async (context) => {
+    const { queues } = overview;
+    return context.json(await looks.ask(`schedules ${queues.join(' ')}`, () => lookAtSchedules(desk, queues)));
+  });
+  routes.get('/audit', async (context) => context.json(await looks.ask('audit', () => lookAtAudit(desk))));
+
+  routes.post('/acts', bodyLimit({ maxSize: ACT_LIMIT_BYTES }), async (context) => {
+    if (desk.options.isReadOnly) return context.json({ error: 'this console is read-only: nothing was done' }, 403);
+    const answer = await perform(desk, parseAct(await context.req.json().catch(() => undefined)));
+    looks.forget();
+    return context.json(answer, answer.kind === 'done' ? 200 : 409);
+  });
+
+  routes.get('/live', (context) =>
+    streamSSE(context, async (stream) => {
+      const gone = Promise.withResolvers<undefined>();
+      let isWriting = false;
+      const leave = feed.join((news) => {
+        // Whoever reads slowly gets the latest, not all of it.
+        if (isWriting) return;
+        isWriting = true;
+        const { kind, ...data } = news;
+        stream.writeSSE({ event: kind, data: JSON.stringify(data) }).then(
+          () => {
+            isWriting = false;
+          },
+          () => {
+            gone.resolve(undefined);
+          },
+        );
+      });
+      stream.onAbort(() => {
+        gone.resolve(undefined);
+      });
+      await gone.promise;
+      leave();
+    }),
+  );
+  return routes;
+}
+
+function fail(context: Context, error: unknown, { options: { table } }: Desk): Response {
+  if (isMissingTable(error))
+    return context.json({ error: `there is no table ${table} here: create it with 'leasehold up'` }, 503);
+  if (error instanceof ConfigurationError) return context.json({ error: error.message }, 400);
+  if (error instanceof StoreUnavailableError) return context.json({ error: error.message }, 503);
+  return context.json({ error: messageOf(error) }, 500);
+}
+
+function isMissingTable(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    const { name, code } = error as Error & { readonly code?: unknown };
+    if (name === 'ResourceNotFoundException' || code === 'ResourceNotFoundException') return true;
+  }
+  return false;
+}

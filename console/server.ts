@@ -1,0 +1,99 @@
+/**
+ * The console: a page on loopback that shows a table, and acts on it, with its operator's own credentials.
+ * It has no protocol of its own: whatever it reads or writes goes through the library's clients and stores.
+ */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { ConfigurationError } from '../shared/errors.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import { readAssets } from './assets.ts';
+import type { DeskOptions } from './desk.ts';
+import { Desk } from './desk.ts';
+import { Feed } from './feed.ts';
+import { Gate } from './gate.ts';
+import { OverviewLook } from './looks/overview.ts';
+import { SessionBook } from './looks/session-book.ts';
+import { createRoutes } from './routes.ts';
+import { SharedLooks } from './shared-look.ts';
+
+export interface ConsoleOptions extends DeskOptions {
+  /** 0: any that is free. */
+  readonly port: number;
+  /** Between looks, at least. */
+  readonly everyMs: number;
+  /** Called with a fresh address each time that one has let a browser in. */
+  readonly onEntered?: (nextAddress: string) => void;
+}
+
+export interface RunningConsole {
+  /** A new address, which lets one browser in, once. */
+  invite(): string;
+  readonly port: number;
+  /** Read units used so far. */
+  readUnits(): number;
+  /** Whether it is looking at the table: only while somebody is looking at the page. */
+  isLooking(): boolean;
+  close(): Promise<void>;
+}
+
+/** What each page may cost while it is looked at: about a cent an hour. */
+const UNITS_PER_SECOND = 20;
+const LOOPBACK = '127.0.0.1';
+
+/** @throws ConfigurationError when the port is taken */
+export async function startConsole(options: ConsoleOptions, runtime: Runtime): Promise<RunningConsole> {
+  const assets = await readAssets();
+  const desk = new Desk(options, runtime);
+  const book = new SessionBook(desk);
+  const overview = new OverviewLook(desk, book);
+  const pace = { everyMs: options.everyMs, unitsPerSecond: UNITS_PER_SECOND };
+  const feed = new Feed(overview, { runtime, ...pace });
+  const looks = new SharedLooks(runtime.clock, pace);
+  const gate = new Gate(runtime.ids, () => options.onEntered?.(gate.invite()));
+
+  const app = new Hono();
+  app.use(gate.headers, gate.guard);
+  app.route('/api', createRoutes({ desk, feed, overview, book, looks }));
+  app.get('/*', (context) => {
+    const { path } = context.req;
+    const asset = assets.get(path === '/' ? 'index.html' : path.slice(1));
+    return asset === undefined ? context.notFound() : context.body(asset.body, 200, { 'Content-Type': asset.type });
+  });
+
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  try {
+    gate.port = await listen(server, options.port);
+  } catch (error) {
+    desk[Symbol.dispose]();
+    throw error;
+  }
+  return {
+    invite: () => gate.invite(),
+    port: (server.address() as AddressInfo).port,
+    readUnits: () => desk.readUnits(),
+    isLooking: () => feed.isRunning,
+    async close() {
+      await feed.close();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      desk[Symbol.dispose]();
+    },
+  };
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  try {
+    server.listen(port, LOOPBACK);
+    await once(server, 'listening');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE')
+      throw new ConfigurationError(`port ${port} is taken: give another --port, or none`, { cause });
+    throw cause;
+  }
+  return (server.address() as AddressInfo).port;
+}

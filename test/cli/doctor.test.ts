@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process';
+import type { TableDescription } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Finding } from '../../cli/doctor/finding.ts';
+import { judgeBackups, judgeTable, judgeTtl } from '../../cli/doctor/table.ts';
+import { tableDefinition } from '../../shared/dynamo/table.ts';
+import { runCommand, spawnCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('leasehold up and doctor', { timeout: 60_000 }, () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  test('creates a table once, and finds nothing broken in it', async () => {
+    const fresh = { endpoint: table.endpoint, table: `${table.table}-up` };
+
+    expect(await runCommand(fresh, 'doctor')).toMatchObject({ exitCode: 1 });
+    expect((await runCommand(fresh, 'up')).out).toBe(`table ${fresh.table} was created\n`);
+    expect(JSON.parse((await runCommand(fresh, 'up', '--json')).out)).toMatchObject({ created: false });
+    const doctor = await runCommand(fresh, 'doctor', '--json');
+    expect(doctor.exitCode).toBe(0);
+    const { findings } = JSON.parse(doctor.out) as { findings: Finding[] };
+    expect(findings.filter(({ health }) => health === 'broken' || health === 'warning')).toEqual([]);
+    expect(findings.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(['clock', 'ttl', 'may TransactWriteItems']),
+    );
+  });
+
+  test('says what is broken in a table that is not ours, and how to mend it', async () => {
+    const foreign = { endpoint: table.endpoint, table: `${table.table}-foreign` };
+    await table.client.send(
+      new CreateTableCommand({
+        TableName: foreign.table,
+        BillingMode: 'PAY_PER_REQUEST',
+        KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+        AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+      }),
+    );
+
+    const doctor = await runCommand(foreign, 'doctor');
+
+    expect(doctor.exitCode).toBe(1);
+    expect(doctor.out).toMatch(/✗ keys +id \(S\), and should be pk \(S\), sk \(S\)\n +→ keys cannot be changed/);
+    expect(doctor.out).toMatch(/✗ index ready +is missing/);
+    expect(await runCommand(foreign, 'up')).toMatchObject({ exitCode: 1 });
+  });
+});
+
+describe('judgeTable', () => {
+  const sound: TableDescription = {
+    ...tableDefinition('media'),
+    ...{
+      TableStatus: 'ACTIVE',
+      DeletionProtectionEnabled: true,
+      BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' },
+    },
+    GlobalSecondaryIndexes: tableDefinition('media').GlobalSecondaryIndexes?.map((index) => ({
+      ...index,
+      IndexStatus: 'ACTIVE',
+    })),
+  };
+  const faults = (changes: Partial<TableDescription>) =>
+    judgeTable({ ...sound, ...changes }, { isEmulator: false }).filter(({ health }) => health !== 'ok');
+
+  test('has nothing to say about a table as the stack makes it', () => {
+    expect(faults({})).toEqual([]);
+  });
+
+  test.each([
+    [
+      'refuses eventually consistent replicas',
+      'broken',
+      'replication',
+      { Replicas: [{ RegionName: 'eu-west-1' }], MultiRegionConsistency: 'EVENTUAL' },
+    ],
+    ['refuses replicas of unsaid consistency', 'broken', 'replication', { Replicas: [{ RegionName: 'eu-west-1' }] }],
+    [
+      'refuses strongly consistent replicas, which know no transactions',
+      'broken',
+      'replication',
+      { Replicas: [{ RegionName: 'eu-west-1' }], MultiRegionConsistency: 'STRONG' },
+    ],
+    ['warns of provisioned capacity', 'warning', 'billing', { BillingModeSummary: { BillingMode: 'PROVISIONED' } }],
+    [
+      'warns of a table that anybody may delete',
+      'warning',
+      'deletion protection',
+      { DeletionProtectionEnabled: false },
+    ],
+    ['refuses a table that is being deleted', 'broken', 'table', { TableStatus: 'DELETING' }],
+  ] as const)('%s', (_what, health, check, changes) => {
+    expect(faults(changes as unknown as Partial<TableDescription>)).toMatchObject([{ health, check }]);
+  });
+
+  test('refuses an index that is still being filled', () => {
+    const [ready, ...others] = sound.GlobalSecondaryIndexes ?? [];
+
+    expect(
+      faults({ GlobalSecondaryIndexes: [{ ...ready, IndexStatus: 'CREATING', Backfilling: true }, ...others] }),
+    ).toMatchObject([{ health: 'broken', check: 'index ready', found: 'is CREATING, backfilling' }]);
+  });
+
+  test('judges sweeping and recovery', () => {
+    expect(judgeTtl(undefined, 't')).toMatchObject({ health: 'warning' });
+    expect(judgeTtl({ TimeToLiveStatus: 'ENABLED', AttributeName: 'expires' }, 't')).toMatchObject({
+      health: 'broken',
+    });
+    expect(judgeTtl({ TimeToLiveStatus: 'ENABLED', AttributeName: 'ttl' }, 't')).toMatchObject({ health: 'ok' });
+    expect(judgeBackups({ ContinuousBackupsStatus: 'ENABLED' }, 't')).toMatchObject({ health: 'warning' });
+  });
+});
+
+describe('help and completion', { timeout: 60_000 }, () => {
+  test('gives every command a help that ends well', async () => {
+    const { out } = await spawnCommand({}, ['completion', 'bash']).ended;
+    const paths = [...new Set([...out.matchAll(/^ {4}'([ a-z-]*)'\)/gm)].map(([, path = '']) => path.trim()))];
+
+    expect(paths).toEqual(
+      expect.arrayContaining(['', 'run', 'locks', 'locks release', 'tasks redrive', 'cost', 'doctor']),
+    );
+    for (const path of ['', 'run', 'locks release', 'cost']) {
+      const end = await spawnCommand({}, [...path.split(' ').filter(Boolean), '--help']).ended;
+      expect(end).toMatchObject({ exitCode: 0, err: '' });
+      expect(end.out).toContain('Examples:');
+    }
+  });
+
+  test('completes commands, options, and the program behind --', async () => {
+    const { out: script } = await spawnCommand({}, ['completion', 'bash']).ended;
+    const complete = (...words: string[]): string[] => {
+      const typed = words.map((word) => `'${word}'`).join(' ');
+      const program = `${script}\nCOMP_WORDS=(leasehold ${typed}); COMP_CWORD=${words.length}; _leasehold; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return execFileSync('bash', ['-c', program], { encoding: 'utf8' }).trim().split('\n');
+    };
+
+    expect(complete('lo')).toEqual(['locks']);
+    expect(complete('locks', 're')).toEqual(['release']);
+    expect(complete('locks', 'release', 'my-key', '--co')).toEqual(['--counter']);
+    expect(complete('--json', 'run', '--lo')).toEqual(['--lock', '--lock-delay']);
+    expect(complete('run', '--lock', 'x', '--', 'tru')).toContain('true');
+  });
+
+  test('prices a queue without asking anybody', async () => {
+    const end = await spawnCommand({}, ['cost', '--tasks-per-day', '1e6', '--seconds-per-task', '2', '--json']).ended;
+
+    expect(end.exitCode).toBe(0);
+    expect(JSON.parse(end.out)).toMatchObject({ workersAtPeak: 4, shardsNeeded: 1 });
+    expect(await spawnCommand({}, ['cost', '--tasks-per-day', '-1']).ended).toMatchObject({ exitCode: 2 });
+  });
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { runCommand, spawnCommand, startCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const JUST = ['--reason', 'a drill', '--by', 'ann'];
+
+// Each command is a process, and on a busy machine a process takes seconds.
+describe.skipIf(endpoint === null)('leasehold, looking and acting', { timeout: 60_000 }, () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  const run = (...argv: string[]) => runCommand(table, ...argv);
+  const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
+
+  test('lists locks with their holders, and shows one', async () => {
+    await using session = await table.leasehold.session({ name: 'nightly job', node: 'host-1' });
+    const lock = await session.lock('reports/nightly', { value: 'half done' });
+
+    const listed = await run('locks', 'list', 'reports/');
+    expect(listed.out).toMatch(
+      /^KEY +STATE +HOLDER +SINCE +COUNTER\nreports\/nightly +held +nightly job on host-1 .* ago +\d+\n$/,
+    );
+    expect(await json('locks', 'show', 'reports/nightly')).toMatchObject({
+      key: 'reports/nightly',
+      value: 'half done',
+      leaseCounter: lock.fencingToken,
+      holder: { name: 'nightly job', node: 'host-1', session: session.id },
+    });
+  });
+
+  test('takes a lock away only with its counter, its name and a reason, and writes that down', async () => {
+    await using session = await table.leasehold.session({ ttl: '2s' });
+    const lock = await session.lock('stuck');
+    const counter = String(lock.fencingToken);
+
+    const wrongCounter = await run('locks', 'release', 'stuck', '--counter', '7', ...JUST, '--yes', 'stuck');
+    const wrongName = await run('locks', 'release', 'stuck', '--counter', counter, ...JUST, '--yes', 'stick');
+    const unconfirmed = await run('locks', 'release', 'stuck', '--counter', counter, ...JUST);
+    const withoutReason = await run('locks', 'release', 'stuck', '--counter', counter, '--yes', 'stuck');
+    expect([wrongCounter, wrongName, unconfirmed, withoutReason].map(({ exitCode }) => exitCode)).toEqual([5, 2, 2, 2]);
+    expect(wrongCounter.err).toContain(`it is held with counter ${counter}`);
+    expect(lock.signal.aborted).toBe(false);
+
+    const released = await run('locks', 'release', 'stuck', '--counter', counter, ...JUST, '--yes', 'stuck');
+    expect(released).toMatchObject({ exitCode: 0, err: '' });
+    await expect.poll(() => lock.signal.aborted, { timeout: 5_000 }).toBe(true);
+    expect(await json('audit')).toMatchObject([
+      { verb: 'lock.release', target: `stuck ${counter}`, by: 'ann', reason: 'a drill', outcome: 'released' },
+    ]);
+    expect(await run('locks', 'release', 'stuck', '--counter', counter, ...JUST, '--yes', 'stuck')).toMatchObject({
+      exitCode: 5,
+    });
+  });
+
+  test('shows each change of a lock until it is interrupted', async () => {
+    const watcher = startCommand(table, 'locks', 'watch', 'watched', '--json');
+    await using session = await table.leasehold.session();
+    const lock = await session.lock('watched');
+    const changes = () =>
+      watcher
+        .out()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line || '{}') as { holder?: { session: string } });
+    await expect.poll(() => changes().at(-1)?.holder?.session, { timeout: 8_000 }).toBe(session.id);
+
+    await lock.release();
+
+    await expect
+      .poll(() => changes().length > 1 && changes().at(-1)?.holder === undefined, { timeout: 8_000 })
+      .toBe(true);
+    watcher.process.kill('SIGINT');
+    expect(await watcher.ended).toMatchObject({ exitCode: 0 });
+  });
+
+  test('lists sessions that live, and ends one', async () => {
+    const session = await table.leasehold.session({ name: 'worker/media', node: 'host-2', ttl: '2s' });
+
+    expect((await run('sessions', 'list', 'worker/')).out).toMatch(
+      new RegExp(`worker/media +${session.id} +host-2 +live`),
+    );
+    const destroyed = await run('sessions', 'destroy', session.id, ...JUST, '--yes', session.id);
+    expect(destroyed).toMatchObject({ exitCode: 0 });
+    await expect.poll(() => session.signal.aborted, { timeout: 5_000 }).toBe(true);
+    expect(await run('sessions', 'list', 'worker/')).toMatchObject({
+      exitCode: 0,
+      out: 'no sessions that live (see --all)\n',
+    });
+    expect(await json('sessions', 'list', 'worker/', '--all')).toMatchObject([
+      { status: 'invalid', reason: 'destroyed' },
+    ]);
+    expect(await run('sessions', 'destroy', session.id, ...JUST, '--yes', session.id)).toMatchObject({ exitCode: 5 });
+  });
+
+  test('shows a semaphore, takes a permit away, and changes the limit', async () => {
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
+    const ports = {
+      sessions: createSessionStore(sender, table.table),
+      semaphores: createSemaphoreStore(sender, table.table),
+    };
+    const semaphores = new SemaphoreClient(
+      { ...ports, runtime: systemRuntime, gauge: noSkewGauge },
+      { maxClockSkewMs: 1_000 },
+    );
+    await using session = await table.leasehold.session({ name: 'uploader', ttl: '2s' });
+    const acquired = await semaphores.tryAcquire(session.holder, 'uploads', { limit: 3 });
+    const permit = acquired.kind === 'acquired' ? acquired.permit : undefined;
+
+    expect((await run('semaphores', 'list')).out).toMatch(/uploads +1 +3 +1 +0 +0/);
+    expect((await run('semaphores', 'show', 'uploads')).out).toContain('uploader on');
+    expect(await run('semaphores', 'evict', 'uploads', '--token', '7', ...JUST, '--yes', 'uploads')).toMatchObject({
+      exitCode: 5,
+    });
+    const token = String(permit?.fencingToken);
+    expect(await run('semaphores', 'evict', 'uploads', '--token', token, ...JUST, '--yes', 'uploads')).toMatchObject({
+      exitCode: 0,
+    });
+    expect(await json('semaphores', 'limit', 'uploads', '1', ...JUST, '--yes', 'uploads')).toMatchObject({
+      limit: 1,
+      declared: 3,
+      lastEviction: { by: 'ann', reason: 'a drill' },
+    });
+    expect(await run('semaphores', 'limit', 'uploads', 'none', ...JUST, '--yes', 'uploads')).toMatchObject({
+      exitCode: 2,
+    });
+  });
+
+  test('says who leads', async () => {
+    await using session = await table.leasehold.session({ name: 'scheduler', node: 'host-3' });
+    await session.campaign('boss', { value: 'http://host-3' });
+
+    expect((await run('leaders', 'list')).out).toMatch(/boss +\d+ +scheduler on host-3 .* http:\/\/host-3/);
+    expect(await json('leaders', 'show', 'boss')).toMatchObject({
+      election: 'boss',
+      name: 'scheduler',
+      value: 'http://host-3',
+    });
+    expect(await run('leaders', 'show', 'nobody')).toMatchObject({ exitCode: 4 });
+  });
+
+  test('shows what could steer a terminal as text', async () => {
+    await using session = await table.leasehold.session({ name: 'x\u001b[2Jy\u202e' });
+    await session.lock('evil\u001b]0;title\u0007', { value: '\u001b[31m' });
+
+    const listed = await run('locks', 'list', 'evil');
+    const shown = await run('locks', 'show', 'evil\u001b]0;title\u0007');
+
+    expect(listed.out + shown.out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
+    expect(listed.out).toContain('evil\\u001b]0;title\\u0007');
+  });
+
+  test.each([
+    ['an unknown command', 2, ['lock', 'list'], /^error: unknown command 'lock'\n\(Did you mean locks\?\)/],
+    ['an unknown option', 2, ['locks', 'list', '--colour'], /^error: unknown option '--colour'/],
+    ['a number that is none', 2, ['locks', 'list', '--limit', 'many'], /give a whole number of 1 or more/],
+    ['a lock that is not there', 4, ['locks', 'show', 'nope'], /^error: there is no lock nope/],
+    ['a session that is not there', 4, ['sessions', 'show', 'nope'], /^error: there is no session nope/],
+    ['a semaphore that is not there', 4, ['semaphores', 'show', 'nope'], /^error: there is no semaphore nope/],
+  ])('names %s', async (_what, exitCode, argv, message) => {
+    const end = await run(...argv);
+
+    expect(end).toMatchObject({ exitCode, out: '' });
+    expect(end.err).toMatch(message);
+  });
+
+  test('names a table, an endpoint, a region or credentials that are not there', async () => {
+    const elsewhere = await runCommand({ endpoint: table.endpoint, table: 'nowhere' }, 'locks', 'list');
+    const silent = await runCommand({ endpoint: 'http://127.0.0.1:59999', table: 'x' }, 'locks', 'list');
+    const noUrl = await runCommand({ endpoint: 'localhost', table: 'x' }, 'locks', 'list');
+    const noRegion = await spawnCommand({}, ['locks', 'list']).ended;
+    const noCredentials = await spawnCommand({ AWS_REGION: 'eu-west-1' }, ['locks', 'list']).ended;
+
+    expect([elsewhere, silent, noUrl, noRegion, noCredentials].map(({ exitCode }) => exitCode)).toEqual([
+      2, 3, 2, 2, 2,
+    ]);
+    expect(elsewhere.err).toContain(
+      "there is no table nowhere in this account and region: create it with 'leasehold up'",
+    );
+    expect(silent.err).toContain('did not answer (ECONNREFUSED)');
+    expect(noRegion.err).toContain('no AWS region is known');
+    expect(noCredentials.err).toContain('no AWS credentials were found');
+  });
+
+  test('gives programs one JSON value, errors included', async () => {
+    const end = await run('locks', 'show', 'nope', '--json');
+
+    expect(end.out).toBe('');
+    expect(JSON.parse(end.err)).toEqual({
+      error: expect.stringContaining('there is no lock nope') as string,
+      exitCode: 4,
+    });
+  });
+});

@@ -1,0 +1,167 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { runCommand, startCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const HOSTILE = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
+
+// Each command is a process, and on a busy machine a process takes seconds.
+describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { timeout: 60_000 }, () => {
+  let table: CommandTable;
+  let folder: string;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    folder = await mkdtemp(path.join(tmpdir(), 'leasehold-cli-'));
+  });
+  afterAll(async () => {
+    closeCommandTable(table);
+    await rm(folder, { recursive: true });
+  });
+
+  const run = (...argv: string[]) => runCommand(table, ...argv);
+  const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
+  const fileOf = async (lines: readonly (string | object)[]): Promise<string> => {
+    const file = path.join(folder, 'tasks.jsonl');
+    await writeFile(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+    return file;
+  };
+
+  test('adds a task once', async () => {
+    const first = await run('enqueue', 'fine', '{"n": 1}', '--id', 'once', '--priority', 'high');
+    const again = await run('enqueue', 'fine', '{"n": 1}', '--id', 'once');
+    const other = await run('enqueue', 'fine', '{"n": 2}', '--id', 'once');
+
+    expect([first.out, again.out, other.exitCode]).toEqual(['added once\n', 'there already: once\n', 5]);
+    expect(other.err).toContain('task once of queue default is there already (ready) with other input');
+    expect(await json('tasks', 'show', 'once')).toMatchObject({
+      state: 'ready',
+      name: 'fine',
+      input: { n: 1 },
+      priority: 'high',
+    });
+  });
+
+  test('writes nothing of 10,000 lines when one of them is bad, and names that one', async () => {
+    const lines: (string | object)[] = Array.from({ length: 10_000 }, (_, n) => ({
+      name: 'fine',
+      id: `line-${n}`,
+      input: { n },
+    }));
+    lines[7_776] = '{"name": "fine", "id": ';
+
+    const end = await run('enqueue', '--file', await fileOf(lines), '--queue', 'bulk');
+
+    expect(end).toMatchObject({ exitCode: 1, out: '1 bad line, 9,999 good ones: nothing was added\n' });
+    expect(end.err).toMatch(/^line 7777: not JSON: .*\n$/);
+    expect(await json('queues', 'stats', 'bulk')).toMatchObject({ due: { high: 0, normal: 0, low: 0 }, dead: 0 });
+  });
+
+  test('names every bad line, with what is wrong', async () => {
+    const file = await fileOf([
+      { name: 'fine', id: 'a', input: { n: 1 } },
+      '',
+      '[]',
+      { name: 'unheard.of' },
+      { name: 'fine', input: { n: 'text' } },
+      { name: 'fine', id: 'a', input: { n: 2 } },
+      { name: 'fine', input: { n: 1 }, prioriti: 'high' },
+      { name: 'fine', input: { n: 1 }, runAt: 'tomorrow' },
+      { input: {} },
+    ]);
+
+    const end = await run('enqueue', '--file', file, '--entry', HOSTILE, '--queue', 'bad', '--json');
+
+    expect(end.exitCode).toBe(1);
+    expect(JSON.parse(end.out)).toEqual({
+      added: 0,
+      bad: [
+        [3, 'not a JSON object'],
+        [4, 'no task is named "unheard.of"'],
+        [5, 'does not fit the schema of fine'],
+        [6, 'id "a" stands in line 1 for other work'],
+        [7, 'unknown field "prioriti"'],
+        [8, 'runAt = Invalid Date'],
+        [9, 'it has no name'],
+      ].map(([line, error]) => ({ line, error: expect.stringContaining(String(error)) as string })),
+    });
+  });
+
+  test('reads standard input', async () => {
+    const command = startCommand(table, 'enqueue', '--file', '-', '--queue', 'piped');
+    command.process.stdin?.end(
+      '{"name": "fine", "id": "p1"}\n{"name": "fine", "id": "p2"}\n{"name": "fine", "id": "p1"}\n',
+    );
+
+    expect(await command.ended).toMatchObject({
+      exitCode: 0,
+      out: '2 added, 1 there already, 0 replaced, 0 refused\n',
+    });
+  });
+
+  test('lists tasks by state, and makes one due before its time', async () => {
+    const queue = ['--queue', 'lab'];
+    await run('enqueue', 'fine', '{"n": 3}', '--id', 'now', ...queue);
+    await run('enqueue', 'fine', '{"n": 4}', '--id', 'tomorrow', '--delay', '1d', ...queue);
+
+    expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toMatchObject([{ id: 'now' }]);
+    expect(await json('tasks', 'list', '--state', 'later', ...queue)).toMatchObject([{ id: 'tomorrow' }]);
+    expect(await run('tasks', 'retry', 'tomorrow', ...queue)).toMatchObject({ exitCode: 0 });
+    expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toHaveLength(2);
+    const cancelled = await run('tasks', 'cancel', 'tomorrow', '--reason', 'not wanted', '--yes', 'tomorrow', ...queue);
+    expect(cancelled).toMatchObject({ exitCode: 0, out: 'cancelled tomorrow\n' });
+    expect(await run('tasks', 'show', 'nobody', ...queue)).toMatchObject({ exitCode: 4 });
+  });
+
+  test('runs a task here, and brings it back when it is dead', async () => {
+    const queue = ['--queue', 'bench'];
+    await run('enqueue', 'fine', '{"n": 3}', '--id', 'good', ...queue);
+    await run('enqueue', 'gave.up', '--id', 'hopeless', ...queue);
+
+    const done = await run('tasks', 'run', 'good', '--entry', HOSTILE, ...queue);
+    const again = await run('tasks', 'run', 'good', '--entry', HOSTILE, ...queue);
+    const failed = await run('tasks', 'run', 'hopeless', '--entry', HOSTILE, ...queue);
+
+    expect([done.exitCode, again.exitCode]).toEqual([0, 5]);
+    expect(failed).toMatchObject({ exitCode: 1, out: 'dead: DoNotRetry: this will never work\n' });
+    expect(await json('tasks', 'list', '--state', 'dead', ...queue)).toMatchObject([{ id: 'hopeless' }]);
+    expect(await json('tasks', 'redrive', '--all', '--yes', 'bench', ...queue)).toEqual({ redriven: 1 });
+    expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });
+    const late = await run('tasks', 'cancel', 'good', '--reason', 'late', '--yes', 'good', ...queue);
+    expect(late).toMatchObject({ exitCode: 5 });
+  });
+
+  test('pauses a queue, and opens it again', async () => {
+    expect((await run('queues', 'pause', 'calm', '--reason', 'maintenance')).out).toBe('queue calm is paused\n');
+    expect(await json('queues', 'stats', 'calm')).toMatchObject({ isPaused: true });
+    expect((await run('queues', 'resume', 'calm', '--reason', 'done')).out).toBe('queue calm is open\n');
+    expect(await json('audit', '--limit', '2')).toMatchObject([
+      { verb: 'queue.resume' },
+      { verb: 'queue.pause', target: 'calm' },
+    ]);
+  });
+
+  test('waits until a queue is drained, or gives up', async () => {
+    await run('enqueue', 'fine', '--id', 'w', '--queue', 'draining');
+
+    expect(await run('queues', 'drain', 'empty')).toMatchObject({ exitCode: 0, out: 'queue empty is drained\n' });
+    const late = await run('queues', 'drain', 'draining', '--timeout', '300ms');
+    expect(late).toMatchObject({ exitCode: 1 });
+    expect(late.err).toContain('1 task due or running');
+  });
+
+  test('shows a queue until it is interrupted', async () => {
+    const watcher = startCommand(table, 'watch', '--queue', 'draining', '--every', '100ms', '--json');
+    await expect.poll(() => watcher.out().split('\n').length, { timeout: 8_000 }).toBeGreaterThan(2);
+
+    watcher.process.kill('SIGINT');
+
+    const end = await watcher.ended;
+    expect(end.exitCode).toBe(0);
+    expect(JSON.parse(end.out.split('\n')[0] ?? '')).toMatchObject({ queue: 'draining', due: { normal: 1 } });
+  });
+});

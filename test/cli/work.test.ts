@@ -1,0 +1,55 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { runCommand, startCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
+const PATIENCE = { timeout: 30_000, interval: 200 };
+
+describe.skipIf(endpoint === null)('leasehold work', { timeout: 60_000 }, () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  const run = (...argv: string[]) => runCommand(table, ...argv);
+
+  test('runs what waits, and ends when all is done', async () => {
+    for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--queue', 'drained');
+
+    const end = await run('work', '--entry', ENTRY, '--queue', 'drained', '--until-drained', '--json');
+
+    expect(end).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(end.out)).toEqual({ done: 3, retried: 0, dead: 0, other: 0 });
+  });
+
+  test('goes on until it is interrupted, and hands back what runs', async () => {
+    const working = startCommand(table, 'work', '--entry', ENTRY, '--queue', 'endless');
+    await run('enqueue', 'fine', '{"n": 1}', '--queue', 'endless', '--id', 'first');
+    await vi.waitFor(() => {
+      expect(working.err()).toContain('done first');
+    }, PATIENCE);
+    await run('enqueue', 'long', '{}', '--queue', 'endless', '--id', 'second');
+    const show = async () =>
+      JSON.parse((await run('tasks', 'show', 'second', '--queue', 'endless', '--json')).out) as object;
+    await vi.waitFor(async () => {
+      expect(await show()).toMatchObject({ state: 'running' });
+    }, PATIENCE);
+    working.process.kill('SIGINT');
+
+    expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 to be tried again, 0 dead\n' });
+    expect(await show()).toMatchObject({ state: 'ready', attempts: 0 });
+  });
+
+  test('says what is wrong with a module that it cannot load', async () => {
+    const end = await run('work', '--entry', './absent.ts');
+
+    expect(end).toMatchObject({ exitCode: 2, out: '' });
+    expect(end.err).toContain('the module of tasks ./absent.ts cannot be loaded');
+  });
+});
