@@ -1,0 +1,72 @@
+/**
+ * Blocking queries: `index` and `wait`.
+ *
+ * A query with an index is answered when what it asks for is not what that index stood for any more, or when its wait is over.
+ * Consul waits 5 minutes unless told otherwise and 10 at most, and adds up to a sixteenth so that those who came together leave apart.
+ */
+import type { Exchange } from './exchange.ts';
+import { parseGoDuration } from './go-duration.ts';
+import type { Look } from './polls.ts';
+import { isSame } from './prefix-index.ts';
+import { badRequest } from './problem.ts';
+
+export interface Blocking {
+  /** 0: do not wait. */
+  readonly index: number;
+  readonly waitMs: number;
+}
+
+const DEFAULT_WAIT_MS = 300_000;
+const MAX_WAIT_MS = 600_000;
+const JITTER_FRACTION = 16;
+
+/** @throws Problem 400 */
+export function blockingOf({ query, gateway }: Exchange): Blocking {
+  const wait = query.get('wait') ?? '';
+  const asked = wait === '' ? 0 : parseGoDuration(wait);
+  if (asked === undefined) throw badRequest('Invalid wait time');
+  const index = query.get('index') ?? '';
+  if (!/^\d{0,20}$/.test(index)) throw badRequest('Invalid index');
+  // Zero and less are no wait that anybody can have meant.
+  const waitMs = asked <= 0 ? DEFAULT_WAIT_MS : Math.min(asked, MAX_WAIT_MS);
+  const jitterMs = (waitMs / JITTER_FRACTION) * gateway.runtime.random.next();
+  return {
+    // What is beyond a number was told by nobody here, and is waited out.
+    index: Math.min(Number(index), Number.MAX_SAFE_INTEGER),
+    waitMs: Math.ceil(Math.min(waitMs + jitterMs, gateway.settings.maxWaitMs)),
+  };
+}
+
+/** Runs a wait that ends with its time. */
+export async function within<T>(
+  { gateway, signal }: Exchange,
+  waitMs: number,
+  wait: (over: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const finished = new AbortController();
+  void gateway.runtime.clock.sleep(waitMs, finished.signal).then(() => {
+    late.abort();
+  });
+  try {
+    return await wait(AbortSignal.any([late.signal, signal]));
+  } finally {
+    finished.abort();
+  }
+}
+
+/** A query that may block, for what has no clock of its own. @param what names it, among everything that is polled */
+export async function blockingLook<T>(
+  exchange: Exchange,
+  what: string,
+  look: () => Promise<Look<T>>,
+): Promise<{ readonly value: T; readonly index: number }> {
+  const { gateway } = exchange;
+  const { index: asked, waitMs } = blockingOf(exchange);
+  let seen = await look();
+  if (asked > 0 && isSame(asked, seen)) {
+    const { fingerprint } = seen;
+    seen = (await within(exchange, waitMs, (over) => gateway.polls.next(what, look, fingerprint, over))) ?? seen;
+  }
+  return { value: seen.value, index: gateway.indexes.indexOf(what, seen, asked) };
+}

@@ -1,0 +1,40 @@
+/** What every endpoint works with: the library, the settings, and who is asking. */
+import type { Leasehold } from '../shared/leasehold.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { PrefixIndexes } from './prefix-index.ts';
+import type { Polls } from './polls.ts';
+import type { TokenBook } from './tokens.ts';
+
+export interface GatewaySettings {
+  /** Name of the agent that this gateway plays: the node of sessions that name none. */
+  readonly node: string;
+  readonly datacenter: string;
+  /** Bounds on the TTL of sessions. */
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
+  /** The stated bound on the difference between any two clocks, as the library has it. */
+  readonly maxClockSkewMs: number;
+  /** No blocking query waits longer, whatever it asks for. */
+  readonly maxWaitMs: number;
+}
+
+export const DEFAULT_SETTINGS = {
+  datacenter: 'dc1',
+  /** As Consul has them. */
+  minTtlMs: 10_000,
+  maxTtlMs: 86_400_000,
+  maxWaitMs: 600_000,
+} as const;
+
+export interface Gateway {
+  readonly leasehold: Leasehold;
+  readonly runtime: Runtime;
+  readonly settings: GatewaySettings;
+  readonly tokens: TokenBook;
+  /** What prefixes were told last. */
+  readonly indexes: PrefixIndexes;
+  /** Looks at sessions, checks and nodes, for those who wait for a change. */
+  readonly polls: Polls;
+  /** Aborts when the gateway closes: nobody waits longer. */
+  readonly closing: AbortSignal;
+}

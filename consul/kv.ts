@@ -1,0 +1,179 @@
+/** `/v1/kv`: the entries of locks, and the verbs of their holders. */
+import { validName } from '../shared/lease/name.ts';
+import type { Content, LockInfo } from '../shared/lock/lock.ts';
+import { VALUE_LIMIT_BYTES, validContent } from '../shared/lock/lock.ts';
+import type { PrefixView } from '../shared/lock/prefix.ts';
+import pLimit from 'p-limit';
+import { blockingOf } from './blocking.ts';
+import type { Answer, Endpoint, Exchange } from './exchange.ts';
+import { metaHeaders } from './exchange.ts';
+import { isSame } from './prefix-index.ts';
+import { badRequest, failed } from './problem.ts';
+import type { KeyFacts } from './shapes.ts';
+import { bytesOf, keyPair, valueOf } from './shapes.ts';
+import { ensure } from './tokens.ts';
+
+/** Deletions side by side. */
+const DELETIONS_IN_FLIGHT = 16;
+
+export const readKeys: Endpoint = (exchange) => {
+  if (exchange.has('keys')) return listKeys(exchange);
+  return exchange.has('recurse') ? readPrefix(exchange) : readKey(exchange);
+};
+
+async function readKey(exchange: Exchange): Promise<Answer> {
+  const key = keyOf(exchange);
+  ensure.key(exchange.rights, 'read', key);
+  const { locks } = exchange.gateway.leasehold;
+  const { index: asked, waitMs } = blockingOf(exchange);
+  const seen =
+    asked === 0
+      ? await locks.look(key)
+      : await locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal });
+  // A key without a row has no clock; whoever has seen one that was swept since goes on from there.
+  const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
+  if (seen.info === undefined) return notFound(index);
+  const facts = factsOf(seen.info);
+  return exchange.has('raw') ? rawValue(facts, index) : { json: [keyPair(facts, { withValue: true })], index };
+}
+
+async function readPrefix(exchange: Exchange): Promise<Answer> {
+  const { view, index } = await blockingView(exchange);
+  const visible = view.entries.filter(({ key }) => exchange.rights.mayKey('read', key));
+  if (visible.length === 0) return notFound(index);
+  return { json: visible.map((info) => keyPair(factsOf(info), { withValue: true })), index };
+}
+
+async function listKeys(exchange: Exchange): Promise<Answer> {
+  const { view, index } = await blockingView(exchange);
+  const separator = exchange.query.get('separator') ?? exchange.query.get('seperator') ?? '';
+  const prefix = exchange.rest;
+  const keys = view.entries.map(({ key }) => key).filter((key) => exchange.rights.mayKey('read', key));
+  if (keys.length === 0 && prefix !== '') return notFound(index);
+  const folded = keys.map((key) => {
+    const at = separator === '' ? -1 : key.indexOf(separator, prefix.length);
+    return at === -1 ? key : key.slice(0, at + separator.length);
+  });
+  return { json: [...new Set(folded)], index };
+}
+
+/** All entries under the prefix, once they are not those that the asked index stands for. */
+async function blockingView(exchange: Exchange): Promise<{ readonly view: PrefixView; readonly index: number }> {
+  const { leasehold, indexes } = exchange.gateway;
+  const prefix = exchange.rest;
+  const { index: asked, waitMs } = blockingOf(exchange);
+  let view = await leasehold.locks.view(prefix);
+  if (asked > 0 && isSame(asked, contentOf(view))) {
+    const options = { timeout: waitMs, signal: exchange.signal };
+    view = (await leasehold.locks.nextView(prefix, view.fingerprint, options)) ?? view;
+  }
+  return { view, index: indexes.indexOf(`keys ${prefix}`, contentOf(view), asked) };
+}
+
+function contentOf({ entries, fingerprint }: PrefixView) {
+  return { fingerprint, newestAt: entries.reduce((newest, { modifyIndex }) => Math.max(newest, modifyIndex), 0) };
+}
+
+export const writeKey: Endpoint = async (exchange) => {
+  const key = keyOf(exchange);
+  ensureOneOf(exchange, ['cas', 'acquire', 'release']);
+  ensure.key(exchange.rights, 'write', key);
+  const flags = exchange.number('flags') ?? 0n;
+  const cas = exchange.number('cas');
+  const content = contentFor(key, await exchange.bytes(VALUE_LIMIT_BYTES), flags);
+  const { remote } = exchange.gateway.leasehold;
+  const isNew = await isUnlisted(exchange, key);
+  const isDone = await write();
+  if (isDone && isNew) await exchange.gateway.leasehold.locks.awaitListed(key);
+  return { json: isDone };
+
+  async function write(): Promise<boolean> {
+    if (exchange.has('acquire')) {
+      const session = sessionParameter(exchange, 'acquire');
+      const acquisition = await remote.locks.acquire(key, session, content);
+      if (acquisition.kind === 'sessionGone') throw failed(`invalid session ${JSON.stringify(session)}`);
+      return acquisition.kind === 'acquired';
+    }
+    if (exchange.has('release'))
+      return (await remote.locks.release(key, sessionParameter(exchange, 'release'), content)) === 'released';
+    const { value, ...options } = content;
+    const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
+    const { locks } = exchange.gateway.leasehold;
+    const result = await locks.put(key, value, { ...options, ...ifIndex, evenIfHeld: true });
+    return result.kind === 'written';
+  }
+};
+
+/** Whether the key has no entry yet, so that writing it makes one that must be listed before its writer is told. */
+async function isUnlisted({ gateway }: Exchange, key: string): Promise<boolean> {
+  return (await gateway.leasehold.locks.look(key)).info === undefined;
+}
+
+export const deleteKeys: Endpoint = async (exchange) => {
+  ensureOneOf(exchange, ['recurse', 'cas']);
+  if (exchange.has('recurse')) return { json: await deletePrefix(exchange) };
+  const key = keyOf(exchange);
+  ensure.key(exchange.rights, 'write', key);
+  const cas = exchange.number('cas');
+  const { locks } = exchange.gateway.leasehold;
+  const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
+  const result = await locks.delete(key, { ...ifIndex, evenIfHeld: true });
+  // What is not there need not be deleted, whatever index was expected.
+  return { json: result.kind !== 'conflict' || result.current === undefined };
+};
+
+/** One key after the other, so others may see some of them gone before the rest. */
+async function deletePrefix(exchange: Exchange): Promise<true> {
+  const prefix = exchange.rest;
+  ensure.key(exchange.rights, 'write', prefix);
+  const { locks } = exchange.gateway.leasehold;
+  const { entries } = await locks.view(prefix);
+  for (const { key } of entries) ensure.key(exchange.rights, 'write', key);
+  const limit = pLimit(DELETIONS_IN_FLIGHT);
+  await Promise.all(entries.map(({ key }) => limit(() => locks.delete(key, { evenIfHeld: true }))));
+  return true;
+}
+
+export function factsOf(info: LockInfo): KeyFacts {
+  return { ...info, session: info.holder?.session };
+}
+
+/** @throws Problem 400 for a key that no row can have */
+export function contentFor(key: string, bytes: Uint8Array, flags: bigint): Content {
+  validName('key', key);
+  // As a number where that is exact: so it is stored, and so it is compared.
+  const stored = flags <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(flags) : flags;
+  const content = { ...valueOf(bytes), flags: stored };
+  return validContent(key, content) ?? content;
+}
+
+function keyOf({ rest }: Exchange): string {
+  if (rest === '') throw badRequest('Missing key name');
+  return validName('key', rest);
+}
+
+function sessionParameter({ query }: Exchange, name: 'acquire' | 'release'): string {
+  const session = query.get(name) ?? '';
+  if (session === '') throw failed('missing session');
+  return session;
+}
+
+function ensureOneOf({ query }: Exchange, names: readonly string[]): void {
+  if (names.filter((name) => query.has(name)).length > 1) throw badRequest(`Conflicting flags: ${query.toString()}\n`);
+}
+
+function notFound(index: number): Response {
+  return new Response(null, { status: 404, headers: metaHeaders(index) });
+}
+
+/** As it is, and told to browsers to be nothing but text. */
+function rawValue(facts: KeyFacts, index: number): Response {
+  return new Response(new Uint8Array(bytesOf(facts)), {
+    headers: {
+      ...metaHeaders(index),
+      'Content-Type': 'text/plain',
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': 'sandbox',
+    },
+  });
+}

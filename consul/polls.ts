@@ -1,0 +1,88 @@
+/**
+ * Waiting for a change in what the library has no watch of: sessions, checks, nodes.
+ * One poll for each thing and process, whoever waits for it, and none when nobody does.
+ */
+import { hash } from 'node:crypto';
+import { messageOf } from '../shared/errors.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { Content } from './prefix-index.ts';
+
+export interface Look<T> extends Content {
+  readonly value: T;
+}
+
+/** @param facts what makes up the content: another text means a change */
+export function lookOf<T>(value: T, facts: readonly unknown[], newestAt: number): Look<T> {
+  return { value, newestAt, fingerprint: hash('sha256', JSON.stringify(facts)) };
+}
+
+const POLL_MS = { min: 800, max: 950 };
+
+interface Poll {
+  readonly listeners: Set<(look: Look<unknown> | Error) => void>;
+  readonly idle: AbortController;
+}
+
+export class Polls {
+  readonly #runtime: Runtime;
+  readonly #polls = new Map<string, Poll>();
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** The first look at another content than that of `fingerprint`; undefined when `signal` aborts before. */
+  next<T>(
+    what: string,
+    look: () => Promise<Look<T>>,
+    fingerprint: string,
+    signal: AbortSignal,
+  ): Promise<Look<T> | undefined> {
+    if (signal.aborted) return Promise.resolve(undefined);
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        signal.removeEventListener('abort', abort);
+        this.#leave(what, listener);
+      };
+      const listener = (seen: Look<unknown> | Error): void => {
+        if (!(seen instanceof Error) && seen.fingerprint === fingerprint) return;
+        stop();
+        if (seen instanceof Error) reject(seen);
+        else resolve(seen as Look<T>);
+      };
+      const abort = (): void => {
+        stop();
+        resolve(undefined);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      const known = this.#polls.get(what);
+      if (known !== undefined) {
+        known.listeners.add(listener);
+        return;
+      }
+      const poll: Poll = { listeners: new Set([listener]), idle: new AbortController() };
+      this.#polls.set(what, poll);
+      void this.#run(poll, look);
+    });
+  }
+
+  #leave(what: string, listener: (look: Look<unknown> | Error) => void): void {
+    const poll = this.#polls.get(what);
+    poll?.listeners.delete(listener);
+    if (poll === undefined || poll.listeners.size > 0) return;
+    this.#polls.delete(what);
+    poll.idle.abort();
+  }
+
+  async #run({ listeners, idle }: Poll, look: () => Promise<Look<unknown>>): Promise<void> {
+    const { clock, random } = this.#runtime;
+    for (;;) {
+      await clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(), idle.signal);
+      if (idle.signal.aborted) return;
+      const seen = await look().catch((error: unknown) =>
+        error instanceof Error ? error : new Error(messageOf(error)),
+      );
+      for (const listener of [...listeners]) listener(seen);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/** The gateway as a process: for a laptop, or beside a program that speaks to Consul. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isIP } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { ConfigurationError } from '../shared/errors.ts';
+import type { GatewayOptions } from './app.ts';
+import { createConsulApp } from './app.ts';
+
+export interface RunningGateway {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+/** @throws ConfigurationError when it would be open to others, or when the address cannot be had */
+export async function startGateway({ host, port, ...options }: ServerOptions): Promise<RunningGateway> {
+  if (options.tokens === undefined && !isLoopback(host))
+    throw new ConfigurationError(
+      `host ${host} is not loopback, and there are no tokens: whoever reaches it could do everything; give --tokens, or listen on 127.0.0.1`,
+    );
+  const closing = new AbortController();
+  const app = createConsulApp({ ...options, closing: closing.signal });
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  await listen(server, host, port);
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://${isIP(address.address) === 6 ? `[${address.address}]` : address.address}:${address.port}`,
+    async close() {
+      const closed = once(server, 'close');
+      closing.abort();
+      server.close();
+      server.closeIdleConnections();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    if (['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(code))
+      throw new ConfigurationError(`cannot listen on ${host} port ${port} (${code}): give another --host or --port`, {
+        cause,
+      });
+    throw cause;
+  }
+}

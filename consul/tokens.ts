@@ -1,0 +1,163 @@
+/**
+ * Who may do what, by token.
+ *
+ *   { "tokens": [
+ *     { "name": "billing", "secret": "…", "keys": { "": "read", "billing/": "write" }, "sessions": "write" },
+ *     { "name": "anyone", "keys": { "public/": "read" } } ] }
+ *
+ * Of the prefixes that fit a key the longest decides; what nothing is said about is denied.
+ * The entry without a secret is for requests without a token. Secrets are compared by their digests, all of them, in constant time.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ConfigurationError } from '../shared/errors.ts';
+import { Problem, denied } from './problem.ts';
+
+const LEVELS = ['deny', 'read', 'write'] as const;
+type Level = (typeof LEVELS)[number];
+
+export interface TokenRules {
+  readonly name: string;
+  readonly secret?: string | undefined;
+  /** Level by key prefix. */
+  readonly keys: Readonly<Record<string, Level>>;
+  /** Sessions: looking at them; creating, renewing and destroying them. */
+  readonly sessions: Level;
+  /** Nodes and checks. */
+  readonly nodes: Level;
+}
+
+/** What one request may do. */
+export interface Rights {
+  mayKey(level: 'read' | 'write', key: string): boolean;
+  maySessions(level: 'read' | 'write'): boolean;
+  mayNodes(level: 'read' | 'write'): boolean;
+}
+
+/** @throws Problem 403 */
+export const ensure = {
+  key(rights: Rights, level: 'read' | 'write', key: string): void {
+    if (!rights.mayKey(level, key)) throw denied();
+  },
+  sessions(rights: Rights, level: 'read' | 'write'): void {
+    if (!rights.maySessions(level)) throw denied();
+  },
+  nodes(rights: Rights, level: 'read' | 'write'): void {
+    if (!rights.mayNodes(level)) throw denied();
+  },
+};
+
+export class TokenBook {
+  readonly #entries: readonly { readonly digest: Buffer; readonly rights: Rights }[];
+  readonly #anonymous: Rights | undefined;
+
+  /** @param rules absent: no tokens are asked for, and everybody may do everything */
+  constructor(rules: readonly TokenRules[] | undefined) {
+    this.#entries = (rules ?? []).flatMap((rule) =>
+      rule.secret === undefined ? [] : [{ digest: digestOf(rule.secret), rights: new RuledRights(rule) }],
+    );
+    const anonymous = rules?.find(({ secret }) => secret === undefined);
+    if (rules === undefined) this.#anonymous = EVERYTHING;
+    else if (anonymous !== undefined) this.#anonymous = new RuledRights(anonymous);
+    this.isOpen = rules === undefined;
+  }
+
+  /** Nobody is asked for a token. */
+  readonly isOpen: boolean;
+
+  /** @throws Problem 403 */
+  rightsOf(token: string | undefined): Rights {
+    // Without tokens Consul ignores what clients send.
+    if (this.isOpen) return EVERYTHING;
+    if (token === undefined) return this.#anonymous ?? NOTHING;
+    const digest = digestOf(token);
+    let found: Rights | undefined;
+    for (const entry of this.#entries) if (timingSafeEqual(entry.digest, digest)) found = entry.rights;
+    if (found === undefined) throw new Problem(403, 'ACL not found');
+    return found;
+  }
+}
+
+/** @throws ConfigurationError saying which entry is wrong */
+export function parseTokens(text: string, source: string): readonly TokenRules[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new ConfigurationError(`${source} is not JSON: ${(cause as Error).message}`, { cause });
+  }
+  const { tokens } = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as { readonly tokens?: unknown };
+  if (!Array.isArray(tokens) || tokens.length === 0)
+    throw new ConfigurationError(`${source} has no tokens: give { "tokens": [ … ] } with at least one`);
+  const rules = tokens.map((entry, at) => ruleOf(entry, `${source}: token ${at + 1}`));
+  const secrets = rules.map(({ secret }) => secret);
+  if (new Set(secrets).size < secrets.length)
+    throw new ConfigurationError(`${source}: two tokens have one secret, or none: give each its own`);
+  return rules;
+}
+
+const FIELDS = ['name', 'secret', 'keys', 'sessions', 'nodes'];
+/** A secret that can be guessed is none. */
+const MIN_SECRET_LENGTH = 16;
+
+function ruleOf(entry: unknown, where: string): TokenRules {
+  if (typeof entry !== 'object' || entry === null) throw new ConfigurationError(`${where} is no object`);
+  const unknown = Object.keys(entry).find((field) => !FIELDS.includes(field));
+  if (unknown !== undefined)
+    throw new ConfigurationError(`${where}: unknown field ${JSON.stringify(unknown)}: known are ${FIELDS.join(', ')}`);
+  const { name, secret, keys = {}, sessions = 'deny', nodes = 'deny' } = entry as Record<string, unknown>;
+  if (typeof name !== 'string' || name === '') throw new ConfigurationError(`${where} has no name`);
+  const isSecret = secret === undefined || (typeof secret === 'string' && secret.length >= MIN_SECRET_LENGTH);
+  if (!isSecret)
+    throw new ConfigurationError(`${where} (${name}): its secret has fewer than ${MIN_SECRET_LENGTH} characters`);
+  if (typeof keys !== 'object' || keys === null || Array.isArray(keys))
+    throw new ConfigurationError(`${where} (${name}): keys is no object of prefixes and levels`);
+  const level = (what: string, given: unknown): Level => {
+    const found = LEVELS.find((one) => one === given);
+    if (found === undefined)
+      throw new ConfigurationError(
+        `${where} (${name}): ${what} is ${JSON.stringify(given)}: give ${LEVELS.join(', ')}`,
+      );
+    return found;
+  };
+  return {
+    name,
+    secret,
+    keys: Object.fromEntries(Object.entries(keys).map(([prefix, given]) => [prefix, level(`key ${prefix}`, given)])),
+    sessions: level('sessions', sessions),
+    nodes: level('nodes', nodes),
+  };
+}
+
+class RuledRights implements Rights {
+  readonly #rules: TokenRules;
+  /** The longest prefix first. */
+  readonly #prefixes: readonly (readonly [string, Level])[];
+
+  constructor(rules: TokenRules) {
+    this.#rules = rules;
+    this.#prefixes = Object.entries(rules.keys).sort(([one], [other]) => other.length - one.length);
+  }
+
+  mayKey(level: 'read' | 'write', key: string): boolean {
+    return isEnough(this.#prefixes.find(([prefix]) => key.startsWith(prefix))?.[1] ?? 'deny', level);
+  }
+
+  maySessions(level: 'read' | 'write'): boolean {
+    return isEnough(this.#rules.sessions, level);
+  }
+
+  mayNodes(level: 'read' | 'write'): boolean {
+    return isEnough(this.#rules.nodes, level);
+  }
+}
+
+const EVERYTHING: Rights = { mayKey: () => true, maySessions: () => true, mayNodes: () => true };
+const NOTHING: Rights = { mayKey: () => false, maySessions: () => false, mayNodes: () => false };
+
+function isEnough(given: Level, wanted: 'read' | 'write'): boolean {
+  return given === 'write' || given === wanted;
+}
+
+function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

@@ -1,0 +1,225 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { KeyPair, TestGateway } from './support.ts';
+import { GatewayTable, ask, newSession, pairAt } from './support.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
+  let table: GatewayTable;
+  let gateway: TestGateway;
+  let other: TestGateway;
+  beforeAll(async () => {
+    table = await GatewayTable.open(endpoint);
+    [gateway, other] = [await table.start(), await table.start()];
+  });
+  afterAll(() => table.close());
+
+  const create = (entry: object | string) =>
+    ask(gateway, 'PUT', 'session/create', typeof entry === 'string' ? entry : JSON.stringify(entry));
+  const info = async (id: string) =>
+    (await ask(gateway, 'GET', `session/info/${id}`)).json as Record<string, unknown>[];
+
+  test('creates a session with what was asked for, and shows it on every gateway', async () => {
+    const id = await newSession(gateway, { Name: 'web', TTL: '90s', LockDelay: '2s', Behavior: 'delete', Checks: [] });
+
+    const { json, index } = await ask(other, 'GET', `session/info/${id}`);
+    expect(json).toEqual([
+      {
+        ...{ ID: id, Name: 'web', Node: 'gateway', LockDelay: 2_000_000_000, Behavior: 'delete', TTL: '1m30s' },
+        ...{ Checks: [], NodeChecks: [], ServiceChecks: null },
+        ...{ CreateIndex: (json as KeyPair[])[0]?.CreateIndex, ModifyIndex: (json as KeyPair[])[0]?.CreateIndex },
+      },
+    ]);
+    expect(index).toBeGreaterThan(0);
+    expect((await ask(other, 'GET', 'session/list')).json).toEqual(expect.arrayContaining(json as []));
+    expect((await ask(other, 'GET', 'session/node/gateway')).json).toEqual(expect.arrayContaining(json as []));
+    expect((await ask(other, 'GET', 'session/node/elsewhere')).json).toEqual([]);
+  });
+
+  test('without a body is a session without a TTL, released by nobody', async () => {
+    const id = ((await ask(gateway, 'PUT', 'session/create')).json as { ID: string }).ID;
+
+    expect(await info(id)).toMatchObject([{ TTL: '', LockDelay: 15_000_000_000, Behavior: 'release', Name: '' }]);
+    expect((await ask(gateway, 'PUT', `session/renew/${id}`)).json).toMatchObject([{ ID: id, TTL: '' }]);
+  });
+
+  test.each([
+    [{ LockDelay: 5 }, 5_000_000_000],
+    [{ lockdelay: '0s' }, 0],
+    [{ LockDelay: 20_000_000_000 }, 20_000_000_000],
+    [{ LockDelay: '5m' }, 60_000_000_000],
+  ])('takes the lock-delay %j', async (entry, expected) => {
+    expect(await info(await newSession(gateway, entry))).toMatchObject([{ LockDelay: expected }]);
+  });
+
+  test.each([
+    ['no JSON', '{', 400, /^Request decode failed/],
+    ['no object', '[1]', 400, /^Request decode failed/],
+    ['a name that is none', { Name: 7 }, 400, /^Request decode failed/],
+    ['a TTL that is none', { TTL: 'soon' }, 500, /^Session TTL 'soon' invalid/],
+    ['too short a TTL', { TTL: '1ms' }, 500, /^Invalid Session TTL '1000000', must be between \[300ms=24h0m0s\]/],
+    ['too long a TTL', { TTL: '25h' }, 500, /^Invalid Session TTL/],
+    ['another behaviour', { Behavior: 'keep' }, 500, /^Invalid Behavior setting 'keep'/],
+    ['a lock-delay that is none', { LockDelay: 'long' }, 400, /^Request decode failed/],
+    ['a node that nobody registered', { Node: 'nowhere' }, 500, /^Missing node registration/],
+    ['a check that nobody registered', { Checks: ['disk'] }, 500, /^Missing check 'disk' registration/],
+  ])('refuses %s', async (_what, entry, status, text) => {
+    const reply = await create(entry);
+
+    expect(reply.status).toBe(status);
+    expect(reply.text).toMatch(text);
+  });
+
+  test('has the bounds of Consul on TTLs unless it is told otherwise', async () => {
+    const strict = await table.start({ minTtlMs: 10_000 });
+
+    const reply = await ask(strict, 'PUT', 'session/create', '{"TTL":"9s"}');
+
+    expect(reply.text).toBe("Invalid Session TTL '9000000000', must be between [10s=24h0m0s]");
+  });
+
+  test('a renewal is one request to the table, whoever asks, and keeps the session', async () => {
+    const id = await newSession(gateway, { TTL: '1s' });
+    const before = other.meter.read();
+
+    for (let beat = 0; beat < 4; beat++) {
+      await pause(500);
+      expect((await ask(other, 'PUT', `session/renew/${id}`)).json).toMatchObject([{ ID: id, TTL: '1s' }]);
+    }
+
+    const after = other.meter.read();
+    expect(after.requests - before.requests).toBe(4);
+    expect(after.byVerb['session.renewRemote']?.requests).toBe(4);
+    expect(await info(id)).toHaveLength(1);
+  });
+
+  test('nothing but renewals keeps it: it expires, and its renewal is a 404', async () => {
+    const id = await newSession(gateway, { TTL: '300ms' });
+    await pause(600);
+
+    const renewal = await ask(gateway, 'PUT', `session/renew/${id}`);
+
+    expect(renewal.status).toBe(404);
+    expect(renewal.text).toBe(`Session id '${id}' not found`);
+    expect(await info(id)).toEqual([]);
+    expect((await gateway.leasehold.sessions.info(id))?.status).toBe('invalid');
+  });
+
+  test('is not shown once it has expired, although nobody has ended it', async () => {
+    const id = await newSession(gateway, { TTL: '300ms' });
+    await pause(600);
+
+    expect(JSON.stringify((await ask(gateway, 'GET', 'session/list')).json)).not.toContain(id);
+  });
+
+  test('is destroyed, as often as anybody likes', async () => {
+    const id = await newSession(gateway);
+
+    expect((await ask(gateway, 'PUT', `session/destroy/${id}`)).text).toBe('true');
+    expect((await ask(gateway, 'PUT', `session/destroy/${id}`)).text).toBe('true');
+    expect((await ask(gateway, 'PUT', 'session/destroy/unheard-of')).text).toBe('true');
+    expect(await info(id)).toEqual([]);
+  });
+
+  test('says what is missing', async () => {
+    expect(await ask(gateway, 'PUT', 'session/destroy/')).toMatchObject({ status: 400, text: 'Missing session' });
+    expect(await ask(gateway, 'GET', 'session/info/')).toMatchObject({ status: 400, text: 'Missing session' });
+    expect(await ask(gateway, 'GET', 'session/node/')).toMatchObject({ status: 400, text: 'Missing node name' });
+    expect(await info('unheard-of')).toEqual([]);
+  });
+
+  test('a session of this library is shown, and renewed by nobody but its holder', async () => {
+    await using session = await gateway.leasehold.session({ name: 'native', node: 'elsewhere' });
+
+    expect(await info(session.id)).toMatchObject([{ Name: 'native', Node: 'elsewhere' }]);
+    expect(await ask(gateway, 'PUT', `session/renew/${session.id}`)).toMatchObject({ status: 403 });
+    session.ensureBelief();
+  });
+
+  describe('what becomes of its keys', () => {
+    test('they are released when it ends, and closed for the lock-delay', async () => {
+      const [id, next] = [await newSession(gateway, { TTL: '10s', LockDelay: '1s' }), await newSession(gateway)];
+      await ask(gateway, 'PUT', `kv/kept?acquire=${id}`, 'v');
+      const before = await pairAt(gateway, 'kept');
+
+      await ask(gateway, 'PUT', `session/destroy/${id}`);
+
+      const after = await pairAt(other, 'kept');
+      expect(after).toMatchObject({ Value: 'dg==', LockIndex: 1 });
+      expect(after?.Session).toBeUndefined();
+      expect(after?.ModifyIndex).toBeGreaterThan(before?.ModifyIndex ?? Infinity);
+      expect((await ask(other, 'PUT', `kv/kept?acquire=${next}`)).text).toBe('false');
+      await expect
+        .poll(async () => (await ask(other, 'PUT', `kv/kept?acquire=${next}`)).text, { timeout: 5_000 })
+        .toBe('true');
+      expect(await pairAt(gateway, 'kept')).toMatchObject({ LockIndex: 2, Session: next });
+    });
+
+    test('with behaviour delete they go with it', async () => {
+      const id = await newSession(gateway, { TTL: '300ms', LockDelay: 0, Behavior: 'delete' });
+      await ask(gateway, 'PUT', `kv/gone?acquire=${id}`, 'v');
+      await pause(600);
+
+      expect((await ask(other, 'GET', 'kv/gone')).status).toBe(404);
+      expect((await ask(other, 'GET', 'kv/gone?recurse')).status).toBe(404);
+    });
+  });
+
+  describe('checks and nodes', () => {
+    const report = (verb: string, id: string) => ask(gateway, 'PUT', `agent/check/${verb}/${id}?note=seen`);
+
+    test('a check that goes critical ends what is bound to it', async () => {
+      await ask(gateway, 'PUT', 'agent/check/register', '{"Name":"disk","TTL":"30s"}');
+      expect((await create({ TTL: '10s', Checks: ['disk'] })).text).toBe("Check 'disk' is in critical state");
+      await report('pass', 'disk');
+      const id = await newSession(gateway, { TTL: '10s', NodeChecks: ['disk'] });
+      await report('warn', 'disk');
+      expect(await info(id)).toMatchObject([{ NodeChecks: ['disk'] }]);
+
+      expect((await report('fail', 'disk')).status).toBe(200);
+
+      expect(await info(id)).toEqual([]);
+      expect((await ask(gateway, 'GET', 'agent/checks')).json).toMatchObject({
+        disk: { Status: 'critical', Output: 'seen' },
+      });
+      expect((await ask(other, 'GET', 'health/state/critical')).json).toMatchObject([
+        { Node: 'gateway', CheckID: 'disk' },
+      ]);
+      await ask(gateway, 'PUT', 'agent/check/update/disk', '{"Status":"passing","Output":"well"}');
+      expect((await ask(other, 'GET', 'health/node/gateway')).json).toMatchObject([
+        { Status: 'passing', Output: 'well' },
+      ]);
+      expect((await ask(gateway, 'PUT', 'agent/check/deregister/disk')).status).toBe(200);
+      expect((await report('pass', 'disk')).status).toBe(404);
+    });
+
+    test('a node that is deregistered ends its sessions', async () => {
+      await ask(gateway, 'PUT', 'catalog/register', '{"Node":"db-1","Address":"10.1.2.3"}');
+      const id = await newSession(gateway, { Node: 'db-1', TTL: '10s' });
+      expect(await info(id)).toMatchObject([{ Node: 'db-1', NodeChecks: ['serfHealth'] }]);
+      const { json } = await ask(gateway, 'GET', 'catalog/nodes');
+      expect(json).toMatchObject([{ Node: 'gateway' }, { Node: 'db-1', Address: '10.1.2.3', Datacenter: 'dc1' }]);
+
+      expect((await ask(other, 'PUT', 'catalog/deregister', '{"Node":"db-1"}')).text).toBe('true');
+
+      expect(await info(id)).toEqual([]);
+      expect((await ask(gateway, 'GET', 'catalog/nodes')).json).toHaveLength(1);
+    });
+
+    test('refuses what makes no sense', async () => {
+      expect(await ask(gateway, 'PUT', 'agent/check/register', '{"Name":"x"}')).toMatchObject({ status: 400 });
+      expect(await ask(gateway, 'PUT', 'agent/check/register', '{"TTL":"1s"}')).toMatchObject({ status: 400 });
+      expect(await ask(gateway, 'PUT', 'catalog/register', '{"Node":"x"}')).toMatchObject({ status: 400 });
+      expect(await ask(gateway, 'PUT', 'catalog/deregister', '{}')).toMatchObject({ status: 400 });
+    });
+  });
+
+  test('says who it is', async () => {
+    expect((await ask(gateway, 'GET', 'status/leader')).json).toMatch(/^\d+\.\d+\.\d+\.\d+:\d+$/);
+    expect((await ask(gateway, 'GET', 'agent/self')).json).toMatchObject({
+      Config: { NodeName: 'gateway', Datacenter: 'dc1' },
+    });
+    expect((await ask(gateway, 'GET', 'catalog/datacenters')).json).toEqual(['dc1']);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { TestGateway } from './support.ts';
+import { GatewayTable, ask, newSession, pairAt } from './support.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+interface Outcome {
+  readonly Results: readonly { readonly KV: Record<string, unknown> }[] | null;
+  readonly Errors: readonly { readonly OpIndex: number; readonly What: string }[] | null;
+}
+
+describe.skipIf(endpoint === null)('/v1/txn', { timeout: 30_000 }, () => {
+  let table: GatewayTable;
+  let gateway: TestGateway;
+  let count = 0;
+  let at: string;
+  beforeAll(async () => {
+    table = await GatewayTable.open(endpoint);
+    gateway = await table.start();
+  });
+  afterAll(() => table.close());
+  beforeEach(() => {
+    at = `txn-${++count}/`;
+  });
+
+  const run = async (...operations: readonly object[]) => {
+    const body = JSON.stringify(operations.map((KV) => ({ KV })));
+    const { status, json } = await ask(gateway, 'PUT', 'txn', body);
+    return { status, ...(json as Outcome) };
+  };
+  const put = (name: string, value: string) => ask(gateway, 'PUT', `kv/${at}${name}`, value);
+  const pair = (name: string) => pairAt(gateway, `${at}${name}`);
+
+  test('does all that it is asked, each on what the one before has left', async () => {
+    await put('old', 'o');
+    const { ModifyIndex } = (await pair('old'))!;
+
+    const { status, Results, Errors } = await run(
+      { Verb: 'set', Key: `${at}a`, Value: base64('1'), Flags: 3 },
+      { Verb: 'get', Key: `${at}a` },
+      { Verb: 'cas', Key: `${at}old`, Value: base64('n'), Index: ModifyIndex },
+      { Verb: 'get-tree', Key: at },
+      { Verb: 'check-not-exists', Key: `${at}never` },
+      { Verb: 'get-or-empty', Key: `${at}never` },
+      { Verb: 'delete', Key: `${at}nothing` },
+    );
+
+    expect({ status, Errors }).toEqual({ status: 200, Errors: null });
+    expect(Results?.map(({ KV }) => [KV.Key, KV.Value])).toEqual([
+      [`${at}a`, null],
+      [`${at}a`, base64('1')],
+      [`${at}old`, null],
+      [`${at}old`, base64('n')],
+      [`${at}never`, null],
+    ]);
+    expect(await pair('a')).toMatchObject(Results![1]!.KV);
+    expect(await pair('old')).toMatchObject(Results![3]!.KV);
+  });
+
+  test('does nothing at all when one of them may not be done, and says which and why', async () => {
+    await put('a', 'kept');
+    await put('b', 'kept');
+
+    const { status, Results, Errors } = await run(
+      { Verb: 'set', Key: `${at}new`, Value: base64('x') },
+      { Verb: 'delete', Key: `${at}a` },
+      { Verb: 'cas', Key: `${at}b`, Value: base64('x'), Index: 1 },
+      { Verb: 'delete-cas', Key: `${at}b`, Index: 1 },
+      { Verb: 'get', Key: `${at}never` },
+      { Verb: 'check-index', Key: `${at}b`, Index: 2 },
+      { Verb: 'check-session', Key: `${at}b`, Session: 'abc' },
+      { Verb: 'check-not-exists', Key: `${at}b` },
+      { Verb: 'unlock', Key: `${at}b`, Session: 'abc' },
+      { Verb: 'lock', Key: `${at}b`, Session: 'abc' },
+    );
+
+    expect({ status, Results }).toEqual({ status: 409, Results: null });
+    const { ModifyIndex } = (await pair('b'))!;
+    expect(Errors).toEqual([
+      { OpIndex: 2, What: `failed to set key "${at}b", index is stale` },
+      { OpIndex: 3, What: `failed to delete key "${at}b", index is stale` },
+      { OpIndex: 4, What: `key "${at}never" doesn't exist` },
+      { OpIndex: 5, What: `failed index check for key "${at}b", current modify index ${ModifyIndex} != 2` },
+      { OpIndex: 6, What: `failed session check for key "${at}b", current session "" != "abc"` },
+      { OpIndex: 7, What: `key "${at}b" exists` },
+      { OpIndex: 8, What: `failed to unlock key "${at}b", lock isn't held, or is held by another session` },
+      { OpIndex: 9, What: 'invalid session "abc"' },
+    ]);
+    expect(await pair('new')).toBeUndefined();
+    expect(await pair('a')).toMatchObject({ Value: base64('kept') });
+  });
+
+  test('locks and unlocks as single requests do', async () => {
+    const [one, two] = [await newSession(gateway), await newSession(gateway)];
+    const lock = (session: string) => ({ Verb: 'lock', Key: `${at}l`, Value: base64('v'), Session: session });
+
+    expect(await run(lock(one), { Verb: 'set', Key: `${at}leader`, Value: base64(one) })).toMatchObject({
+      status: 200,
+    });
+    expect((await run(lock(two))).Errors).toEqual([
+      { OpIndex: 0, What: `failed to lock key "${at}l", lock is already held` },
+    ]);
+    expect(await run({ Verb: 'check-session', Key: `${at}l`, Session: one }, lock(one))).toMatchObject({ status: 200 });
+    expect(await pair('l')).toMatchObject({ LockIndex: 1, Session: one });
+    expect(await run({ ...lock(one), Verb: 'unlock' }, lock(two))).toMatchObject({ status: 200 });
+    expect(await pair('l')).toMatchObject({ LockIndex: 2, Session: two });
+  });
+
+  test('knows the lock-delay', async () => {
+    const [one, two] = [await newSession(gateway), await newSession(gateway)];
+    await ask(gateway, 'PUT', `kv/${at}l?acquire=${one}`);
+    await ask(gateway, 'PUT', `session/destroy/${one}`);
+
+    expect((await run({ Verb: 'lock', Key: `${at}l`, Session: two })).Errors).toEqual([
+      { OpIndex: 0, What: `failed to lock key "${at}l" due to lock delay` },
+    ]);
+  });
+
+  test('deletes a tree', async () => {
+    for (const name of ['a', 'b', 'c/d']) await put(name, 'v');
+
+    expect(await run({ Verb: 'delete-tree', Key: at }, { Verb: 'set', Key: `${at}rest`, Value: null })).toMatchObject({
+      status: 200,
+    });
+    expect((await ask(gateway, 'GET', `kv/${at}?keys`)).json).toEqual([`${at}rest`]);
+  });
+
+  test('is done one at a time: counters that many add to at once lose nothing', async () => {
+    await put('n', '0');
+    await put('m', '0');
+    const add = async (): Promise<void> => {
+      for (;;) {
+        const [n, m] = [(await pair('n'))!, (await pair('m'))!];
+        const next = base64(String(Number(Buffer.from(n.Value ?? '', 'base64').toString()) + 1));
+        const { status } = await run(
+          { Verb: 'cas', Key: `${at}n`, Value: next, Index: n.ModifyIndex },
+          { Verb: 'cas', Key: `${at}m`, Value: next, Index: m.ModifyIndex },
+        );
+        if (status === 200) return;
+      }
+    };
+
+    await Promise.all(Array.from({ length: 8 }, add));
+
+    expect([(await pair('n'))?.Value, (await pair('m'))?.Value]).toEqual([base64('8'), base64('8')]);
+  });
+
+  test.each([
+    ['no JSON', '[{', 400],
+    ['no list', '{}', 400],
+    ['something else than keys', '[{"Node":{}}]', 400],
+    ['an unknown verb', '[{"KV":{"Verb":"seize","Key":"a"}}]', 400],
+    ['no key', '[{"KV":{"Verb":"get"}}]', 400],
+    ['no base64', '[{"KV":{"Verb":"set","Key":"a","Value":"*"}}]', 400],
+    ['an index that is none', '[{"KV":{"Verb":"cas","Key":"a","Index":-1}}]', 400],
+    ['no session', '[{"KV":{"Verb":"lock","Key":"a"}}]', 500],
+    ['too many', JSON.stringify(Array.from({ length: 65 }, () => ({ KV: { Verb: 'get', Key: 'a' } }))), 413],
+    ['too large a value', JSON.stringify([{ KV: { Verb: 'set', Key: 'a', Value: 'A'.repeat(100_000) } }]), 413],
+  ])('refuses %s', async (_what, body, status) => {
+    expect((await ask(gateway, 'PUT', 'txn', body)).status).toBe(status);
+  });
+});
