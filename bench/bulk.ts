@@ -1,0 +1,153 @@
+/**
+ * Many small tasks in pages, beside the same tasks one by one, in one run on one engine.
+ *
+ * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
+ * Tasks do nothing; `--record-each` records the end of each by itself, which is the most that a task in a page can cost without writes of its own.
+ */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import Table from 'cli-table3';
+import { Command } from 'commander';
+import { startEngine } from '../local/engine.ts';
+import { clientSettings } from '../shared/dynamo/sdk-driver.ts';
+import { createTable } from '../shared/dynamo/table.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { TaskClient } from '../shared/task/client.ts';
+import type { AnyTask } from '../shared/task/definition.ts';
+import { defineTask } from '../shared/task/definition.ts';
+import type { Drained } from './bulk/drain.ts';
+import { drain } from './bulk/drain.ts';
+
+interface Settings {
+  readonly tasks: number;
+  readonly pageSize: number;
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly rounds: number;
+  readonly engine: 'embedded' | 'dynamodb-local';
+  readonly recordEach: boolean;
+}
+
+const TABLE = 'bench';
+/** 60 bytes as JSON, with the index in six digits. */
+const INPUT_KEY = '2026/11/21/IMG_20261121_';
+
+type Round = Readonly<Record<'plain' | 'bulk', Drained & { readonly seconds: number }>>;
+
+export async function run(argv: readonly string[]): Promise<number> {
+  const settings = parse(argv);
+  const engine = await startEngine({ kind: settings.engine });
+  const client = new DynamoDBClient({
+    endpoint: engine.endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+    ...clientSettings,
+  });
+  try {
+    await createTable(client, TABLE);
+    const rounds: Round[] = [];
+    // The first round warms engine and compiler, and does not count.
+    for (let round = 0; round <= settings.rounds; round++) {
+      const plain = await measure(client, settings, `plain${round}`, enqueueOneByOne(settings));
+      const bulk = await measure(client, settings, `bulk${round}`, enqueueInBulk(settings));
+      const name = `round ${round}${round === 0 ? ' (warm-up)' : ''}`;
+      console.error(`${name}: ${rate(settings, bulk)} tasks/s in bulk, ${rate(settings, plain)} one by one`);
+      if (round > 0) rounds.push({ plain, bulk });
+    }
+    console.log(report(rounds, settings));
+    return rounds.every(({ plain, bulk }) => plain.done === settings.tasks && bulk.done === settings.tasks) ? 0 : 1;
+  } finally {
+    client.destroy();
+    await engine.stop();
+  }
+}
+
+type Enqueue = (tasks: TaskClient, noop: AnyTask) => Promise<unknown>;
+
+function enqueueOneByOne({ tasks, workers, concurrency }: Settings): Enqueue {
+  return async (client, noop) => {
+    const asked = await Promise.all(inputsOf(tasks).map((input) => client.validate(noop, input)));
+    await client.enqueueAll(asked, { inFlight: workers * concurrency });
+  };
+}
+
+function enqueueInBulk({ tasks, pageSize }: Settings): Enqueue {
+  return (client, noop) => client.enqueueBulk(noop, inputsOf(tasks), { pageSize });
+}
+
+async function measure(
+  client: DynamoDBClient,
+  { workers, concurrency, recordEach }: Settings,
+  queue: string,
+  enqueue: Enqueue,
+): Promise<Round['bulk']> {
+  const { clock } = systemRuntime;
+  const noop = defineTask<never, undefined>({
+    name: 'noop',
+    ...(recordEach ? { bulk: { flushInterval: 0 } } : {}),
+    run: () => undefined,
+  });
+  const startedAt = clock.monotonic();
+  const drained = await drain(client, { table: TABLE, queue, workers, concurrency }, noop, (tasks) =>
+    enqueue(tasks, noop),
+  );
+  return { ...drained, seconds: (clock.monotonic() - startedAt) / 1000 };
+}
+
+function inputsOf(count: number): readonly unknown[] {
+  return Array.from({ length: count }, (_, n) => ({
+    bucket: 'eu',
+    key: `${INPUT_KEY}${String(n).padStart(6, '0')}.jpg`,
+  }));
+}
+
+function rate({ tasks }: Settings, { seconds }: { readonly seconds: number }): number {
+  return Math.round(tasks / seconds);
+}
+
+function report(rounds: readonly Round[], settings: Settings): string {
+  const { tasks, workers, concurrency, engine, pageSize, recordEach } = settings;
+  const table = new Table({
+    head: ['median', 'one by one', 'in bulk', 'in bulk / one by one: median', 'least', 'most'],
+    style: { head: [], border: [] },
+  });
+  const row = (name: string, figure: (each: Round['bulk']) => number, digits: number): void => {
+    const ratios = rounds.map(({ plain, bulk }) => figure(bulk) / figure(plain)).sort((a, b) => a - b);
+    const shown = [median(rounds.map(({ plain }) => figure(plain))), median(rounds.map(({ bulk }) => figure(bulk)))];
+    const cells = [median(ratios), ratios[0] ?? NaN, ratios.at(-1) ?? NaN].map((ratio) => ratio.toFixed(2));
+    table.push([name, ...shown.map((value) => value.toFixed(digits)), ...cells]);
+  };
+  row('tasks/s', ({ seconds }) => tasks / seconds, 0);
+  row('write units a task', ({ writeUnits }) => writeUnits / tasks, 3);
+  row('read units a task', ({ readUnits }) => readUnits / tasks, 3);
+  row('requests a task', ({ requests }) => requests / tasks, 2);
+  row('done', ({ done }) => done, 0);
+  const how = recordEach ? 'each end recorded by itself' : 'ends recorded together';
+  return (
+    `${tasks} no-op tasks of 60 bytes, ${pageSize} a page, ${how}; ` +
+    `${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn\n${table.toString()}`
+  );
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}
+
+function parse(argv: readonly string[]): Settings {
+  const flags = new Command('npm run bench -- bulk')
+    .option('--tasks <n>', 'tasks a round', '2000')
+    .option('--page-size <n>', 'tasks a page', '16')
+    .option('--workers <n>', 'workers', '4')
+    .option('--concurrency <n>', 'tasks, or pages, at a time in each', '10')
+    .option('--rounds <n>', 'rounds that count', '5')
+    .option('--engine <kind>', 'embedded or dynamodb-local', 'embedded')
+    .option('--record-each', 'record the end of each task by itself', false)
+    .parse([...argv], { from: 'user' })
+    .opts<
+      Record<'tasks' | 'pageSize' | 'workers' | 'concurrency' | 'rounds' | 'engine', string> & { recordEach: boolean }
+    >();
+  return {
+    ...{ tasks: Number(flags.tasks), pageSize: Number(flags.pageSize), rounds: Number(flags.rounds) },
+    ...{ workers: Number(flags.workers), concurrency: Number(flags.concurrency), recordEach: flags.recordEach },
+    engine: flags.engine === 'dynamodb-local' ? 'dynamodb-local' : 'embedded',
+  };
+}

@@ -1,0 +1,57 @@
+/** Sends every verb of pages at least once: for measuring what they cost. */
+import { isPage } from '../../shared/bulk/page.ts';
+import type { MovedItem, NumberedStamp } from '../../shared/bulk/store.ts';
+import type { Sender } from '../../shared/dynamo/send.ts';
+import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { assert } from '../../shared/errors.ts';
+import { stampOf } from '../../shared/lease/stamp.ts';
+import { systemRuntime as runtime } from '../../shared/runtime/runtime.ts';
+import { TaskClient } from '../../shared/task/client.ts';
+import type { RunningTask } from '../../shared/task/task.ts';
+import { claimOf } from '../../shared/task/task.ts';
+
+const SHARDS = 8;
+const QUEUE = 'default';
+
+export async function exercisePages(sender: Sender, table: string, session: { readonly id: string }): Promise<void> {
+  const store = createTaskStore(sender, { table, shards: SHARDS });
+  const client = new TaskClient({ store, runtime });
+  const inputs = Array.from({ length: 16 }, (_, n) => ({
+    bucket: 'eu',
+    key: `2026/11/21/IMG_20261121_${n + 100_000}.jpg`,
+  }));
+  await client.enqueueBulk('thumbnail', inputs, { id: 'pages', queue: QUEUE });
+  const page = await claimed();
+  const claim = claimOf(page);
+  let sequence = 0;
+  const next = (): NumberedStamp => ({ ...stampOf(runtime), sequence: ++sequence });
+  const entry = (...done: number[]) => ({ done, results: undefined });
+  const effect = { Put: { TableName: table, Item: { pk: 'user#2', sk: 'user', bytes: 12_345 } } };
+  await store.bulk.record(claim, entry(0, 1, 2), next());
+  await store.bulk.commit(claim, 3, entry(3, 4), [effect], next());
+  await store.bulk.move(claim, movedItem(page, 5, false), entry(), next());
+  await store.bulk.move(claim, movedItem(page, 6, true), entry(7), next());
+  await store.bulk.cancelItem(page, 8, stampOf(runtime));
+  await store.bulk.cancelRunningItem(page, 9, stampOf(runtime));
+  await store.bulk.finish(claim, entry(10, 11, 12, 13, 14, 15), next());
+
+  async function claimed(): Promise<RunningTask> {
+    const waiting = await store.get({ queue: QUEUE, id: 'pages/0' });
+    assert(waiting?.state === 'ready' && isPage(waiting), 'the page waits');
+    await store.bulk.cancelItem(waiting, 15, stampOf(runtime));
+    const outcome = await store.claim(waiting, session.id, stampOf(runtime));
+    assert(outcome.kind === 'applied', 'the page is claimed');
+    return outcome.row;
+  }
+}
+
+function movedItem({ queue, id, leaseCounter, claimedAt }: RunningTask, index: number, isDead: boolean): MovedItem {
+  const now = runtime.clock.now();
+  const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: now };
+  const name = 'thumbnail';
+  return {
+    ...{ index, isDead, attempts: 1, error, isSuspect: isDead },
+    task: { queue, id: `${id}/${index}`, name, input: { key: 'x' }, priority: 'normal', runAt: now + 3_600_000 },
+    lastAttempt: { leaseCounter, session: 'somebody', claimedAt, endedAt: now, how: 'failed', error: undefined },
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * What the deployed bundles cost before their first line of work: zipped size, and the time to load them as a module.
+ *
+ * The bundles are those of `npm run synth`, loaded in fresh processes with the variables and Node options of their functions.
+ * Beside them a handler that does nothing, and one that only imports the two DynamoDB packages of the AWS SDK, bundled alike.
+ * All take turns, and the ratio is taken within each round, so that a busy machine slows both sides of it.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { deflateRawSync } from 'node:zlib';
+import Table from 'cli-table3';
+import { Command } from 'commander';
+import { buildSync } from 'esbuild';
+
+const MAX_ZIPPED_KB = 400;
+const MAX_RATIO = 1.5;
+/** A zip file's headers for one entry, name excluded. */
+const ZIP_OVERHEAD_BYTES = 30 + 46 + 22;
+const root = path.resolve(import.meta.dirname, '..');
+
+interface Candidate {
+  readonly name: string;
+  /** Holds `index.mjs`. */
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  const command = new Command('cold-start').option('--rounds <count>', 'rounds of fresh processes', '15');
+  const { rounds } = command.parse(args, { from: 'user' }).opts<{ rounds: string }>();
+  const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-cold-start-'));
+  try {
+    const deployed = synthesize(path.join(scratch, 'cdk.out'));
+    const options = deployed[0]?.environment.NODE_OPTIONS ?? '';
+    const bare = bundle(scratch, 'bare handler', `export const handler = async () => 'ok';`, options);
+    const sdk = bundle(
+      scratch,
+      'AWS SDK only',
+      `import * as client from '@aws-sdk/client-dynamodb'; import * as documents from '@aws-sdk/lib-dynamodb';
+       const { DynamoDBClient } = client; const { DynamoDBDocumentClient } = documents;
+       const { GetCommand, BatchGetCommand, QueryCommand, PutCommand, UpdateCommand, DeleteCommand, TransactWriteCommand } = documents;
+       const connection = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+       export const handler = async () => [connection, GetCommand, BatchGetCommand, QueryCommand, PutCommand, UpdateCommand, DeleteCommand, TransactWriteCommand];`,
+      options,
+    );
+    return report(measure([bare, sdk, ...deployed], Number(rounds)), sdk);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The functions of the stack: their bundles, and what their environments will hold. */
+function synthesize(outdir: string): Candidate[] {
+  const env = { ...process.env, CDK_OUTDIR: outdir };
+  execFileSync(process.execPath, ['infra/app.ts'], { cwd: root, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const template = JSON.parse(readFileSync(path.join(outdir, 'Leasehold.template.json'), 'utf8')) as {
+    Resources: Record<string, { Type: string; Properties: FunctionProperties }>;
+  };
+  return Object.values(template.Resources)
+    .filter(({ Type }) => Type === 'AWS::Lambda::Function')
+    .map(({ Properties }) => ({
+      name: Properties.Description.split(' ')[0] === 'Runs' ? 'worker' : 'dispatcher',
+      folder: path.join(outdir, `asset.${path.basename(Properties.Code.S3Key, '.zip')}`),
+      environment: Object.fromEntries(
+        Object.entries(Properties.Environment.Variables).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value : name,
+        ]),
+      ),
+    }));
+}
+
+interface FunctionProperties {
+  readonly Description: string;
+  readonly Code: { readonly S3Key: string };
+  readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
+}
+
+function bundle(scratch: string, name: string, contents: string, nodeOptions: string): Candidate {
+  const folder = path.join(scratch, name.replaceAll(' ', '-'));
+  mkdirSync(folder);
+  buildSync({
+    stdin: { contents, resolveDir: root },
+    outfile: path.join(folder, 'index.mjs'),
+    ...{ bundle: true, minify: true, keepNames: true, platform: 'node', target: 'node24', format: 'esm' },
+    ...{ mainFields: ['module', 'main'], logLevel: 'error' },
+    banner: {
+      js: `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`,
+    },
+  });
+  return { name, folder, environment: { NODE_OPTIONS: nodeOptions } };
+}
+
+interface Measured extends Candidate {
+  readonly zippedKb: number;
+  readonly loadMs: readonly number[];
+}
+
+function measure(candidates: readonly Candidate[], rounds: number): Measured[] {
+  const measured = candidates.map((one) => ({
+    ...one,
+    zippedKb: zippedBytes(one.folder) / 1024,
+    loadMs: [] as number[],
+  }));
+  for (let round = 0; round < rounds; round++) for (const one of measured) one.loadMs.push(loadOnce(one));
+  return measured;
+}
+
+/** In a fresh process, as a new execution environment is; the process's own start is not ours to pay for. */
+function loadOnce({ folder, environment }: Candidate): number {
+  const loader = path.join(folder, 'load.mjs');
+  writeFileSync(
+    loader,
+    `const started = performance.now(); const { handler } = await import('./index.mjs');
+     if (typeof handler !== 'function') throw new Error('no handler'); console.log(performance.now() - started);`,
+  );
+  const env = { PATH: process.env.PATH, AWS_REGION: 'eu-west-1', AWS_LAMBDA_FUNCTION_NAME: 'bench', ...environment };
+  return Number(execFileSync(process.execPath, [loader], { env, encoding: 'utf8' }).trim());
+}
+
+function zippedBytes(folder: string): number {
+  return readdirSync(folder)
+    .map((name) => {
+      const deflated = deflateRawSync(readFileSync(path.join(folder, name)), { level: 9 }).length;
+      return deflated + ZIP_OVERHEAD_BYTES + 2 * name.length;
+    })
+    .reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function report(measured: readonly Measured[], { name: baseName }: Candidate): number {
+  const base = measured.find(({ name }) => name === baseName)?.loadMs ?? [];
+  const table = new Table({
+    head: ['', 'zipped KB', 'load ms, median', 'of AWS SDK only', ''],
+    style: { head: [], border: [] },
+  });
+  let failed = false;
+  for (const { name, zippedKb, loadMs } of measured) {
+    const ratio = median(loadMs.map((ms, round) => ms / (base[round] ?? NaN)));
+    const isOurs = name === 'worker' || name === 'dispatcher';
+    const isGood = zippedKb <= MAX_ZIPPED_KB && ratio <= MAX_RATIO;
+    failed ||= isOurs && !isGood;
+    const verdict = isOurs ? (isGood ? 'ok' : `above ${MAX_ZIPPED_KB} KB or ${MAX_RATIO}×`) : '';
+    table.push([name, zippedKb.toFixed(0), median(loadMs).toFixed(1), `${ratio.toFixed(2)}×`, verdict]);
+  }
+  console.log(table.toString());
+  return failed ? 1 : 0;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low = NaN, high = NaN] = [(sorted.length - 1) >> 1, sorted.length >> 1].map((index) => sorted[index]);
+  return (low + high) / 2;
+}

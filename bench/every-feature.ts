@@ -1,0 +1,108 @@
+/** Sends the verbs of the queue with all that may hang on a task: what each feature adds to the plain price. */
+import { createTaskOperatorStore } from '../shared/dynamo/task-operator-store.ts';
+import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import type { Sender } from '../shared/dynamo/send.ts';
+import { assert } from '../shared/errors.ts';
+import { stampOf } from '../shared/lease/stamp.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { EnqueueOptions } from '../shared/task/client.ts';
+import { TaskClient } from '../shared/task/client.ts';
+import type { EndedTask } from '../shared/task/operator-store.ts';
+import type { NewTask } from '../shared/task/store.ts';
+import type { ReadyTask, RunningTask } from '../shared/task/task.ts';
+import { claimOf } from '../shared/task/task.ts';
+
+const SHARDS = 8;
+const QUEUE = 'features';
+const INPUT = { bucket: 'thumbnails', key: 'x'.repeat(100) };
+const LARGE = { text: 'x'.repeat(40_000) };
+const RESULT = { bytes: 12_345 };
+const IN_ORDER = { key: 'customer-7', ordered: true } as const;
+
+export async function exerciseFeatures(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
+  const store = createTaskStore(sender, { table, shards: SHARDS });
+  const operations = createTaskOperatorStore(sender, { table, shards: SHARDS });
+  const client = new TaskClient({ store, runtime: systemRuntime }, { queue: QUEUE });
+  const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: systemRuntime.clock.now() };
+  const claim = async (id: string): Promise<RunningTask> => {
+    const outcome = await store.claim((await store.get({ queue: QUEUE, id })) as ReadyTask, 'a session', stamp());
+    assert(outcome.kind === 'applied', `${id} is claimed`);
+    return outcome.row;
+  };
+  const start = async (id: string, options: EnqueueOptions = {}, input: unknown = INPUT): Promise<RunningTask> => {
+    await client.enqueue('thumbnail', input, { id, ...options });
+    return claim(id);
+  };
+  const complete = (task: RunningTask) => store.complete(claimOf(task), RESULT, stamp());
+  const child = (id: string, batch?: string): NewTask => ({
+    ...{ queue: QUEUE, id, name: 'thumbnail', input: INPUT, priority: 'normal', runAt: systemRuntime.clock.now() },
+    ...(batch === undefined ? {} : { links: { batch } }),
+  });
+
+  about('key limit');
+  const limited = { key: 'tenant-7', limit: 2 };
+  await complete(await start('limited', limited));
+  await store.retry(claimOf(await start('limited 2', limited)), { error, readyAt: 0 }, stamp());
+
+  about('in order, nobody waits');
+  await complete(await start('alone', IN_ORDER));
+  about('in order, others wait');
+  const head = await start('head', IN_ORDER);
+  await client.enqueue('thumbnail', INPUT, { id: 'second', ...IN_ORDER });
+  await client.enqueue('thumbnail', INPUT, { id: 'third', ...IN_ORDER });
+  await store.cancel(
+    (await store.get({ queue: QUEUE, id: 'third' })) as ReadyTask,
+    { at: 0, reason: 'bench' },
+    stamp(),
+  );
+  await complete(head);
+
+  about('tenant');
+  const rented = await start('rented', { tenant: 'acme' });
+  await store.retry(claimOf(rented), { error, readyAt: 0 }, stamp());
+  await complete(await claim('rented'));
+  await store.pageOfTenants({ queue: QUEUE, priority: 'normal', shard: 0 }, { after: ' ', limit: 50 });
+
+  about('input of 40 KB');
+  const large = await start('large', {}, LARGE);
+  await store.getPayload(large);
+  await complete(large);
+  assert(large.payload !== undefined, 'it has a payload');
+  await store.deletePayload(large, large.payload);
+
+  about('batch');
+  const callback = { queue: QUEUE, id: 'callback', name: 'thumbnail', input: INPUT, priority: 'normal' } as const;
+  const waiter = { kind: 'callback', task: callback } as const;
+  await store.createBatch({ queue: QUEUE, id: 'b', total: 2, waiter }, stamp());
+  for (const id of ['b/1', 'b/2']) await store.enqueue(child(id, 'b'), stamp());
+  await complete(await claim('b/1'));
+  about('batch, the last child');
+  await complete(await claim('b/2'));
+
+  about('2 children');
+  const parent = await start('parent');
+  await store.waitForChildren(claimOf(parent), 'p', [child('p/1', 'p'), child('p/2', 'p')], stamp());
+  const spawned = ['s/1', 's/2'].flatMap((id) => store.enqueueWrites(child(id), stamp()));
+  await store.commit(claimOf(await start('spawner')), RESULT, spawned, stamp());
+
+  about('');
+  await takeOverAndBury(await start('abandoned'));
+  const expiring = await client.enqueue('thumbnail', INPUT, { id: 'late', delay: 0, expiresIn: '1ms' });
+  await systemRuntime.clock.sleep(5);
+  await store.expire((await store.get(expiring)) as ReadyTask, stamp());
+  await store.giveUp(claimOf(await start('cancelled')), 'bench', stamp());
+  await operations.cancelAbandoned(await start('abandoned too'), { at: 0, reason: 'bench' }, stamp());
+  await client.enqueue('thumbnail', INPUT, { id: 'replaced', delay: '1h' });
+  await client.enqueue('thumbnail', { n: 2 }, { id: 'replaced', delay: '1h', onDuplicate: 'replace' });
+  await store.renew((await store.get({ queue: QUEUE, id: 'late' })) as EndedTask, child('late'), stamp());
+
+  async function takeOverAndBury(dead: RunningTask): Promise<void> {
+    const outcome = await store.takeOver(dead, 'another session', stamp());
+    assert(outcome.kind === 'applied', 'it is taken over');
+    await store.bury(outcome.row, error, stamp());
+  }
+}
+
+function stamp(): ReturnType<typeof stampOf> {
+  return stampOf(systemRuntime);
+}

@@ -1,0 +1,148 @@
+/** Sends every verb of the protocol at least once, the usual ones as usual: for measuring what they cost. */
+import { AuditStore } from '../shared/dynamo/audit-store.ts';
+import { createQueueStore } from '../shared/dynamo/queue-store.ts';
+import { createSemaphoreStore } from '../shared/dynamo/semaphore-store.ts';
+import type { Sender } from '../shared/dynamo/send.ts';
+import { createSessionStore } from '../shared/dynamo/session-store.ts';
+import { createSlotStore } from '../shared/dynamo/slot-store.ts';
+import { createTaskOperatorStore } from '../shared/dynamo/task-operator-store.ts';
+import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { assert } from '../shared/errors.ts';
+import { noSkewGauge } from '../shared/lease/skew.ts';
+import { stampOf } from '../shared/lease/stamp.ts';
+import { Leasehold } from '../shared/leasehold.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import type { Session } from '../shared/session-handle.ts';
+import { TaskClient } from '../shared/task/client.ts';
+import { TaskOperator } from '../shared/task/operator.ts';
+import type { Claim, ReadyTask } from '../shared/task/task.ts';
+import { exerciseFeatures } from './every-feature.ts';
+import { exercisePages } from './bulk/every-verb.ts';
+
+const SHARDS = 8;
+const PAYLOAD = { bucket: 'thumbnails', key: 'x'.repeat(100) };
+const AN_HOUR_MS = 3_600_000;
+
+/** @param about is told which feature the verbs that follow are used with; empty: none */
+export async function exerciseVerbs(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
+  const foundation = { sender, runtime: systemRuntime, gauge: noSkewGauge };
+  const leasehold = new Leasehold(foundation, { table });
+  await using session = await leasehold.session({ name: 'worker/default', ttl: '900ms', heartbeat: '200ms' });
+  await exerciseLocks(leasehold, session);
+  await exerciseSemaphores(sender, table, session);
+  await exerciseTasks(sender, table, session);
+  await exerciseFeatures(sender, table, about);
+  about('');
+  await exercisePages(sender, table, session);
+  await createSlotStore(sender, table).take(
+    { schedule: 'minutely', slot: '2027-01-01T00:00:00Z' },
+    { by: 'bench', ...stamp() },
+  );
+  const deed = { verb: 'bench', target: 'nothing', by: 'bench', reason: 'to see what it costs' };
+  await new AuditStore(foundation, table).record(
+    deed,
+    () => Promise.resolve(),
+    () => 'done',
+  );
+  // Long enough for a heartbeat.
+  await systemRuntime.clock.sleep(300);
+}
+
+async function exerciseLocks(leasehold: Leasehold, session: Session): Promise<void> {
+  const key = 'reports/nightly';
+  const lock = await session.lock(key, { value: 'host-1' });
+  await lock.update('host-1, half done');
+  await using rival = await leasehold.session({ name: 'rival' });
+  await rival.tryLock(key);
+  await leasehold.verify(lock.sequencer);
+  await leasehold.locks.get(key);
+  await lock.release();
+  const locks = await session.lockAll(['a', 'b']);
+  await locks.release();
+  const { leaseCounter } = await session.lock(key);
+  await leasehold.locks.forceRelease(key, { by: 'bench', reason: 'to see what it costs', leaseCounter, lockDelay: 0 });
+  const doomed = await leasehold.session({ name: 'doomed', lockDelay: 0 });
+  await doomed.lock('abandoned');
+  await leasehold.sessions.destroy(doomed.id);
+  // After a destroyed session's lock-delay of zero, its key is free as soon as clocks may differ.
+  await session.lock('abandoned', { wait: '5s' });
+  await leasehold.locks.put('settings', 'value');
+  await leasehold.locks.delete('settings');
+  for await (const _ of leasehold.locks.list()) continue;
+}
+
+async function exerciseSemaphores(sender: Sender, table: string, session: Session): Promise<void> {
+  const ports = { sessions: createSessionStore(sender, table), semaphores: createSemaphoreStore(sender, table) };
+  const semaphores = new SemaphoreClient(
+    { ...ports, runtime: systemRuntime, gauge: noSkewGauge },
+    { maxClockSkewMs: 1_000 },
+  );
+  const name = 'workers/default';
+  for (let round = 0; round < 3; round++) {
+    const acquisition = await semaphores.tryAcquire(session.holder, name, { limit: 1 });
+    assert(acquisition.kind === 'acquired', 'the semaphore is free');
+    await semaphores.tryAcquire(session.holder, name, { limit: 1 });
+    await acquisition.permit.release();
+  }
+  const last = await semaphores.tryAcquire(session.holder, name, { limit: 1 });
+  assert(last.kind === 'acquired', 'the semaphore is free');
+  await semaphores.evict(name, { token: last.permit.fencingToken, by: 'bench', reason: 'to see what it costs' });
+  await semaphores.setLimit(name, 5);
+  await semaphores.read(name);
+}
+
+async function exerciseTasks(sender: Sender, table: string, session: Session): Promise<void> {
+  const store = createTaskStore(sender, { table, shards: SHARDS });
+  const queues = createQueueStore(sender, table);
+  const operations = createTaskOperatorStore(sender, { table, shards: SHARDS });
+  const sessions = createSessionStore(sender, table);
+  const client = new TaskClient({ store, runtime: systemRuntime });
+  const operator = new TaskOperator({
+    tasks: store,
+    operations,
+    queues,
+    sessions,
+    runtime: systemRuntime,
+    gauge: noSkewGauge,
+  });
+  const claim = async (id: string): Promise<Claim> => {
+    const task = await store.get({ queue: 'default', id });
+    const outcome = await store.claim(task as ReadyTask, session.id, stamp());
+    assert(outcome.kind === 'applied', `${id} is claimed`);
+    return outcome.row;
+  };
+  const start = async (id: string): Promise<Claim> => {
+    await client.enqueue('thumbnail', PAYLOAD, { id });
+    return claim(id);
+  };
+  const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: systemRuntime.clock.now() };
+  const later = systemRuntime.clock.now() + AN_HOUR_MS;
+  await store.complete(await start('done'), { bytes: 12_345 }, stamp());
+  const effect = { Put: { TableName: table, Item: { pk: 'user#1', sk: 'user', bytes: 12_345 } } };
+  await store.commit(await start('committed'), { bytes: 12_345 }, [effect], stamp());
+  await store.retry(await start('retried'), { error, readyAt: later }, stamp());
+  await store.discard(await start('dead'), error, stamp());
+  await store.release(await start('released'), stamp());
+  await store.snooze(await start('snoozed'), later, stamp());
+  const slow = await start('slow');
+  await store.progress(slow, { done: 10 }, { ...stamp(), sequence: 1 });
+  await operator.cancel('slow');
+  await client.enqueue('thumbnail', PAYLOAD, { id: 'waiting' });
+  await client.enqueue('thumbnail', PAYLOAD, { id: 'waiting' });
+  await operator.reschedule('waiting', { runAt: later });
+  await operator.cancel('waiting');
+  await operator.redrive('dead');
+  await operator.pause();
+  await operator.resume();
+  for (let shard = 0; shard < SHARDS; shard++)
+    await store.page({ queue: 'default', priority: 'normal', shard }, { now: systemRuntime.clock.now(), limit: 50 });
+  await store.getMany([
+    { queue: 'default', id: 'done' },
+    { queue: 'default', id: 'dead' },
+  ]);
+}
+
+function stamp() {
+  return stampOf(systemRuntime);
+}

