@@ -1,0 +1,64 @@
+/**
+ * What the workers say that they did: one line for each event, appended to one file by all processes.
+ *
+ * A line is one `write` to a file opened for appending, so lines of different processes do not mix, and a line that was written survives its writer.
+ * It is not fenced and not atomic with anything: it shows that execution is at least once, where the ledger in the table shows that effects are once.
+ * Times are those of the machine's monotonic clock, which all processes share, whatever their wall clocks say.
+ */
+import { appendFileSync, readFileSync } from 'node:fs';
+
+/** `fenced` goes through what the library ships; `naive` is what people write without it, and is the positive control. */
+export type Arm = 'fenced' | 'naive';
+
+export type JournalEntry =
+  | {
+      readonly kind: 'began';
+      readonly arm: Arm;
+      readonly task: string;
+      readonly attempt: number;
+      readonly token: number;
+    }
+  /** The effect was acknowledged to the task code. */
+  | { readonly kind: 'committed'; readonly arm: Arm; readonly task: string; readonly token: number }
+  | {
+      readonly kind: 'granted';
+      readonly arm: Arm;
+      readonly key: string;
+      readonly token: number;
+      readonly session: string;
+      /** When the holder began to ask. */
+      readonly askedAt: number;
+    }
+  /** Taken before the holder looked, and written when it still believed: it believed at `at`. */
+  | { readonly kind: 'believed'; readonly arm: Arm; readonly key: string; readonly token: number }
+  /** A write of this element was acknowledged. */
+  | { readonly kind: 'acknowledged'; readonly arm: Arm; readonly key: string; readonly element: string }
+  | { readonly kind: 'trouble'; readonly error: string; readonly message: string };
+
+export type JournalLine = JournalEntry & { readonly at: number; readonly who: string };
+
+export class Journal {
+  readonly #file: string;
+  readonly #who: string;
+
+  constructor(file: string, who: string) {
+    this.#file = file;
+    this.#who = who;
+  }
+
+  write(entry: JournalEntry, at = machineMs()): void {
+    appendFileSync(this.#file, `${JSON.stringify({ at, who: this.#who, ...entry })}\n`);
+  }
+}
+
+export function readJournal(file: string): JournalLine[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as JournalLine);
+}
+
+/** Milliseconds of the machine, the same for all processes. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}

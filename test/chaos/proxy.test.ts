@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Prng } from '../../testing/simulation/prng.ts';
+import type { Fate } from './profile.ts';
+import { FATES } from './profile.ts';
+import { FaultProxy } from './proxy.ts';
+
+/** What a sender saw of one request, and how often the service did. */
+type Seen = { readonly answer: number | 'reset' | 'nothing'; readonly arrivals: number };
+
+const PATIENCE_MS = 150;
+
+describe('FaultProxy', () => {
+  test.each<{ fate: Fate; seen: Seen; ambiguous: 'applied' | 'lost' | 'not' }>([
+    { fate: 'dropRequest', seen: { answer: 'nothing', arrivals: 0 }, ambiguous: 'lost' },
+    { fate: 'dropResponse', seen: { answer: 'nothing', arrivals: 1 }, ambiguous: 'applied' },
+    { fate: 'delay', seen: { answer: 200, arrivals: 1 }, ambiguous: 'not' },
+    { fate: 'duplicate', seen: { answer: 200, arrivals: 1 }, ambiguous: 'not' },
+    { fate: 'errorBefore', seen: { answer: 500, arrivals: 0 }, ambiguous: 'lost' },
+    { fate: 'errorAfter', seen: { answer: 500, arrivals: 1 }, ambiguous: 'applied' },
+    { fate: 'throttle', seen: { answer: 400, arrivals: 0 }, ambiguous: 'not' },
+    { fate: 'resetBefore', seen: { answer: 'reset', arrivals: 0 }, ambiguous: 'lost' },
+    { fate: 'resetAfter', seen: { answer: 'reset', arrivals: 1 }, ambiguous: 'applied' },
+    { fate: 'halfOpen', seen: { answer: 'nothing', arrivals: 0 }, ambiguous: 'lost' },
+  ])('makes a write meet $fate', async ({ fate, seen, ambiguous }) => {
+    const { proxy, arrivals } = await started({ [fate]: 1 });
+
+    const answer = await write(proxy, 'worker-1');
+
+    expect({ answer, arrivals: arrivals() }).toEqual(seen);
+    expect(proxy.tally.fates[fate]).toBe(1);
+    expect(proxy.tally.ambiguous).toEqual({
+      applied: Number(ambiguous === 'applied'),
+      lost: Number(ambiguous === 'lost'),
+    });
+  });
+
+  test('lets a duplicate arrive later', async () => {
+    const { proxy, arrivals } = await started({ duplicate: 1 });
+
+    await write(proxy, 'worker-1');
+
+    await expect.poll(arrivals, { timeout: 6_000 }).toBe(2);
+  });
+
+  test('forwards a delayed write even when its sender has given up', async () => {
+    const { proxy, arrivals } = await started({ delay: 1 }, { low: PATIENCE_MS * 2, high: PATIENCE_MS * 2 + 1 });
+
+    expect(await write(proxy, 'worker-1')).toBe('nothing');
+
+    await expect.poll(arrivals).toBe(1);
+    expect(proxy.tally.ambiguous.applied).toBe(1);
+  });
+
+  test('cuts off one sender and no other, whole or on the way back', async () => {
+    const { proxy, arrivals } = await started({});
+    proxy.partition('worker-1', 60_000, { oneWay: false });
+    proxy.partition('worker-2', 60_000, { oneWay: true });
+
+    expect(await write(proxy, 'worker-1')).toBe('nothing');
+    expect(arrivals()).toBe(0);
+    expect(await write(proxy, 'worker-2')).toBe('nothing');
+    expect(arrivals()).toBe(1);
+    expect(await write(proxy, 'worker-3')).toBe(200);
+  });
+
+  test('strikes a sender once, before its write is forwarded or after', async () => {
+    const { proxy, arrivals } = await started({});
+    const seen: number[] = [];
+    const strike = (): void => {
+      seen.push(arrivals());
+    };
+
+    proxy.ambush('worker-1', 'request', strike);
+    await write(proxy, 'worker-1');
+    proxy.ambush('worker-1', 'response', strike);
+    await write(proxy, 'worker-1');
+    await write(proxy, 'worker-1');
+
+    expect(seen).toEqual([0, 2]);
+  });
+
+  test('spares the nameless, and everybody once it is healed', async () => {
+    const { proxy } = await started({ errorBefore: 1 });
+
+    expect(await write(proxy, undefined)).toBe(200);
+    expect(await write(proxy, 'worker-1')).toBe(500);
+    proxy.heal();
+    expect(await write(proxy, 'worker-1')).toBe(200);
+  });
+});
+
+async function started(rates: Partial<Record<Fate, number>>, delayMs = { low: 1, high: 10 }) {
+  let count = 0;
+  const service = createServer((request, response) => {
+    count++;
+    request.resume();
+    response.end('{}');
+  });
+  service.listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  const proxy = new FaultProxy({
+    upstream: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+    random: new Prng(1n),
+    rates: { ...(Object.fromEntries(FATES.map((fate) => [fate, 0])) as Record<Fate, number>), ...rates },
+    delayMs,
+  });
+  await proxy.start();
+  onTestFinished(async () => {
+    await proxy.stop();
+    service.closeAllConnections();
+    service.close();
+  });
+  return { proxy, arrivals: () => count };
+}
+
+async function write(proxy: FaultProxy, sender: string | undefined): Promise<Seen['answer']> {
+  try {
+    const response = await fetch(proxy.endpoint, {
+      method: 'POST',
+      headers: {
+        'x-amz-target': 'DynamoDB_20120810.PutItem',
+        'user-agent': sender === undefined ? 'sdk' : `sdk app/${sender}`,
+      },
+      body: '{}',
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  } catch (error) {
+    return (error as Error).name === 'TimeoutError' ? 'nothing' : 'reset';
+  }
+}

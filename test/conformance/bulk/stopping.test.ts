@@ -1,0 +1,123 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { HandedBackError } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import type { BulkUnderTest } from '../../support/bulk.ts';
+import { bulkOf, whenAborted } from '../../support/bulk.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+
+const noop = defineTask({ name: 'noop', run: () => undefined });
+
+describeOnEveryStore('stopping the items of a page', (open) => {
+  let q: QueueUnderTest;
+  let b: BulkUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+    b = bulkOf(q, open());
+  });
+
+  describe('handing back', () => {
+    test('keeps what is done, stops the item that runs, and refunds the attempt', async () => {
+      const handBack = new AbortController();
+      const seen: number[] = [];
+      const work = defineTask({
+        name: 'work',
+        async run(n: number, { signal }) {
+          seen.push(n);
+          if (n !== 2 || seen.length > 3) return;
+          handBack.abort(new HandedBackError('deadline near'));
+          await whenAborted(signal);
+          throw signal.reason;
+        },
+      });
+      await q.client.enqueueBulk(work, [0, 1, 2, 3], { id: 'b' });
+
+      const first = await q.work({ work }, { handBack: handBack.signal });
+
+      expect(first).toMatchObject({ ended: 'handedBack', settled: { done: 2, released: 2 } });
+      expect(await b.page('b/0')).toMatchObject({ state: 'ready', attempts: 0, bulk: { done: new Set([0, 1]) } });
+      expect((await q.work({ work })).settled.done).toBe(2);
+      expect(seen).toEqual([0, 1, 2, 2, 3]);
+    });
+  });
+
+  describe('cancelling', () => {
+    test('one item of a page that waits leaves the others', async () => {
+      await q.client.enqueueBulk(noop, [0, 1, 2], { id: 'b' });
+
+      expect(await q.operator.cancel('b/0/1')).toEqual({ kind: 'cancelled' });
+      expect(await b.item('b/0/1')).toMatchObject({ state: 'cancelled' });
+      expect(await q.operator.cancel('b/0/1')).toEqual({ kind: 'ended', state: 'cancelled' });
+      expect((await q.work({ noop })).settled.done).toBe(2);
+      expect(await b.item('b/0/1')).toMatchObject({ state: 'cancelled' });
+      expect(await q.operator.cancel('b/0/0')).toEqual({ kind: 'ended', state: 'done' });
+      expect(await q.operator.cancel('b/0/7')).toEqual({ kind: 'missing' });
+      expect(await q.operator.cancel('b/7/0')).toEqual({ kind: 'missing' });
+    });
+
+    test('the item that runs reaches it by its signal, and the others run', async () => {
+      const started = Promise.withResolvers<undefined>();
+      const work = defineTask({
+        name: 'work',
+        async run(n: number, { signal }) {
+          if (n !== 1) return;
+          started.resolve(undefined);
+          await whenAborted(signal);
+          throw signal.reason;
+        },
+      });
+      await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
+      const working = q.work({ work });
+      await started.promise;
+
+      expect(await q.operator.cancel('b/0/1')).toMatchObject({ kind: 'requested' });
+
+      expect((await working).settled).toMatchObject({ done: 2, cancelled: 1 });
+      expect(await b.page('b/0')).toMatchObject({ state: 'done', bulk: { cancelled: new Set([1]) } });
+    });
+
+    test('one that has not begun keeps it from beginning, once the row has been written', async () => {
+      const seen: number[] = [];
+      const work = defineTask({
+        name: 'work',
+        bulk: { flushInterval: 0 },
+        async run(n: number) {
+          seen.push(n);
+          if (n === 0) await q.operator.cancel('b/0/2');
+        },
+      });
+      await q.client.enqueueBulk(work, [0, 1, 2, 3], { id: 'b' });
+
+      await q.work({ work });
+
+      expect(seen).toEqual([0, 1, 3]);
+    });
+
+    test('the page cancels its open items', async () => {
+      const started = Promise.withResolvers<undefined>();
+      const work = defineTask({
+        name: 'work',
+        async run(n: number, { signal }) {
+          if (n !== 1) return;
+          started.resolve(undefined);
+          await whenAborted(signal);
+          throw signal.reason;
+        },
+      });
+      await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
+      const working = q.work({ work });
+      await started.promise;
+
+      expect(await q.operator.cancel('b/0')).toMatchObject({ kind: 'requested' });
+
+      expect((await working).settled).toMatchObject({ done: 1, cancelled: 2 });
+      expect(await b.page('b/0')).toMatchObject({ state: 'cancelled', bulk: { done: new Set([0]) } });
+      expect(await b.item('b/0/2')).toMatchObject({ state: 'cancelled' });
+      await q.operator.redrive('b/0');
+      const again = defineTask({ name: 'work', run: () => undefined });
+      expect((await q.work({ again })).settled.done).toBe(2);
+    });
+  });
+});

@@ -1,0 +1,228 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { lockKey } from '../../shared/dynamo/keys.ts';
+import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.ts';
+import type { Lock } from '../../shared/lock/holder.ts';
+import type { Session } from '../../shared/session-handle.ts';
+import type { Process, World } from '../support/coordination.ts';
+import { aborted, describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { LOCK_DELAY_MS, SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
+
+describeInEveryWorld('locks, when writes go wrong,', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let mine: Session;
+  let theirs: Session;
+  let key: string;
+
+  beforeEach(async () => {
+    ({ world, one, other, mine, theirs, key } = await openLockWorld(open()));
+  });
+
+  const acquired = (session: Session, name = key, options: { value?: string } = {}): Promise<Lock> =>
+    acquireNow(session, name, options);
+  /** A session from after the clock was stepped: the step must not be held against it. */
+  const renewed = (): Promise<Session> => other.leasehold.session({ ttl: TTL });
+
+  describe('a lost response', () => {
+    test('of an acquire is recognised as applied', async () => {
+      one.driver.accidents.push('dropResponse');
+
+      expect(await mine.tryLock(key)).toMatchObject({ kind: 'acquired' });
+    });
+
+    test('of a take-over is recognised as applied', async () => {
+      await acquired(await one.leasehold.session({ ttl: TTL, lockDelay: 0 }));
+      outlive(world);
+      const session = await renewed();
+      other.driver.accidents.push('none', 'none', 'dropResponse'); // refused acquire, expire, take over
+
+      expect(await session.tryLock(key)).toMatchObject({ kind: 'acquired' });
+    });
+
+    test('of an update is recognised as applied', async () => {
+      const lock = await acquired(mine);
+      one.driver.accidents.push('dropResponse');
+
+      await lock.update('a');
+      await lock.update('b');
+
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'b' });
+    });
+
+    test('of a release is recognised as applied', async () => {
+      const lock = await acquired(mine);
+      one.driver.accidents.push('dropResponse');
+
+      expect(await lock.release()).toBe(true);
+    });
+
+    test('of several at once is recognised as applied', async () => {
+      one.driver.accidents.push('dropResponse');
+
+      expect(await mine.tryLockAll([`${key}-1`, `${key}-2`])).toMatchObject({ kind: 'acquired' });
+    });
+  });
+
+  describe('a write that arrives late', () => {
+    /** Keeps what this process sends, to send it once more later. */
+    function recordUpdates(process: Process): Parameters<Process['driver']['attempt']>[1][] {
+      const sent: Parameters<Process['driver']['attempt']>[1][] = [];
+      const attempt = process.driver.attempt.bind(process.driver);
+      process.driver.attempt = (kind, input, signal) => {
+        if (kind === 'update') sent.push(input);
+        return attempt(kind, input, signal);
+      };
+      return sent;
+    }
+    const deliver = (input: unknown) => world.driver.attempt('update', input as never, new AbortController().signal);
+
+    test('of an acquire does not hold the key again after its release', async () => {
+      const sent = recordUpdates(one);
+      await (await acquired(mine)).release();
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+      expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
+    });
+
+    test('of an acquire does not hold the key again after the tenure of somebody else', async () => {
+      const sent = recordUpdates(one);
+      await (await acquired(mine)).release();
+      await (await acquired(theirs)).release();
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+    });
+
+    test('of an acquire that was refused does not hold the key once it is free, however far back the clock that freed it', async () => {
+      const lock = await acquired(theirs);
+      const sent = recordUpdates(one);
+      await mine.tryLock(key);
+      world.clock.step(-SKEW_MS);
+      await lock.release();
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+      world.clock.step(2 * SKEW_MS + 1);
+      expect(await (await renewed()).tryLock(key)).toMatchObject({ kind: 'acquired' });
+    });
+
+    test('of an acquire does not hold the key again after the tenure of somebody else', async () => {
+      const sent = recordUpdates(one);
+      await (await acquired(mine)).release();
+      await (await acquired(theirs)).release();
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+    });
+
+    test('of an acquire that was refused does not hold the key once it is free, however far back the clock that freed it', async () => {
+      const lock = await acquired(theirs);
+      const sent = recordUpdates(one);
+      await mine.tryLock(key);
+      world.clock.step(-SKEW_MS);
+      await lock.release();
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+      world.clock.step(2 * SKEW_MS + 1);
+      expect(await (await renewed()).tryLock(key)).toMatchObject({ kind: 'acquired' });
+    });
+
+    test('of a release does not end the next tenure of the same session', async () => {
+      const sent = recordUpdates(one);
+      await (await acquired(mine)).release();
+      const lock = await acquired(mine);
+
+      await expect(deliver(sent[1])).rejects.toMatchObject({ kind: 'conditionFailed' });
+      expect(await one.leasehold.verify(lock.sequencer)).toMatchObject({ kind: 'valid' });
+    });
+
+    test('of an update does not undo a later one', async () => {
+      const lock = await acquired(mine);
+      const sent = recordUpdates(one);
+      await lock.update('first');
+      await lock.update('second');
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'second' });
+    });
+
+    test('of a put does not undo a later one', async () => {
+      const sent = recordUpdates(one);
+      await one.leasehold.locks.put(key, 'first');
+      await one.leasehold.locks.put(key, 'second');
+
+      await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'second' });
+    });
+
+    test('whose sender gave up leaves the session a holder that does not know; acquiring again begins a new tenure', async () => {
+      one.driver.accidents.push('dropResponse');
+      one.driver.isDown = true;
+      await expect(passTime(world, mine.tryLock(key), 1_000)).rejects.toThrow(StoreUnavailableError);
+      one.driver.isDown = false;
+      const unknown = await world.row(lockKey(key));
+
+      const lock = await acquired(mine);
+
+      expect(unknown).toMatchObject({ session: mine.id });
+      expect(lock.fencingToken).toBe(Number(unknown?.leaseCounter) + 1);
+    });
+  });
+
+  describe('a release by force', () => {
+    const force = (leaseCounter: number) =>
+      other.leasehold.locks.forceRelease(key, { by: 'ann', reason: 'stuck since lunch', leaseCounter });
+
+    test('fences the holder at once, closes the key for its lock-delay, and says who did it and why', async () => {
+      const lock = await acquired(mine);
+
+      const result = await force(lock.leaseCounter);
+
+      const now = world.clock.now();
+      expect(result).toEqual({ kind: 'released', closedUntil: now + LOCK_DELAY_MS + SKEW_MS });
+      expect(await other.leasehold.verify(lock.sequencer)).toEqual({
+        kind: 'superseded',
+        leaseCounter: lock.leaseCounter + 1,
+      });
+      expect(await theirs.tryLock(key)).toMatchObject({ kind: 'delayed' });
+      expect(await one.leasehold.locks.get(key)).toMatchObject({
+        leaseCounter: lock.leaseCounter + 1,
+        lastForced: {
+          by: 'ann',
+          reason: 'stuck since lunch',
+          at: now,
+          session: mine.id,
+          leaseCounter: lock.leaseCounter,
+        },
+      });
+    });
+
+    test('reaches the holder with its next heartbeat, and leaves the session and its other locks alone', async () => {
+      const lock = await acquired(mine);
+      const another = await acquired(mine, `${key}-another`);
+      await force(lock.leaseCounter);
+
+      await passTime(world, aborted(lock.signal));
+
+      expect(lock.signal.aborted).toBe(true);
+      expect(another.signal.aborted).toBe(false);
+      expect(mine.signal.aborted).toBe(false);
+    });
+
+    test('leaves another tenure than the one that was seen alone', async () => {
+      const lock = await acquired(mine);
+      await lock.release();
+      const next = await acquired(theirs);
+
+      expect(await force(lock.leaseCounter)).toMatchObject({
+        kind: 'superseded',
+        current: { leaseCounter: next.leaseCounter },
+      });
+      expect(next.signal.aborted).toBe(false);
+    });
+
+    test('asks for a name and a reason', async () => {
+      const options = { by: '', reason: 'x', leaseCounter: 1 };
+
+      await expect(one.leasehold.locks.forceRelease(key, options)).rejects.toThrow(ConfigurationError);
+    });
+  });
+});

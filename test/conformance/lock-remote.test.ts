@@ -1,0 +1,309 @@
+/** Sessions that are known by their id, their locks, transactions over keys, and prefixes: what gateways stand on. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { lockKey, sessionKey } from '../../shared/dynamo/keys.ts';
+import type { LiveSession } from '../../shared/session/session.ts';
+import type { Process, World } from '../support/coordination.ts';
+import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, acquireNow, openLockWorld } from '../support/locks.ts';
+
+describeInEveryWorld('remote sessions and their locks', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let key: string;
+
+  beforeEach(async () => {
+    ({ world, one, other, key } = await openLockWorld(open()));
+  });
+
+  const create = (settings: Partial<Parameters<Process['leasehold']['remote']['sessions']['create']>[0]> = {}) =>
+    one.leasehold.remote.sessions.create({
+      ...{ name: '', node: 'n', ttlMs: TTL_MS, lockDelayMs: LOCK_DELAY_MS, behaviour: 'release', checks: [] },
+      ...settings,
+    });
+  const renew = (session: LiveSession, process = one) => process.leasehold.remote.sessions.renew(session.id);
+  const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
+  const acquire = (session: LiveSession, value = 'v', process = one) =>
+    process.leasehold.remote.locks.acquire(key, session.id, content(value));
+  const release = (session: LiveSession, value = 'left') =>
+    one.leasehold.remote.locks.release(key, session.id, content(value));
+
+  describe('a renewal', () => {
+    test('is one write, through any process, and counts from when it was received', async () => {
+      const session = await create();
+      world.clock.step(TTL_MS - 1_000);
+
+      const cost = await other.cost(() => renew(session, other));
+
+      expect(cost).toMatchObject({ requests: 1, verbs: { 'session.renewRemote': 1 } });
+      const row = await world.row(sessionKey(session.id));
+      expect(row).toMatchObject({ expiresAt: world.clock.now() + TTL_MS, renewals: 1 });
+    });
+
+    test('through a process whose clock is behind takes nothing back', async () => {
+      const session = await create();
+      world.clock.step(5_000);
+      await renew(session);
+      other.clockError.ms = -800;
+
+      expect(await renew(session, other)).toMatchObject({ kind: 'renewed' });
+
+      expect(await world.row(sessionKey(session.id))).toMatchObject({ expiresAt: world.clock.now() + TTL_MS });
+    });
+
+    test('through a process whose clock is ahead is accepted as long as the TTL has not passed', async () => {
+      const session = await create();
+      world.clock.step(TTL_MS - 100);
+      other.clockError.ms = SKEW_MS;
+
+      expect(await renew(session, other)).toMatchObject({ kind: 'renewed' });
+    });
+
+    test('after the TTL and the bound ends what it finds', async () => {
+      const session = await create();
+      world.clock.step(TTL_MS + SKEW_MS);
+
+      expect(await renew(session)).toEqual({ kind: 'gone' });
+      expect(await world.row(sessionKey(session.id))).toMatchObject({ status: 'invalid', reason: 'expired' });
+      expect(await renew(session)).toEqual({ kind: 'gone' });
+    });
+
+    test('of a session without TTL changes nothing, and it never ends', async () => {
+      const session = await create({ ttlMs: null });
+      world.clock.step(TTL_MS * 1_000);
+
+      expect(await renew(session)).toMatchObject({ kind: 'renewed' });
+      expect(await other.leasehold.remote.sessions.live(session.id)).toMatchObject({ expiresAt: null });
+    });
+
+    test('of a session whose check has failed ends it', async () => {
+      const check = await one.leasehold.health.register('n', 'disk');
+      const session = await create({ checks: ['disk'] });
+      expect(await renew(session)).toMatchObject({ kind: 'renewed' });
+      await one.leasehold.health.register('n', 'disk', { status: 'critical' });
+
+      expect(await renew(session)).toEqual({ kind: 'gone' });
+      expect(check.id).toBe('disk');
+    });
+
+    test('whose answer was lost is recognised', async () => {
+      const session = await create();
+      one.driver.accidents.push('dropResponse');
+
+      expect(await renew(session)).toMatchObject({ kind: 'renewed' });
+      expect(await world.row(sessionKey(session.id))).toMatchObject({ renewals: 1 });
+    });
+
+    test('is not for sessions that have a holder', async () => {
+      const native = await one.leasehold.session({ ttl: TTL_MS });
+
+      expect(await other.leasehold.remote.sessions.renew(native.id)).toEqual({ kind: 'notRemote' });
+      expect(await world.row(sessionKey(native.id))).toMatchObject({ renewals: 0 });
+      expect(await other.leasehold.remote.sessions.renew('unheard-of')).toEqual({ kind: 'gone' });
+    });
+  });
+
+  describe('an acquire', () => {
+    test('is told who has the key', async () => {
+      const [mine, theirs] = [await create(), await create()];
+      await acquire(mine);
+
+      expect(await acquire(theirs, 'v', other)).toMatchObject({ kind: 'held', by: { session: mine.id } });
+    });
+
+    test('again keeps the counter, writes nothing that is stored already, and replaces what is not', async () => {
+      const session = await create();
+      const first = await acquire(session, 'a');
+      const same = await one.cost(() => acquire(session, 'a'));
+      const second = await acquire(session, 'b');
+
+      expect(same.writeUnits).toBe(0);
+      const counter = first.kind === 'acquired' ? first.lock.leaseCounter : NaN;
+      expect(second).toMatchObject({
+        kind: 'acquired',
+        lock: { leaseCounter: counter, entry: { value: 'b', lockIndex: 1 } },
+      });
+    });
+
+    test('for a session that ended is refused, before and during', async () => {
+      const session = await create();
+      await other.leasehold.sessions.destroy(session.id);
+
+      expect(await acquire(session)).toEqual({ kind: 'sessionGone' });
+      expect(await world.row(lockKey(key))).toBeUndefined();
+    });
+
+    test('waits out the lock-delay of a session that was lost, by TTL alone', async () => {
+      const lost = await create();
+      await acquire(lost);
+      world.clock.step(TTL_MS + SKEW_MS);
+      const next = await create();
+
+      expect(await acquire(next, 'v', other)).toMatchObject({ kind: 'delayed' });
+      world.clock.step(LOCK_DELAY_MS + SKEW_MS);
+      expect(await acquire(next, 'v', other)).toMatchObject({ kind: 'acquired', lock: { entry: { lockIndex: 2 } } });
+    });
+
+    test('takes over at once what was released, and its counter grows', async () => {
+      const [mine, theirs] = [await create(), await create()];
+      const first = await acquire(mine);
+      expect(await release(mine)).toBe('released');
+      expect(await release(mine)).toBe('notHeld');
+
+      const second = await acquire(theirs, 'w', other);
+
+      const counterOf = (acquisition: typeof first) =>
+        acquisition.kind === 'acquired' ? acquisition.lock.leaseCounter : NaN;
+      expect(counterOf(second)).toBe(counterOf(first) + 1);
+      expect(await release(mine)).toBe('notHeld');
+    });
+  });
+
+  describe('values', () => {
+    test('may be bytes, and are stored as such', async () => {
+      const bytes = Buffer.from([0, 255, 1]).toString('base64');
+      await one.leasehold.locks.put(key, bytes, { encoding: 'base64', flags: 2n ** 64n - 1n });
+
+      expect(await other.leasehold.locks.get(key)).toMatchObject({
+        value: bytes,
+        encoding: 'base64',
+        flags: 2n ** 64n - 1n,
+      });
+      expect((await world.row(lockKey(key)))?.value).toBeInstanceOf(Uint8Array);
+    });
+
+    test('that are stored already are not written again', async () => {
+      await one.leasehold.locks.put(key, 'v', { flags: 7 });
+      const before = await world.row(lockKey(key));
+
+      expect(await one.leasehold.locks.put(key, 'v', { flags: 7n })).toMatchObject({ kind: 'written' });
+      expect(await world.row(lockKey(key))).toEqual(before);
+    });
+
+    test('deleted under the hands of a holder take its tenure with them, and it is told', async () => {
+      const native = await one.leasehold.session({ ttl: TTL_MS });
+      const lock = await acquireNow(native, key, { value: 'v' });
+
+      expect(await other.leasehold.locks.delete(key)).toMatchObject({ kind: 'held' });
+      expect(await other.leasehold.locks.delete(key, { evenIfHeld: true })).toEqual({ kind: 'deleted' });
+
+      expect(await other.leasehold.locks.get(key)).toBeUndefined();
+      expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
+      const next = await acquireNow(await other.leasehold.session({ ttl: TTL_MS }), key);
+      expect(next.fencingToken).toBe(lock.fencingToken + 1);
+      await expect(lock.update('late')).rejects.toThrow('lost');
+    });
+  });
+
+  describe('a transaction', () => {
+    const run = (...operations: Parameters<Process['leasehold']['remote']['transactions']['run']>[0][number][]) =>
+      one.leasehold.remote.transactions.run(operations);
+
+    test('acquires, stores and deletes at once, or not at all', async () => {
+      const session = await create();
+      await one.leasehold.locks.put(`${key}/old`, 'o');
+
+      const refused = await run(
+        { verb: 'delete', key: `${key}/old` },
+        { verb: 'setIf', key: `${key}/new`, content: content('n'), index: 7 },
+      );
+      const done = await run(
+        { verb: 'acquire', key, session: session.id, content: content('held') },
+        { verb: 'set', key: `${key}/new`, content: content('n') },
+        { verb: 'delete', key: `${key}/old` },
+      );
+
+      expect(refused).toEqual({ kind: 'refused', failures: [{ at: 1, failure: { kind: 'stale' } }] });
+      expect(done).toMatchObject({
+        kind: 'done',
+        results: [[{ session: session.id, lockIndex: 1 }], [{ value: 'n' }], []],
+      });
+      expect(await other.leasehold.locks.get(`${key}/old`)).toBeUndefined();
+      const stored = await other.leasehold.locks.get(`${key}/new`);
+      expect(done).toMatchObject({
+        results: [{}, [{ modifyIndex: stored?.modifyIndex, createIndex: stored?.createIndex }], {}],
+      });
+    });
+
+    test('gives to no session that ends while it is under way', async () => {
+      const session = await create();
+      const { sessions } = other.leasehold;
+      const attempt = one.driver.attempt.bind(one.driver);
+      one.driver.attempt = async (kind, input, signal) => {
+        if (kind === 'transactWrite') await sessions.destroy(session.id);
+        return attempt(kind, input, signal);
+      };
+
+      const outcome = await run({ verb: 'acquire', key, session: session.id, content: content('v') });
+
+      expect(outcome).toEqual({ kind: 'refused', failures: [{ at: 0, failure: { kind: 'sessionGone' } }] });
+      expect(await world.row(lockKey(key))).toBeUndefined();
+    });
+
+    test('releases and acquires in one step', async () => {
+      const [mine, theirs] = [await create(), await create()];
+      await acquire(mine);
+
+      const outcome = await run(
+        { verb: 'checkSession', key, session: mine.id },
+        { verb: 'release', key, session: mine.id, content: content('over') },
+        { verb: 'acquire', key, session: theirs.id, content: content('to you') },
+      );
+
+      expect(outcome).toMatchObject({ kind: 'done' });
+      expect(await one.leasehold.locks.get(key)).toMatchObject({
+        holder: { session: theirs.id },
+        value: 'to you',
+        lockIndex: 2,
+      });
+    });
+
+    test('reads rows as they were at one moment', async () => {
+      await one.leasehold.locks.put(key, 'a');
+
+      expect(
+        await run({ verb: 'get', key }, { verb: 'find', key: `${key}/none` }, { verb: 'list', prefix: key }),
+      ).toMatchObject({
+        kind: 'done',
+        results: [[{ value: 'a' }], [], [{ key }]],
+      });
+    });
+  });
+
+  describe('a prefix', () => {
+    test('is seen whole, with a fingerprint that changes with its content alone', async () => {
+      const { locks } = one.leasehold;
+      const empty = await locks.view(`${key}/`);
+      await locks.put(`${key}/b`, 'v');
+      await locks.put(`${key}/a`, 'v');
+      const full = await locks.view(`${key}/`);
+      const again = await other.leasehold.locks.view(`${key}/`);
+      await locks.delete(`${key}/a`);
+      await locks.delete(`${key}/b`);
+      const emptied = await locks.view(`${key}/`);
+
+      expect(full.entries.map((entry) => entry.key)).toEqual([`${key}/a`, `${key}/b`]);
+      expect(again.fingerprint).toBe(full.fingerprint);
+      expect(full.fingerprint).not.toBe(empty.fingerprint);
+      expect(emptied.fingerprint).toBe(empty.fingerprint);
+    });
+
+    test('tells those who wait that a session below it has expired', async () => {
+      const session = await create({ behaviour: 'delete' });
+      await acquire(session);
+      const { fingerprint } = await other.leasehold.locks.view(key);
+
+      const next = await passTime(world, other.leasehold.locks.nextView(key, fingerprint, { timeout: '2m' }), 1_000);
+
+      expect(next?.entries).toEqual([]);
+    });
+
+    test('lists what was just created, once that has been waited for', async () => {
+      await one.leasehold.locks.put(key, 'v');
+
+      await one.leasehold.locks.awaitListed(key);
+
+      expect((await other.leasehold.locks.view(key)).entries).toHaveLength(1);
+    });
+  });
+});

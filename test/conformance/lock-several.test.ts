@@ -1,0 +1,88 @@
+import { beforeEach, expect, test } from 'vitest';
+import { lockKey } from '../../shared/dynamo/keys.ts';
+import type { Lock } from '../../shared/lock/holder.ts';
+import type { Session } from '../../shared/session-handle.ts';
+import type { Process, World } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/coordination.ts';
+import { TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
+
+describeInEveryWorld('several locks at once', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let mine: Session;
+  let theirs: Session;
+  let key: string;
+
+  beforeEach(async () => {
+    ({ world, one, other, mine, theirs, key } = await openLockWorld(open()));
+  });
+
+  const acquired = (session: Session, name = key, options: { value?: string } = {}): Promise<Lock> =>
+    acquireNow(session, name, options);
+  /** A session from after the clock was stepped: the step must not be held against it. */
+  const renewed = (): Promise<Session> => other.leasehold.session({ ttl: TTL });
+
+  const keysOf = (...names: string[]) => names.map((name) => `${key}-${name}`);
+
+  test('are acquired in one read and one transaction, and released each', async () => {
+    let acquisition: Awaited<ReturnType<Session['tryLockAll']>> | undefined;
+    const cost = await one.cost(async () => (acquisition = await mine.tryLockAll(keysOf('c', 'a', 'b'))));
+
+    expect(cost.verbs).toEqual({ 'lock.getMany': 1, 'lock.acquireAll': 1 });
+    if (acquisition?.kind !== 'acquired') throw new Error('not acquired');
+    expect([...acquisition.locks].map((lock) => lock.key)).toEqual(keysOf('a', 'b', 'c'));
+    for (const lock of acquisition.locks)
+      expect(await one.leasehold.verify(lock.sequencer)).toMatchObject({ kind: 'valid' });
+    await acquisition.locks.release();
+    expect(await theirs.tryLockAll(keysOf('a', 'b', 'c'))).toMatchObject({ kind: 'acquired' });
+  });
+
+  test('are acquired all or none', async () => {
+    await acquired(theirs, `${key}-b`);
+
+    const refusal = await mine.tryLockAll(keysOf('a', 'b', 'c'));
+
+    expect(refusal).toMatchObject({ kind: 'held', key: `${key}-b`, by: { session: theirs.id } });
+    expect(await theirs.tryLockAll(keysOf('a', 'c'))).toMatchObject({ kind: 'acquired' });
+  });
+
+  test('may include some that the session holds already; those keep their counters', async () => {
+    const held = await acquired(mine, `${key}-b`);
+
+    const acquisition = await mine.tryLockAll(keysOf('a', 'b'));
+
+    if (acquisition.kind !== 'acquired') throw new Error('not acquired');
+    expect(acquisition.locks.get(`${key}-b`)).toBe(held);
+    expect(acquisition.locks.signal.aborted).toBe(false);
+    await held.release();
+    expect(acquisition.locks.signal.aborted).toBe(true);
+  });
+
+  test('are taken over from a dead holder', async () => {
+    const dead = await one.leasehold.session({ ttl: TTL, lockDelay: 0 });
+    const first = await acquired(dead, `${key}-a`);
+    await acquired(dead, `${key}-b`);
+    outlive(world);
+
+    const acquisition = await (await renewed()).tryLockAll(keysOf('a', 'b', 'c'));
+
+    if (acquisition.kind !== 'acquired') throw new Error('not acquired');
+    expect(acquisition.locks.get(`${key}-a`)?.fencingToken).toBe(first.fencingToken + 1);
+    expect((await world.row(lockKey(`${key}-a`)))?.leaseCounter).toBe(first.fencingToken + 1);
+  });
+
+  test('go to exactly one of many who want overlapping sets', async () => {
+    const sessions = await Promise.all(Array.from({ length: 6 }, () => other.leasehold.session({ ttl: TTL })));
+    const sets = sessions.map((_, n) => keysOf('shared', `own-${n}`));
+
+    const outcomes = await Promise.all(sessions.map((session, n) => session.tryLockAll(sets[n] ?? [])));
+
+    expect(outcomes.filter(({ kind }) => kind === 'acquired')).toHaveLength(1);
+  });
+
+  test('are at least one and at most a hundred', async () => {
+    await expect(mine.tryLockAll([])).rejects.toThrow('0 lock keys');
+    await expect(mine.tryLockAll(Array.from({ length: 101 }, (_, n) => `k${n}`))).rejects.toThrow('101 lock keys');
+  });
+});

@@ -1,0 +1,327 @@
+import { setImmediate as drained } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Sender } from '../../shared/dynamo/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
+import { judgeSession } from '../../shared/session/session.ts';
+import type { Process, World } from '../support/coordination.ts';
+import { aborted, describeInEveryWorld, passTime } from '../support/coordination.ts';
+
+describeInEveryWorld('sessions', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let count = 0;
+  let name: string;
+
+  beforeEach(() => {
+    world = open();
+    one = world.start();
+    other = world.start();
+    name = `session-${++count}`;
+  });
+
+  describe('a session', () => {
+    test('carries what it was opened with, and shows it to everybody', async () => {
+      const session = await one.leasehold.session({
+        ...{ name, node: 'web-1', ttl: '20s', lockDelay: '5s', behaviour: 'delete' },
+      });
+
+      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({
+        ...{ id: session.id, name, node: 'web-1', ttlMs: 20_000, lockDelayMs: 5_000, behaviour: 'delete' },
+        ...{ status: 'live', createdAt: world.clock.now(), expiresAt: world.clock.now() + 20_000, renewals: 0 },
+      });
+    });
+
+    test('is renewed by one request and one write unit, however many leases hang on it', async () => {
+      const session = await one.leasehold.session({ name, ttl: '30s', heartbeat: '10s' });
+      for (const key of ['a', 'b', 'c']) await session.lock(`${name}-${key}`);
+
+      const cost = await one.cost(async () => {
+        await passTime(
+          world,
+          until(() => session.record.renewals === 1),
+        );
+      });
+
+      expect(cost.verbs).toEqual({ 'session.renew': 1 });
+      expect(cost.writeUnits).toBe(1);
+    });
+
+    test('is lost to its holder before anybody else may end it', async () => {
+      const session = await one.leasehold.session({ name, ttl: '30s' });
+      one.driver.isDown = true;
+
+      await passTime(world, aborted(session.signal), 500);
+
+      expect(session.signal.reason).toBeInstanceOf(LeaseLostError);
+      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'live' });
+      expect(world.clock.now()).toBeLessThan((session.record.expiresAt ?? 0) + 1_000);
+    });
+
+    test('whose row lost its expiry, or never had one, is not ended by a contender', async () => {
+      const session = await one.leasehold.session({ name, ttl: null });
+      const sessions = createSessionStore(new Sender({ driver: other.driver, runtime: other.runtime }), world.table);
+      const observed = { ...session.record, ttlMs: 1, expiresAt: 1 };
+
+      const now = world.clock.now();
+      const outcome = await sessions.expire({ observed, expiredBefore: now, now, nonce: 'contender' });
+
+      expect(outcome).toMatchObject({ kind: 'refused', current: { status: 'live' } });
+    });
+
+    test('whose expiry lies beyond reason is damaged: neither waited for nor taken from', async () => {
+      const session = await one.leasehold.session({ name, ttl: '30s' });
+      const expiresAt = world.clock.now() + 86_400_000;
+
+      const verdict = judgeSession({ ...session.record, expiresAt }, world.clock.now(), 1_000);
+
+      expect(verdict).toEqual({ kind: 'damaged' });
+    });
+
+    test('without TTL has no heartbeat and no end but destruction', async () => {
+      const session = await one.leasehold.session({ name, ttl: null });
+      const cost = await one.cost(() => world.clock.advance(86_400_000));
+
+      expect(cost.requests).toBe(0);
+      expect(session.signal.aborted).toBe(false);
+      expect(await other.leasehold.sessions.destroy(session.id)).toMatchObject({ kind: 'destroyed' });
+      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
+    });
+
+    test('ends once, however often it is told to', async () => {
+      const session = await one.leasehold.session({ name });
+
+      await Promise.all([session.end(), session.end()]);
+
+      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
+      await expect(session.tryLock(name)).rejects.toThrow(LeaseLostError);
+    });
+  });
+
+  describe('the listing', () => {
+    test('shows sessions by name, those that have ended included', async () => {
+      const first = await one.leasehold.session({ name: `${name}-a` });
+      const second = await one.leasehold.session({ name: `${name}-b` });
+      await first.end();
+
+      const found = await Array.fromAsync(other.leasehold.sessions.list(`${name}-`));
+
+      expect(found.map(({ id, status }) => [id, status])).toEqual([
+        [first.id, 'invalid'],
+        [second.id, 'live'],
+      ]);
+    });
+  });
+
+  describe('destroying', () => {
+    test('reaches the holder with its next heartbeat', async () => {
+      const session = await one.leasehold.session({ name, ttl: '30s' });
+      await other.leasehold.sessions.destroy(session.id);
+
+      await passTime(world, aborted(session.signal));
+
+      expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
+    });
+
+    test('a session that has ended, or never was, changes nothing', async () => {
+      const session = await one.leasehold.session({ name });
+      await session.end();
+
+      expect(await other.leasehold.sessions.destroy(session.id)).toMatchObject({
+        kind: 'gone',
+        session: { reason: 'ended' },
+      });
+      expect(await other.leasehold.sessions.destroy('nobody')).toEqual({ kind: 'gone', session: undefined });
+      expect(await other.leasehold.sessions.info('nobody')).toBeUndefined();
+    });
+  });
+
+  describe('a watcher', () => {
+    test('learns of an end within a second', async () => {
+      const session = await one.leasehold.session({ name, ttl: null });
+      const watching = other.leasehold.sessions.waitForEnd(session.id);
+      await world.clock.advance(5_000);
+      const endedAt = world.clock.now();
+      await session.end();
+
+      expect(await passTime(world, watching)).toMatchObject({ reason: 'ended', invalidatedAt: endedAt });
+    });
+
+    test('ends a session that has expired', async () => {
+      const session = await one.leasehold.session({ name, ttl: '10s' });
+      one.driver.isDown = true;
+
+      const ended = await passTime(world, other.leasehold.sessions.waitForEnd(session.id));
+
+      expect(ended).toMatchObject({ reason: 'expired' });
+      expect(ended?.invalidatedAt).toBeGreaterThanOrEqual((session.record.expiresAt ?? 0) + 1_000);
+    });
+
+    test('stops when its signal aborts', async () => {
+      const session = await one.leasehold.session({ name, ttl: null });
+      const controller = new AbortController();
+      const watching = other.leasehold.sessions.waitForEnd(session.id, { signal: controller.signal });
+      controller.abort();
+
+      expect(await passTime(world, watching)).toBeUndefined();
+    });
+  });
+
+  describe('bad input', () => {
+    test.each([
+      ['a TTL below the least', { ttl: 299 }, 'ttlMs = 299: give 300 to 86400000'],
+      ['a TTL of more than a day', { ttl: '25h' as const }, 'ttlMs = 90000000'],
+      ['a TTL that is no time', { ttl: 'soon' as never }, 'ttl = "soon"'],
+      ['a lock-delay of more than a minute', { lockDelay: '61s' as const }, 'lockDelayMs = 61000 is above 60000'],
+      ['a negative lock-delay', { lockDelay: -1 }, 'lockDelay = -1'],
+      [
+        'a heartbeat that leaves no room for a lost one',
+        { ttl: '10s' as const, heartbeat: '4s' as const },
+        'three heartbeats',
+      ],
+      ['an empty name', { name: '' }, 'session name is empty'],
+      ['a behaviour that is none', { behaviour: 'keep' as never }, 'behaviour = keep'],
+    ])('%s is refused, and nothing is sent', async (_what, settings, message) => {
+      const cost = await one.cost(() => expect(one.leasehold.session(settings)).rejects.toThrow(message));
+
+      expect(cost.requests).toBe(0);
+    });
+  });
+});
+
+describeInEveryWorld('health checks', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let node: string;
+  let count = 0;
+
+  beforeEach(() => {
+    world = open();
+    one = world.start();
+    other = world.start();
+    node = `node-${++count}`;
+  });
+
+  test('that pass and warn leave a session alone', async () => {
+    const check = await other.leasehold.health.register(node, 'disk', { ttl: '1h' });
+    const session = await one.leasehold.session({ node, checks: ['disk'] });
+    await check.warn('getting full');
+
+    await passTime(
+      world,
+      until(() => session.record.renewals === 2),
+    );
+
+    expect(session.signal.aborted).toBe(false);
+    expect((await other.leasehold.health.check(node, 'disk'))?.record).toMatchObject({
+      status: 'warning',
+      note: 'getting full',
+    });
+  });
+
+  test('cost one request and one write unit per report', async () => {
+    const check = await other.leasehold.health.register(node, 'disk', { ttl: '10s' });
+
+    const cost = await other.cost(() => check.pass());
+
+    expect(cost).toMatchObject({ requests: 1, writeUnits: 1 });
+  });
+
+  test.each([
+    ['goes critical', (process: Process) => report(process, 'fail')],
+    ['is deregistered', (process: Process) => report(process, 'deregister')],
+    ['loses its node', (process: Process) => process.leasehold.health.deregisterNode(node)],
+  ])('end the sessions that are bound to one which %s, by the one who reports it', async (_what, happen) => {
+    await other.leasehold.health.registerNode(node);
+    await other.leasehold.health.register(node, 'disk');
+    const bound = await one.leasehold.session({ node, name: `${node}-bound`, checks: ['node', 'disk'] });
+    const free = await one.leasehold.session({ node, name: `${node}-free` });
+    await bound.lock(`${node}-key`);
+
+    expect(await happen(other)).toBe(1);
+
+    expect(await other.leasehold.sessions.info(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
+    expect(await other.leasehold.sessions.info(free.id)).toMatchObject({ status: 'live' });
+    expect(await free.tryLock(`${node}-key`)).toMatchObject({ kind: 'delayed' });
+    await passTime(world, aborted(bound.signal));
+  });
+
+  async function report(process: Process, verb: 'fail' | 'deregister'): Promise<number> {
+    const check = await process.leasehold.health.check(node, 'disk');
+    if (check === undefined) throw new Error('the check is not there');
+    return check[verb]('broken');
+  }
+
+  test('that nobody reports any more are seen by a contender', async () => {
+    await other.leasehold.health.register(node, 'watchdog', { ttl: '10s' });
+    const session = await one.leasehold.session({ node, ttl: '1h', heartbeat: '20m', checks: ['watchdog'] });
+    await session.lock(`${node}-key`);
+    const contender = await other.leasehold.session({ ttl: '1h', heartbeat: '20m' });
+    world.clock.step(11_000 - 1);
+    expect(await contender.tryLock(`${node}-key`)).toMatchObject({ kind: 'held' });
+    world.clock.step(1);
+
+    expect(await contender.tryLock(`${node}-key`)).toMatchObject({ kind: 'delayed' });
+    expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ reason: 'check' });
+  });
+
+  test('that nobody reports any more are seen by the holder with its next heartbeat', async () => {
+    await other.leasehold.health.register(node, 'watchdog', { ttl: '5s' });
+    const session = await one.leasehold.session({ node, ttl: '30s', checks: ['watchdog'] });
+
+    await passTime(world, aborted(session.signal));
+
+    expect(session.signal.reason).toMatchObject({
+      reason: 'invalidated',
+      message: expect.stringContaining(`check watchdog of node ${node} is expired`) as string,
+    });
+  });
+
+  test('that have failed already admit no session', async () => {
+    const check = await other.leasehold.health.register(node, 'disk');
+    await check.fail('broken');
+
+    await expect(one.leasehold.session({ node, checks: ['disk'] })).rejects.toThrow(
+      `check disk of node ${node} is critical`,
+    );
+    await expect(one.leasehold.session({ node, checks: ['what'] })).rejects.toThrow('is not registered');
+  });
+
+  test('come back when they are registered again', async () => {
+    const check = await other.leasehold.health.register(node, 'disk');
+    await check.deregister();
+    await expect(check.pass()).rejects.toThrow('is not registered any more');
+
+    await other.leasehold.health.register(node, 'disk');
+
+    expect(await one.leasehold.session({ node, checks: ['disk'] })).toBeDefined();
+  });
+
+  test('are listed by node', async () => {
+    await other.leasehold.health.registerNode(node);
+    await other.leasehold.health.register(node, 'disk');
+    await other.leasehold.health.register(`${node}#x`, 'disk');
+
+    const found = await Array.fromAsync(other.leasehold.health.list(node));
+
+    expect(found.map(({ id, status }) => [id, status])).toEqual([
+      ['disk', 'passing'],
+      ['node', 'passing'],
+    ]);
+  });
+
+  test('refuse names and times that cannot be', async () => {
+    const { health } = other.leasehold;
+
+    await expect(health.register('', 'disk')).rejects.toThrow(ConfigurationError);
+    await expect(health.register(node, 'x'.repeat(257))).rejects.toThrow('longer than 256 bytes');
+    await expect(health.register(node, 'disk', { ttl: 0 })).rejects.toThrow('ttl = 0');
+  });
+});
+
+/** Resolves when a condition has become true; time passes elsewhere. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await drained();
+}

@@ -1,0 +1,39 @@
+/**
+ * The simulated store is DynamoDB, as far as emulators can tell.
+ *
+ * Random programs run on it and on real engines, and everything is compared: answers, errors, the items that blocked,
+ * reasons of cancellation, consumed capacity, the rows written, and at the end all tables and indexes.
+ * What engines do otherwise is in `allowed-divergences.ts`, with who is right and why.
+ * `node test/conformance/compare.ts --operations 100000` is the same at length.
+ */
+import { describe, expect, inject, test } from 'vitest';
+import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
+import { ALLOWED_DIVERGENCES } from './allowed-divergences.ts';
+
+const OPERATIONS = Number(process.env.LEASEHOLD_CONFORMANCE_OPERATIONS ?? 2_000);
+/** On a slow machine that does other things as well. */
+const OPERATIONS_PER_SECOND = 50;
+
+const endpoints = {
+  'dynamodb-local': inject('dynamodbLocalEndpoint'),
+  embedded: inject('embeddedEndpoint'),
+};
+
+describe('the simulated store', () => {
+  test.skipIf(endpoints['dynamodb-local'] === null)(
+    `answers ${OPERATIONS} random operations as the engines do`,
+    { timeout: 30_000 + (OPERATIONS / OPERATIONS_PER_SECOND) * 1_000 },
+    async () => {
+      const report = await compareStores({ endpoints, operations: OPERATIONS, seed: 1 });
+
+      expect(report.unexplained, report.text).toBeUndefined();
+      expect(report.tally.compared).toBeGreaterThanOrEqual(OPERATIONS);
+    },
+  );
+
+  test('differs from engines for few reasons, each with a citation', () => {
+    expect(ALLOWED_DIVERGENCES.length).toBeLessThanOrEqual(10);
+    for (const { because } of ALLOWED_DIVERGENCES)
+      expect(because).toMatch(/Alternator|API|Guide|Dynoxide|DynamoDB Local/);
+  });
+});

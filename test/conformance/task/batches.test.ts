@@ -1,0 +1,281 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
+import { DoNotRetry } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import type { TaskContext } from '../../../shared/task/context.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { stamp } from '../../support/tasks.ts';
+
+const child = defineTask({ name: 'child', run: () => undefined });
+const failing = defineTask({ name: 'failing', run: () => Promise.reject(new DoNotRetry('no')) });
+
+describeOnEveryStore('tasks that belong together', (open) => {
+  let q: QueueUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+  });
+
+  const get = (id: string) => q.tasks.get({ queue: q.queue, id });
+  const claimOne = async (id: string, session = 'somebody') => {
+    const task = await get(id);
+    if (task?.state !== 'ready') throw new Error('not ready');
+    const outcome = await q.tasks.claim(task, session, stamp());
+    if (outcome.kind !== 'applied') throw new Error('refused');
+    return outcome.row;
+  };
+
+  describe('enqueueWrites', () => {
+    test('puts a task into a transaction of the user’s own', async () => {
+      const { id, writes } = await q.client.enqueueWrites(child, { n: 1 });
+
+      const own = { Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: 'row' } } };
+      await open().driver.attempt(
+        'transactWrite',
+        { TransactItems: [own, ...writes] as never },
+        new AbortController().signal,
+      );
+
+      expect((await q.work({ child })).settled.done).toBe(1);
+    });
+
+    test('stops the transaction when the id is taken', async () => {
+      await q.client.enqueue(child, {}, { id: 'taken' });
+      const { writes } = await q.client.enqueueWrites(child, {}, { id: 'taken' });
+
+      const sending = open().driver.attempt(
+        'transactWrite',
+        { TransactItems: [...writes] as never },
+        new AbortController().signal,
+      );
+
+      await expect(sending).rejects.toMatchObject({ kind: 'transactionCanceled' });
+    });
+  });
+
+  describe('spawning in commit', () => {
+    test('creates children together with the completion, or not at all', async () => {
+      const parent = defineTask({
+        name: 'parent',
+        run: (_: unknown, task) =>
+          task.commit({ ok: true }, [], { spawn: [spawn(child, { n: 1 }), spawn(child, { n: 2 }, { id: 'second' })] }),
+      });
+      await q.client.enqueue(parent, {}, { id: 'parent' });
+
+      expect((await q.work({ parent, child })).settled.done).toBe(3);
+      expect(await get('second')).toMatchObject({ state: 'done', input: { n: 2 } });
+    });
+
+    test('creates nothing when the parent was taken over', async () => {
+      await q.client.enqueue(child, {}, { id: 'parent' });
+      const running = await claimOne('parent');
+      await q.tasks.takeOver(running, 'another', stamp());
+      const writes = q.tasks.enqueueWrites(
+        { queue: q.queue, id: 'orphan', name: 'child', input: null, priority: 'normal', runAt: 0 },
+        stamp(),
+      );
+
+      expect((await q.tasks.commit(claimOf(running), null, writes, stamp())).kind).toBe('refused');
+      expect(await get('orphan')).toBeUndefined();
+    });
+  });
+
+  describe('a batch', () => {
+    const callback = defineTask({ name: 'callback', run: () => undefined });
+    const enqueueBatch = (children: number, id = 'b') =>
+      q.client.enqueueBatch(
+        Array.from({ length: children }, (_, n) => spawn(child, { n })),
+        { id, then: spawn(callback, { batch: id }) },
+      );
+
+    test('creates its callback once, with the last child, and not before', async () => {
+      const ranAfter: number[] = [];
+      const counting = defineTask({
+        name: 'callback',
+        run: async () => {
+          ranAfter.push((await q.client.getBatch('b'))?.pending ?? -1);
+        },
+      });
+      await enqueueBatch(12);
+
+      const report = await q.work({ child, counting }, { concurrency: 8 });
+
+      expect(report.settled.done).toBe(13);
+      expect(ranAfter).toEqual([0]);
+      expect(await q.client.getBatch('b')).toMatchObject({ total: 12, pending: 0, done: 12, dead: 0 });
+    });
+
+    test('is not early: while one child runs, there is no callback', async () => {
+      await using session = await q.session();
+      await enqueueBatch(3);
+      const last = await claimOne('b/0', session.id);
+      await q.work({ child, callback });
+
+      expect(await get('b/then')).toBeUndefined();
+      await q.tasks.complete(claimOf(last), null, stamp());
+      expect(await get('b/then')).toMatchObject({ state: 'ready', input: { batch: 'b' } });
+    });
+
+    test('counts a child that is retried, taken over and completed once', async () => {
+      await enqueueBatch(2);
+      const first = await claimOne('b/0');
+      const second = await q.tasks.takeOver(first, 'another', stamp());
+      if (second.kind !== 'applied') throw new Error('refused');
+      await q.tasks.retry(claimOf(second.row), { error: { name: 'E', message: '', at: 1 }, readyAt: 0 }, stamp());
+      const third = await claimOne('b/0');
+      await q.tasks.complete(claimOf(third), null, stamp());
+      await q.tasks.complete(claimOf(first), null, stamp());
+
+      expect(await q.client.getBatch('b')).toMatchObject({ pending: 1, done: 1 });
+    });
+
+    test('counts dead and cancelled children too; redriving one does not count it again', async () => {
+      await q.client.enqueueBatch([spawn(failing, {}), spawn(child, {}, { delay: '1h' })], {
+        id: 'b',
+        then: spawn(callback, {}),
+      });
+      await q.work({ failing, child, callback });
+      await q.operator.cancel('b/1');
+      expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, dead: 1, cancelled: 1 });
+      expect(await get('b/then')).toMatchObject({ state: 'ready' });
+
+      await q.operator.redrive('b/0');
+      await q.work({ failing, child, callback });
+      expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, dead: 1, cancelled: 1 });
+    });
+
+    test('enqueued again after a failure adds what is missing, and another batch under its id is a mismatch', async () => {
+      await enqueueBatch(3);
+      await q.work({ child, callback });
+
+      expect(await enqueueBatch(3)).toMatchObject({ created: false });
+      expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 3 });
+      await expect(enqueueBatch(4)).rejects.toThrow(MismatchError);
+    });
+
+    test('takes no task that is there already for another reason as its child', async () => {
+      await q.client.enqueue(child, {}, { id: 'mine' });
+
+      await expect(q.client.enqueueBatch([spawn(child, {}, { id: 'mine' })], { id: 'b' })).rejects.toThrow(
+        MismatchError,
+      );
+    });
+
+    test('ends without its callback when that id is taken: whoever has it stands for it', async () => {
+      await q.client.enqueue(callback, { other: true }, { id: 'b/then' });
+      await enqueueBatch(1);
+
+      expect((await q.work({ child, callback })).settled.done).toBe(2);
+      expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
+    });
+
+    test('whose callback names an unknown task keeps that one, dead, with the reason, to be redriven', async () => {
+      const impatient = { maxAttempts: 1 };
+      await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn('nobody knows it', {}) });
+      await q.work({ child: defineTask({ name: 'child', retry: impatient, run: () => undefined }) });
+
+      const then = await get('b/then');
+      expect(then).toMatchObject({ state: 'ready', lastError: { name: 'UnknownTaskError' } });
+    });
+
+    test.each([
+      ['no children', () => q.client.enqueueBatch([], { id: 'b' }), 'has 0 children'],
+      [
+        'two children of one id',
+        () => q.client.enqueueBatch([spawn(child, {}, { id: 'x' }), spawn(child, {}, { id: 'x' })], { id: 'b' }),
+        'the same id',
+      ],
+      [
+        'a callback at a time of its own',
+        () => q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(child, {}, { delay: '1h' }) }),
+        'takes no delay',
+      ],
+      [
+        'a child of another queue',
+        () => q.client.enqueueBatch([spawn(child, {}, { queue: 'other' })], { id: 'b' }),
+        'its child',
+      ],
+    ])('refuses %s before anything is written', async (_what, enqueue, message) => {
+      await expect(enqueue()).rejects.toThrow(ConfigurationError);
+      await expect(enqueue()).rejects.toThrow(message);
+      expect(q.units()).toEqual({});
+    });
+  });
+
+  describe('a parent', () => {
+    const parentOf = (children: number, seen: TaskContext['children'][], of = child) =>
+      defineTask({
+        name: 'parent',
+        async run(_: unknown, task) {
+          seen.push(task.children);
+          if (task.children === undefined)
+            return task.waitFor(Array.from({ length: children }, (_each, n) => spawn(of, { n })));
+          return task.children.done;
+        },
+      });
+
+    test('waits for its children and finds how they ended, without spending an attempt', async () => {
+      const seen: TaskContext['children'][] = [];
+      await q.client.enqueue('parent', {}, { id: 'parent' });
+
+      await q.work({ parent: parentOf(3, seen), child });
+
+      expect(seen).toMatchObject([undefined, { total: 3, done: 3, pending: 0 }]);
+      expect(await get('parent')).toMatchObject({ state: 'done', result: 3, attempts: 1 });
+    });
+
+    test('learns of children that died', async () => {
+      const seen: TaskContext['children'][] = [];
+      await q.client.enqueue('parent', {}, { id: 'parent' });
+
+      await q.work({ parent: parentOf(2, seen, failing), failing });
+
+      expect(seen[1]).toMatchObject({ total: 2, dead: 2 });
+    });
+
+    test('cancelled under its children loses none of them, and stays cancelled', async () => {
+      const seen: TaskContext['children'][] = [];
+      const parent = parentOf(2, seen);
+      const slow = new AbortController();
+      await q.client.enqueue('parent', {}, { id: 'parent' });
+      const task = await claimOne('parent');
+      const children = [0, 1].map((n) => ({
+        ...{ queue: q.queue, id: `c${n}`, name: 'child', input: null, priority: 'normal' as const, runAt: 0 },
+        links: { batch: 'kids' },
+      }));
+      await q.tasks.waitForChildren(claimOf(task), 'kids', children, stamp());
+
+      expect(await q.operator.cancel('parent')).toEqual({ kind: 'cancelled' });
+      const report = await q.work({ parent, child }, { handBack: slow.signal });
+
+      expect(report.settled.done).toBe(2);
+      expect(await get('parent')).toMatchObject({ state: 'cancelled' });
+      expect(await q.client.getBatch('kids')).toMatchObject({ pending: 0, done: 2 });
+    });
+
+    test('cannot wait for nobody', async () => {
+      const parent = defineTask({
+        name: 'parent',
+        retry: { maxAttempts: 1 },
+        run: (_: unknown, task) => task.waitFor([]),
+      });
+      await q.client.enqueue(parent, {}, { id: 'parent' });
+      await q.work({ parent });
+
+      expect(await get('parent')).toMatchObject({ state: 'dead', lastError: { name: 'ConfigurationError' } });
+    });
+  });
+
+  test('units: a batch 1, each child that ends 3 more than alone', async (context) => {
+    context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
+    await q.client.enqueueBatch([spawn(child, {}), spawn(child, {})], { id: 'b' });
+    await q.tasks.complete(claimOf(await claimOne('b/0')), null, stamp());
+
+    // The task's row twice, its index entry once, and the batch's row twice.
+    expect(q.units()).toMatchObject({ 'batch.create': 1, 'task.enqueue': 4, 'task.claim': 1, 'task.complete': 5 });
+  });
+});

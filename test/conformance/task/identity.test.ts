@@ -1,0 +1,135 @@
+import { beforeEach, expect, test } from 'vitest';
+import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
+import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { stamp } from '../../support/tasks.ts';
+
+const noop = defineTask({ name: 'work', run: () => undefined });
+
+describeOnEveryStore('the identity of a task', (open) => {
+  let q: QueueUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+  });
+
+  const ask = (n: number, options: EnqueueOptions = {}) => q.client.enqueue(noop, { n }, { id: 'user-7', ...options });
+  const get = (id = 'user-7') => q.tasks.get({ queue: q.queue, id });
+  const claim = async () => {
+    const task = await get();
+    if (task?.state !== 'ready') throw new Error('not ready');
+    const outcome = await q.tasks.claim(task, 'somebody', stamp());
+    if (outcome.kind !== 'applied') throw new Error('refused');
+    return outcome.row;
+  };
+
+  test('is its id: the same input again changes nothing, other input is a mismatch that says so', async () => {
+    expect(await ask(1)).toMatchObject({ created: true });
+    expect(await ask(1)).toMatchObject({ created: false, replaced: false });
+    await expect(ask(2)).rejects.toThrow(MismatchError);
+    expect(await get()).toMatchObject({ input: { n: 1 } });
+  });
+
+  test('with policy keep, the first stays whatever comes after it', async () => {
+    await ask(1);
+
+    expect(await ask(2, { onDuplicate: 'keep' })).toMatchObject({ created: false });
+    expect(await get()).toMatchObject({ input: { n: 1 } });
+  });
+
+  test('within its window stands for the same work though that has ended, and for new work afterwards', async () => {
+    await ask(1, { window: '1h' });
+    await q.work({ noop });
+    const before = await get();
+
+    expect(await ask(1, { window: '1h' })).toMatchObject({ created: false });
+    await expect(ask(2, { window: '1h' })).rejects.toThrow(MismatchError);
+    expect(await ask(2, { window: 0 })).toMatchObject({ created: true });
+
+    const after = await get();
+    expect(after).toMatchObject({ state: 'ready', input: { n: 2 }, attempts: 0, generation: 1 });
+    expect(after?.leaseCounter).toBe(before?.leaseCounter);
+  });
+
+  test('renewed by many at once begins anew once', async () => {
+    await ask(1);
+    await q.work({ noop });
+
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => ask(1, { window: 0 })));
+
+    expect(outcomes.filter(({ created }) => created)).toHaveLength(1);
+    expect(await get()).toMatchObject({ generation: 1 });
+  });
+
+  test('with policy replace, what waits takes over the new input', async () => {
+    await ask(1, { delay: '1h' });
+
+    expect(await ask(2, { onDuplicate: 'replace', delay: '2h' })).toMatchObject({ created: false, replaced: true });
+    expect(await get()).toMatchObject({ input: { n: 2 }, state: 'ready' });
+  });
+
+  test('with policy replace, one more follows what runs, however many ask', async () => {
+    await ask(1);
+    const running = await claim();
+
+    const asked = await Promise.all([2, 3, 4].map((n) => ask(n, { onDuplicate: 'replace' })));
+
+    const follower = `user-7+${running.leaseCounter}`;
+    expect(asked.map(({ id }) => id)).toEqual([follower, follower, follower]);
+    expect(await get()).toMatchObject({ state: 'running', input: { n: 1 } });
+    expect(await get(follower)).toMatchObject({ state: 'ready' });
+  });
+
+  test('with policy debounce, each request puts the task off, and the last one’s input is run', async () => {
+    await ask(1, { onDuplicate: 'debounce', delay: '10s' });
+    const first = await get();
+    await ask(2, { onDuplicate: 'debounce', delay: '60s' });
+    const second = await get();
+
+    expect(second).toMatchObject({ input: { n: 2 } });
+    expect(second?.state === 'ready' && first?.state === 'ready' && second.readyAt > first.readyAt).toBe(true);
+  });
+
+  test('a replaced task that is claimed in the same moment is not changed under its holder', async () => {
+    await ask(1, { delay: 0 });
+    const observed = await get();
+    const running = await claim();
+    if (observed?.state !== 'ready') throw new Error('not ready');
+
+    const other = { ...observed, name: 'work', input: { n: 2 }, runAt: 0, payload: undefined };
+    const late = await q.tasks.replace(observed, other, stamp());
+
+    expect(late.kind).toBe('refused');
+    expect((await q.tasks.complete(claimOf(running), undefined, stamp())).kind).toBe('applied');
+  });
+
+  test.each([
+    ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'give one of reject, keep, replace, debounce'],
+    ['a policy without an id', { onDuplicate: 'keep' }, 'give an id'],
+    ['a window without an id', { window: '1m' }, 'give an id'],
+    ['a negative window', { id: 'x', window: -1 }, 'window = -1'],
+    ['debounce without a delay', { id: 'x', onDuplicate: 'debounce' }, 'give a delay'],
+    ['a negative delay', { delay: -1 }, 'delay = -1'],
+  ])('refuses %s before anything is written', async (_what, options, message) => {
+    const asking = q.client.enqueue(noop, {}, options as EnqueueOptions);
+
+    await expect(asking).rejects.toThrow(ConfigurationError);
+    await expect(asking).rejects.toThrow(message);
+    expect(q.units()).toEqual({});
+  });
+
+  test('units: a duplicate 1, replacing 1 more, putting off 3 more, renewing 2 more', async () => {
+    await ask(1, { runAt: 5 });
+    await ask(2, { onDuplicate: 'replace', runAt: 5 });
+    expect(q.units()).toMatchObject({ 'task.enqueue': 3, 'task.replace': 1 });
+
+    await ask(3, { onDuplicate: 'replace', runAt: 6 });
+    await q.work({ noop });
+    await ask(4, { onDuplicate: 'replace' });
+    expect(q.units()).toMatchObject({ 'task.enqueue': 5, 'task.replace': 4, 'task.renew': 2 });
+  });
+});

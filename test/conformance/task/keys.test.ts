@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { hasRoom, windowOf } from '../../../shared/task/key-limit.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { RunningTask } from '../../../shared/task/task.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { stamp } from '../../support/tasks.ts';
+
+const ERROR = { name: 'Error', message: 'boom', at: 1 };
+
+describeOnEveryStore('limits per key', (open) => {
+  let q: QueueUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+  });
+
+  const enqueue = (id: string, options: EnqueueOptions = {}) =>
+    q.client.enqueue('work', { id }, { id, key: 'tenant-1', limit: 2, ...options });
+  const claim = async (id: string, session = 'somebody') => {
+    const task = await q.tasks.get({ queue: q.queue, id });
+    if (task?.state !== 'ready') throw new Error('not ready');
+    return q.tasks.claim(task, session, stamp());
+  };
+  const run = async (id: string): Promise<RunningTask> => {
+    const outcome = await claim(id);
+    if (outcome.kind !== 'applied') throw new Error('refused');
+    return outcome.row;
+  };
+
+  test('no more tasks of a key are claimed than its limit, however many try at once', async () => {
+    const ids = Array.from({ length: 8 }, (_, n) => `t${n}`);
+    await Promise.all(ids.map((id) => enqueue(id)));
+
+    const outcomes = await Promise.all(ids.map((id) => claim(id)));
+
+    expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(2);
+  });
+
+  test('a claim with a place answers with the task as it now runs', async () => {
+    await enqueue('a');
+    const row = await run('a');
+
+    const { readyAt: _, ...stored } = (await q.tasks.get(row)) as RunningTask;
+    expect(row).toMatchObject(stored);
+  });
+
+  test('other keys, and tasks without one, are not held up', async () => {
+    await enqueue('a', { limit: 1 });
+    await enqueue('b', { limit: 1, key: 'tenant-2' });
+    await q.client.enqueue('work', {}, { id: 'c' });
+    await run('a');
+
+    expect((await claim('b')).kind).toBe('applied');
+    expect((await claim('c')).kind).toBe('applied');
+  });
+
+  test.each([
+    ['complete', (task: RunningTask) => q.tasks.complete(claimOf(task), null, stamp())],
+    ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], stamp())],
+    ['retry', (task: RunningTask) => q.tasks.retry(claimOf(task), { error: ERROR, readyAt: 0 }, stamp())],
+    ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
+    ['release', (task: RunningTask) => q.tasks.release(claimOf(task), stamp())],
+    ['snooze', (task: RunningTask) => q.tasks.snooze(claimOf(task), 0, stamp())],
+    ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
+    ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['cancel of an abandoned one', (task: RunningTask) => q.operator.cancel(task.id)],
+  ])('%s gives the place back', async (_verb, end) => {
+    await enqueue('a', { limit: 1 });
+    await enqueue('b', { limit: 1 });
+    const task = await run('a');
+    expect((await claim('b')).kind).toBe('refused');
+
+    await end(task);
+
+    expect((await claim('b')).kind).toBe('applied');
+  });
+
+  test('a dead worker’s place is kept for whoever takes its task over', async () => {
+    await enqueue('a', { limit: 1 });
+    await enqueue('b', { limit: 1 });
+    const dead = await run('a');
+    const outcome = await q.tasks.takeOver(dead, 'another', stamp());
+    if (outcome.kind !== 'applied') throw new Error('refused');
+
+    expect((await claim('b')).kind).toBe('refused');
+    await q.tasks.complete(claimOf(dead), null, stamp());
+    expect((await claim('b')).kind).toBe('refused');
+    await q.tasks.complete(claimOf(outcome.row), null, stamp());
+    expect((await claim('b')).kind).toBe('applied');
+  });
+
+  test('a worker runs all of a key in one go, and never more at once than the limit', async () => {
+    let running = 0;
+    let most = 0;
+    const work = defineTask({
+      name: 'work',
+      async run() {
+        most = Math.max(most, ++running);
+        await q.runtime.clock.sleep(10);
+        running--;
+      },
+    });
+    await Promise.all(Array.from({ length: 6 }, (_, n) => enqueue(`t${n}`)));
+
+    expect((await q.work({ work }, { concurrency: 6 })).settled.done).toBe(6);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  test('a key that others have filled costs a worker few reads, and it goes home', async () => {
+    await using session = await q.session();
+    for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 1 });
+    const task = await q.tasks.get({ queue: q.queue, id: 'a' });
+    if (task?.state !== 'ready') throw new Error('not ready');
+    await q.tasks.claim(task, session.id, stamp());
+
+    const report = await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+
+    expect(report).toMatchObject({ claimed: 0, ended: 'drained' });
+    expect(q.meter.read().byVerb['key.get']?.requests).toBeLessThan(6);
+  });
+
+  test('a rate lets no more begin in one window', async () => {
+    const rate = { count: 2, per: '1h' } as const;
+    for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 9, rate });
+    await q.tasks.complete(claimOf(await run('a')), null, stamp());
+    await q.tasks.complete(claimOf(await run('b')), null, stamp());
+
+    expect((await claim('c')).kind).toBe('refused');
+  });
+
+  test('units: claim 4, complete 5, of a key that is full only a read', async (context) => {
+    context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
+    await enqueue('a', { limit: 1 });
+    await enqueue('b', { limit: 1 });
+    const task = await run('a');
+    await claim('b');
+    await q.tasks.complete(claimOf(task), null, stamp());
+
+    expect(q.units()).toMatchObject({ 'task.enqueue': 4, 'task.claim': 4, 'task.complete': 5 });
+  });
+
+  test.each([
+    ['a limit of 0', { key: 'k', limit: 0 }, 'limit = 0'],
+    ['a limit without a key', { limit: 3 }, 'give a key'],
+    ['a rate of nothing', { key: 'k', rate: { count: 0, per: '1m' } }, 'rate.count = 0'],
+    ['a rate over no time', { key: 'k', rate: { count: 1, per: 0 } }, 'rate.per = 0'],
+    ['a rate without a key', { rate: { count: 1, per: '1m' } }, 'give a key'],
+  ])('refuses %s before anything is written', async (_what, options, message) => {
+    const enqueuing = q.client.enqueue('work', {}, options as EnqueueOptions);
+
+    await expect(enqueuing).rejects.toThrow(ConfigurationError);
+    await expect(enqueuing).rejects.toThrow(message);
+  });
+});
+
+describe('the room of a key', () => {
+  const rate = { count: 2, perMs: 1_000 };
+
+  test('depends on what runs, and on what began in the current window', () => {
+    const limit = { key: 'k', limit: 3, rate };
+
+    expect(hasRoom(limit, { running: 3, window: undefined, started: 0 }, 5_500)).toBe(false);
+    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2 }, 5_999)).toBe(false);
+    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2 }, 6_000)).toBe(true);
+    expect(windowOf(rate, 5_999)).toBe(5_000);
+  });
+});

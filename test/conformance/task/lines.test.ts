@@ -1,0 +1,330 @@
+import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, expect, test } from 'vitest';
+import { taskKey } from '../../../shared/dynamo/keys.ts';
+import { createTaskStore } from '../../../shared/dynamo/task-store.ts';
+import { Sender } from '../../../shared/dynamo/send.ts';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { TaskContext } from '../../../shared/task/context.ts';
+import { DoNotRetry } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { Priority, RunningTask } from '../../../shared/task/task.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { FaultyDriver } from '../../support/faulty-driver.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { stamp } from '../../support/tasks.ts';
+
+const ERROR = { name: 'Error', message: 'boom', at: 1 };
+
+describeOnEveryStore('tasks in strict order per key', (open) => {
+  let q: QueueUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+  });
+
+  const enqueue = (id: string, options: EnqueueOptions = {}) =>
+    q.client.enqueue('work', { id }, { id, key: 'customer-1', ordered: true, ...options });
+  const enqueueEach = async (...ids: string[]) => {
+    for (const id of ids) await enqueue(id);
+  };
+  const get = (id: string) => q.tasks.get({ queue: q.queue, id });
+  const claim = async (id: string, session = 'somebody') => {
+    const task = await get(id);
+    if (task?.state !== 'ready') throw new Error('not ready');
+    return q.tasks.claim(task, session, stamp());
+  };
+  const run = async (id: string): Promise<RunningTask> => {
+    const outcome = await claim(id);
+    if (outcome.kind !== 'applied') throw new Error('refused');
+    return outcome.row;
+  };
+  const isHeld = async (id: string): Promise<boolean> => {
+    const task = await get(id);
+    return task?.state === 'ready' && task.isHeld;
+  };
+  const proposed = async (priority: Priority = 'normal'): Promise<string[]> => {
+    const pages = [0, 1].map((shard) =>
+      q.tasks.page({ queue: q.queue, priority, shard }, { now: q.runtime.clock.now(), limit: 50 }),
+    );
+    return (await Promise.all(pages)).flatMap(({ hints }) => hints.map(({ id }) => id)).sort();
+  };
+
+  test('only the head of a line is proposed, and can be claimed', async () => {
+    await enqueueEach('a', 'b', 'c');
+    await enqueue('z', { key: 'customer-2' });
+
+    expect(await proposed()).toEqual(['a', 'z']);
+    expect((await claim('b')).kind).toBe('refused');
+    expect((await claim('a')).kind).toBe('applied');
+    expect((await claim('b')).kind).toBe('refused');
+  });
+
+  test('workers run each line in order and one at a time, and several lines beside each other', async () => {
+    const keys = ['k1', 'k2', 'k3'];
+    const order = new Map<string, number[]>(keys.map((key) => [key, []]));
+    const running = new Set<string>();
+    let most = 0;
+    const work = defineTask({
+      name: 'work',
+      async run({ key, n }: { key: string; n: number }) {
+        expect(running.has(key)).toBe(false);
+        running.add(key);
+        most = Math.max(most, running.size);
+        await q.runtime.clock.sleep(5 + 10 * q.runtime.random.next());
+        order.get(key)?.push(n);
+        running.delete(key);
+      },
+    });
+    const requests = Array.from({ length: 8 }, (_, n) => keys.map((key) => ({ key, n }))).flat();
+    const tasks = requests.map((input) => q.client.validate(work, input, { key: input.key, ordered: true }));
+    await q.client.enqueueAll(await Promise.all(tasks));
+
+    const reports = await Promise.all([q.work({ work }, { concurrency: 4 }), q.work({ work }, { concurrency: 4 })]);
+
+    expect(reports.reduce((sum, { settled }) => sum + settled.done, 0)).toBe(24);
+    for (const key of keys) expect(order.get(key)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(most).toBeGreaterThan(1);
+  });
+
+  test('all who join at once get into the line', async () => {
+    await Promise.all(Array.from({ length: 12 }, (_, n) => enqueue(`t${n}`)));
+    let done = 0;
+    const work = defineTask({
+      name: 'work',
+      run: () => {
+        done++;
+      },
+    });
+
+    await q.work({ work });
+
+    expect(done).toBe(12);
+  });
+
+  test.each([
+    ['complete', (task: RunningTask) => q.tasks.complete(claimOf(task), null, stamp())],
+    ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], stamp())],
+    ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
+    ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
+    ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['cancel of an abandoned one', (task: RunningTask) => q.operator.cancel(task.id)],
+  ])('%s of the head calls the next', async (_verb, end) => {
+    await enqueueEach('a', 'b', 'c');
+    await end(await run('a'));
+
+    expect(await isHeld('c')).toBe(true);
+    expect((await claim('b')).kind).toBe('applied');
+  });
+
+  test.each([
+    ['retry', (task: RunningTask) => q.tasks.retry(claimOf(task), { error: ERROR, readyAt: 0 }, stamp())],
+    ['release', (task: RunningTask) => q.tasks.release(claimOf(task), stamp())],
+    ['snooze', (task: RunningTask) => q.tasks.snooze(claimOf(task), 0, stamp())],
+    ['a takeover', (task: RunningTask) => q.tasks.takeOver(task, 'another', stamp())],
+  ])('%s of the head goes on to block its followers', async (_verb, end) => {
+    await enqueueEach('a', 'b');
+    await end(await run('a'));
+
+    expect(await isHeld('b')).toBe(true);
+    expect((await claim('b')).kind).toBe('refused');
+  });
+
+  test('followers wait through all retries of the head, and go on when it is dead', async () => {
+    const order: string[] = [];
+    const work = defineTask({
+      name: 'work',
+      retry: { maxAttempts: 3, backoff: '20ms' },
+      run({ id }: { id: string }, { attempt }: TaskContext) {
+        order.push(`${id}${attempt}`);
+        if (id === 'a') throw new Error('the customer does not answer');
+      },
+    });
+    await enqueueEach('a', 'b');
+
+    for (let look = 0; look < 20 && (await get('b'))?.state !== 'done'; look++) {
+      await q.work({ work });
+      await q.runtime.clock.sleep(30);
+    }
+
+    expect(order).toEqual(['a1', 'a2', 'a3', 'b1']);
+    expect(await get('a')).toMatchObject({ state: 'dead' });
+  });
+
+  test('a head whose worker died is run again before its followers', async () => {
+    const order: string[] = [];
+    const work = defineTask({ name: 'work', run: ({ id }: { id: string }) => void order.push(id) });
+    await enqueueEach('a', 'b');
+    await claim('a', 'a session that is not there any more');
+
+    await q.work({ work });
+
+    expect(order).toEqual(['a', 'b']);
+  });
+
+  test('a head that is not due yet blocks those that are', async () => {
+    await enqueue('a', { delay: '1h' });
+    await enqueue('b');
+
+    expect(await proposed()).toEqual([]);
+    await q.operator.reschedule('a', { runAt: 0 });
+    expect(await proposed()).toEqual(['a']);
+  });
+
+  test('one that waits may be cancelled, and the line closes behind it', async () => {
+    await enqueueEach('a', 'b', 'c');
+    const head = await run('a');
+
+    expect(await q.operator.cancel('b')).toEqual({ kind: 'cancelled' });
+    await q.tasks.complete(claimOf(head), null, stamp());
+
+    expect((await claim('c')).kind).toBe('applied');
+  });
+
+  test('a head that waits may be cancelled, or expire, and calls the next', async () => {
+    await enqueue('a');
+    await enqueue('b', { expiresIn: '1ms' });
+    await enqueue('c');
+
+    expect(await q.operator.cancel('a')).toEqual({ kind: 'cancelled' });
+    await q.runtime.clock.sleep(5);
+    const report = await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+
+    expect(report).toMatchObject({ expired: 1, settled: { done: 1 } });
+    expect(await get('c')).toMatchObject({ state: 'done' });
+  });
+
+  test('one that somebody has removed by hand is passed over', async () => {
+    await enqueueEach('a', 'b', 'c');
+    const head = await run('a');
+    const { client, table } = open();
+    await DynamoDBDocumentClient.from(client).send(
+      new DeleteCommand({ TableName: table, Key: { ...taskKey(q.queue, 'b') } }),
+    );
+
+    await q.tasks.complete(claimOf(head), null, stamp());
+
+    expect((await claim('c')).kind).toBe('applied');
+    await q.tasks.complete(claimOf((await get('c')) as RunningTask), null, stamp());
+    await enqueue('d');
+    expect((await claim('d')).kind).toBe('applied');
+  });
+
+  test('one that waits keeps its turn when it is rescheduled, whatever its priority', async () => {
+    await enqueueEach('a', 'b');
+
+    await q.operator.reschedule('b', { priority: 'high', runAt: 0 });
+
+    expect(await isHeld('b')).toBe(true);
+    await q.tasks.complete(claimOf(await run('a')), null, stamp());
+    expect(await proposed('high')).toEqual(['b']);
+  });
+
+  test('a dead one that is redriven joins at the end', async () => {
+    await enqueueEach('a', 'b');
+    await q.tasks.discard(claimOf(await run('a')), ERROR, stamp());
+
+    await q.operator.redrive('a');
+
+    expect(await isHeld('a')).toBe(true);
+    await q.tasks.complete(claimOf(await run('b')), null, stamp());
+    expect((await claim('a')).kind).toBe('applied');
+  });
+
+  test('an id that is used again after its window joins at the end', async () => {
+    await enqueue('a');
+    await q.tasks.complete(claimOf(await run('a')), null, stamp());
+    await enqueue('b');
+    await q.runtime.clock.sleep(5);
+
+    expect(await enqueue('a', { window: '1ms' })).toMatchObject({ created: true });
+
+    expect(await isHeld('a')).toBe(true);
+    await q.tasks.complete(claimOf(await run('b')), null, stamp());
+    expect((await claim('a')).kind).toBe('applied');
+  });
+
+  test('enqueuing the same id again changes nothing', async () => {
+    await enqueueEach('a', 'b', 'b', 'a');
+
+    await q.tasks.complete(claimOf(await run('a')), null, stamp());
+    await q.tasks.complete(claimOf(await run('b')), null, stamp());
+
+    await enqueue('c');
+    expect(await isHeld('c')).toBe(false);
+  });
+
+  test('children of a batch may stand in a line', async () => {
+    const child = defineTask({ name: 'child', run: () => undefined });
+    const callback = defineTask({ name: 'callback', run: () => undefined });
+    const bad = defineTask({ name: 'bad', run: () => Promise.reject(new DoNotRetry('no')) });
+    const inOrder = { key: 'k', ordered: true };
+    const children = [spawn(child, {}, inOrder), spawn(bad, {}, inOrder), spawn(child, {}, inOrder)];
+    await q.client.enqueueBatch(children, { id: 'b', then: spawn(callback, {}) });
+
+    await q.work({ child, callback, bad });
+
+    expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 2, dead: 1 });
+    expect(await get('b/then')).toMatchObject({ state: 'done' });
+  });
+
+  test('what was applied without an answer is applied once', async () => {
+    const driver = new FaultyDriver(open().driver);
+    const sender = new Sender({ driver, runtime: systemRuntime });
+    const tasks = createTaskStore(sender, { table: q.table, shards: 2 });
+    const drop = () => driver.accidents.push('dropResponse');
+    const task = (id: string) => ({ queue: q.queue, id, name: 'work', input: null, runAt: 0, line: 'k' });
+    for (const id of ['a', 'b', 'c']) {
+      drop();
+      expect((await tasks.enqueue({ ...task(id), priority: 'normal' }, stamp())).kind).toBe('applied');
+    }
+    const head = await run('a');
+
+    drop();
+    expect((await tasks.complete(claimOf(head), null, stamp())).kind).toBe('applied');
+
+    expect(await isHeld('c')).toBe(true);
+    await tasks.complete(claimOf(await run('b')), null, stamp());
+    expect((await claim('c')).kind).toBe('applied');
+  });
+
+  test('units: enqueue 5 to an empty line and 6 behind others, claim 1, completion 10 and 5', async (context) => {
+    context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
+    const spent = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = q.meter.read().writeUnits;
+      await work();
+      return q.meter.read().writeUnits - before;
+    };
+
+    expect(await spent(() => enqueue('a'))).toBe(5);
+    expect(await spent(() => enqueue('b'))).toBe(6);
+    expect(await spent(() => claim('a'))).toBe(1);
+    const a = (await get('a')) as RunningTask;
+    expect(await spent(() => q.tasks.complete(claimOf(a), null, stamp()))).toBe(10);
+    const b = await run('b');
+    expect(await spent(() => q.tasks.complete(claimOf(b), null, stamp()))).toBe(5);
+  });
+
+  test.each([
+    ['order without a key', { key: undefined }, 'give a key'],
+    ['order beside a limit', { limit: 2 }, 'one at a time'],
+    ['order that replaces', { onDuplicate: 'replace' }, 'two places'],
+    ['order that is not a truth', { ordered: 'yes' }, 'give true or false'],
+  ])('refuses %s before anything is written', async (_what, options, message) => {
+    const enqueuing = enqueue('a', options as unknown as EnqueueOptions);
+
+    await expect(enqueuing).rejects.toThrow(ConfigurationError);
+    await expect(enqueuing).rejects.toThrow(message);
+    expect(await get('a')).toBeUndefined();
+  });
+
+  test('refuses order inside a transaction of somebody else', async () => {
+    const writes = q.client.enqueueWrites('work', {}, { key: 'k', ordered: true });
+
+    await expect(writes).rejects.toThrow('enqueue it by itself');
+  });
+});

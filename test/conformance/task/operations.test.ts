@@ -1,0 +1,295 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import { DoNotRetry } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { TaskRecord } from '../../../shared/task/task.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { claimed, enqueued, stamp } from '../../support/tasks.ts';
+
+const ERROR = { name: 'Error', message: 'boom', at: 1 };
+const noop = defineTask({ name: 'work', run: () => undefined });
+
+describeOnEveryStore('operating on tasks', (open) => {
+  let q: QueueUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+  });
+
+  /** A task that runs under a session that never was, so dead for everybody. */
+  const abandoned = () => claimed(q.tasks, 'dead', { queue: q.queue });
+  const dead = async (): Promise<TaskRecord> => {
+    const task = await abandoned();
+    await q.tasks.discard(claimOf(task), ERROR, stamp());
+    return task;
+  };
+  const get = (id: string) => q.tasks.get({ queue: q.queue, id });
+
+  describe('cancel', () => {
+    test('ends a waiting task at once', async () => {
+      const { id } = await q.client.enqueue(noop, {}, { delay: '1h' });
+
+      expect(await q.operator.cancel(id, { reason: 'not wanted' })).toEqual({ kind: 'cancelled' });
+      expect(await get(id)).toMatchObject({ state: 'cancelled', cancellation: { reason: 'not wanted' } });
+    });
+
+    test('reaches a running task by its signal, within a heartbeat', async () => {
+      const started = Promise.withResolvers<undefined>();
+      const work = defineTask({
+        name: 'work',
+        async run(_: unknown, { signal }) {
+          started.resolve(undefined);
+          await whenAborted(signal);
+          throw signal.reason;
+        },
+      });
+      const { id } = await q.client.enqueue(work, {});
+      const working = q.work({ work });
+      await started.promise;
+
+      expect(await q.operator.cancel(id)).toMatchObject({ kind: 'requested' });
+
+      expect((await working).settled).toMatchObject({ cancelled: 1, retried: 0 });
+      expect(await get(id)).toMatchObject({ state: 'cancelled', attempts: 1 });
+    });
+
+    test('lets code that completes in spite of it win', async () => {
+      const started = Promise.withResolvers<undefined>();
+      const work = defineTask({
+        name: 'work',
+        async run(_: unknown, task) {
+          started.resolve(undefined);
+          await whenAborted(task.signal);
+          return task.commit({ late: true });
+        },
+      });
+      const { id } = await q.client.enqueue(work, {});
+      const working = q.work({ work });
+      await started.promise;
+      await q.operator.cancel(id);
+      await working;
+
+      expect(await get(id)).toMatchObject({ state: 'done', result: { late: true } });
+    });
+
+    test('ends a task whose holder is dead, at once', async () => {
+      const { id } = await abandoned();
+
+      expect(await q.operator.cancel(id)).toEqual({ kind: 'cancelled' });
+    });
+
+    test('holds for the next attempt when the running one ends first: its code is not called', async () => {
+      await using session = await q.session();
+      const task = await claimed(q.tasks, session.id, { queue: q.queue });
+      await q.operator.cancel(task.id);
+      await q.tasks.release(claimOf(task), stamp());
+      let calls = 0;
+
+      const report = await q.work({ noop: defineTask({ name: 'work', run: () => ++calls }) });
+
+      expect(report.settled.cancelled).toBe(1);
+      expect(calls).toBe(0);
+    });
+
+    test('leaves a task that has ended as it is, and says what became of it', async () => {
+      const { id } = await dead();
+
+      expect(await q.operator.cancel(id)).toEqual({ kind: 'ended', state: 'dead' });
+      expect(await q.operator.cancel('nobody')).toEqual({ kind: 'missing' });
+    });
+  });
+
+  describe('expiry', () => {
+    test('drops a task that nobody started in time', async () => {
+      const { id } = await enqueued(q.tasks, { queue: q.queue, expiresAt: q.runtime.clock.now() - 1 });
+
+      const report = await q.work({ noop });
+
+      expect(report).toMatchObject({ expired: 1, claimed: 0 });
+      expect(await get(id)).toMatchObject({
+        state: 'cancelled',
+        cancellation: { reason: 'not started before it expired' },
+      });
+    });
+
+    test('is over with the first start: a retry does not expire', async () => {
+      const task = await claimed(q.tasks, 's', { queue: q.queue, expiresAt: q.runtime.clock.now() + 60_000 });
+      await q.tasks.release(claimOf(task), stamp());
+
+      expect(await get(task.id)).toMatchObject({ state: 'ready', expiresAt: undefined });
+    });
+
+    test('refuses a claim that comes too late, though it was observed in time', async () => {
+      const task = await enqueued(q.tasks, { queue: q.queue, expiresAt: 1_000 });
+
+      expect((await q.tasks.claim(task, 's', stamp())).kind).toBe('refused');
+    });
+
+    test('cannot lie before the time the task is due', async () => {
+      await expect(
+        q.client.enqueue(noop, {}, { delay: '2h', expiresAt: q.runtime.clock.now() + 1_000 }),
+      ).rejects.toThrow(ConfigurationError);
+      await expect(q.client.enqueue(noop, {}, { expiresAt: 1, expiresIn: '1s' })).rejects.toThrow('give one of them');
+    });
+  });
+
+  describe('redrive', () => {
+    test('brings a dead task back with all its attempts, and its counter goes on', async () => {
+      const before = await dead();
+
+      expect(await q.operator.redrive(before.id)).toMatchObject({ kind: 'redriven' });
+
+      const after = await get(before.id);
+      expect(after).toMatchObject({ state: 'ready', attempts: 0, generation: 1, lastError: ERROR });
+      expect(after?.leaseCounter).toBe(before.leaseCounter);
+      expect((await q.work({ noop })).settled.done).toBe(1);
+      expect((await get(before.id))?.leaseCounter).toBe(before.leaseCounter + 1);
+    });
+
+    test('refuses what is not dead, and what is not there', async () => {
+      const { id } = await q.client.enqueue(noop, {});
+
+      expect(await q.operator.redrive(id)).toEqual({ kind: 'unfit', state: 'ready' });
+      expect(await q.operator.redrive('nobody')).toEqual({ kind: 'missing' });
+    });
+
+    test('of all dead tasks finds each of them once, in every part of the list', async () => {
+      await Promise.all(Array.from({ length: 9 }, dead));
+
+      expect(await q.operator.redriveAll()).toBe(9);
+      expect(await q.operator.redriveAll()).toBe(0);
+      expect((await q.work({ noop })).settled.done).toBe(9);
+    });
+
+    test('takes only those that are chosen, and no more than the limit', async () => {
+      const [chosen] = await Promise.all(Array.from({ length: 3 }, dead));
+
+      expect(await q.operator.redriveAll({ choose: ({ id }) => id === chosen?.id })).toBe(1);
+      expect(await q.operator.redriveAll({ limit: 1 })).toBe(1);
+      await expect(q.operator.redriveAll({ limit: 0 })).rejects.toThrow(ConfigurationError);
+    });
+  });
+
+  describe('reschedule', () => {
+    test('gives a waiting task another priority and time', async () => {
+      const { id } = await q.client.enqueue(noop, {}, { delay: '1h', priority: 'low' });
+
+      await q.operator.reschedule(id, { priority: 'high', runAt: 5 });
+
+      const { hints } = await readyAt('high');
+      expect(hints).toMatchObject([{ id, readyAt: 5 }]);
+    });
+
+    test('refuses a task that runs, and a change of nothing', async () => {
+      const { id } = await abandoned();
+
+      expect(await q.operator.reschedule(id, { priority: 'high' })).toEqual({ kind: 'unfit', state: 'running' });
+      expect(() => q.operator.reschedule(id, {})).toThrow(ConfigurationError);
+      expect(() => q.operator.reschedule(id, { priority: 'urgent' as 'high' })).toThrow(
+        'give one of high, normal, low',
+      );
+    });
+
+    const readyAt = async (priority: 'high') => {
+      const pages = await Promise.all(
+        [0, 1].map((shard) => q.tasks.page({ queue: q.queue, priority, shard }, { now: 10, limit: 5 })),
+      );
+      return { hints: pages.flatMap(({ hints }) => hints) };
+    };
+  });
+
+  describe('history', () => {
+    test('says who had a task, under which counter, and how it ended', async () => {
+      const first = await claimed(q.tasks, 's1', { queue: q.queue });
+      await q.tasks.retry(claimOf(first), { error: ERROR, readyAt: 0 }, stamp());
+      const ready = await get(first.id);
+      if (ready?.state !== 'ready') throw new Error('not ready');
+      const second = await q.tasks.claim(ready, 's2', stamp());
+      if (second.kind !== 'applied') throw new Error('refused');
+      await q.tasks.takeOver(second.row, 's3', stamp());
+
+      expect((await get(first.id))?.past).toMatchObject([
+        {
+          leaseCounter: first.leaseCounter,
+          session: 's1',
+          how: 'failed',
+          error: 'Error: boom',
+          claimedAt: first.claimedAt,
+        },
+        { leaseCounter: first.leaseCounter + 1, session: 's2', how: 'died' },
+      ]);
+    });
+
+    test('is bounded: the oldest attempts give way', async () => {
+      const task = await abandoned();
+      let current = task;
+      for (let attempt = 0; attempt < 6; attempt++) {
+        const outcome = await q.tasks.takeOver(current, `s${attempt}`, stamp());
+        if (outcome.kind === 'applied') current = outcome.row;
+      }
+
+      expect((await get(task.id))?.past.map(({ session }) => session)).toEqual(['s1', 's2', 's3', 's4']);
+    });
+
+    test('costs nothing unless something goes wrong', async () => {
+      await q.client.enqueue(noop, {});
+      const failing = defineTask({ name: 'failing', run: () => Promise.reject(new DoNotRetry('no')) });
+      await q.client.enqueue(failing, {});
+      await q.work({ noop, failing });
+
+      expect(q.units()).toMatchObject({ 'task.enqueue': 4, 'task.claim': 2, 'task.complete': 2 });
+    });
+  });
+
+  describe('pause', () => {
+    test('keeps workers from claiming until somebody resumes; what was enqueued meanwhile is run then', async () => {
+      await q.operator.pause({ reason: 'maintenance' });
+      const { id } = await q.client.enqueue(noop, {});
+
+      expect(await q.work({ noop })).toMatchObject({ ended: 'paused', claimed: 0 });
+      expect(await q.queues.get(q.queue)).toMatchObject({ isPaused: true, reason: 'maintenance' });
+
+      await q.operator.resume();
+      expect(await q.work({ noop })).toMatchObject({ ended: 'drained', claimed: 1 });
+      expect(await get(id)).toMatchObject({ state: 'done' });
+    });
+
+    test('of one queue leaves others alone', async () => {
+      await q.operator.pause({ queue: 'another' });
+      await q.client.enqueue(noop, {});
+
+      expect((await q.work({ noop })).settled.done).toBe(1);
+    });
+  });
+
+  test('units: cancel and expire 2, reschedule and redrive 3, ask a holder 4, the death of a task 3, pause 2', async (context) => {
+    context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
+    await using session = await q.session({ heartbeatMs: 1_000 });
+    await q.operator.pause();
+    const waiting = await q.client.enqueue(noop, {}, { delay: '1h' });
+    await q.operator.reschedule(waiting.id, { runAt: 5 });
+    await q.operator.cancel(waiting.id);
+    await q.tasks.expire(await enqueued(q.tasks, { queue: q.queue, expiresAt: 1 }), stamp());
+    await q.operator.redrive((await dead()).id);
+    await q.operator.cancel((await claimed(q.tasks, session.id, { queue: q.queue })).id);
+
+    expect(q.units()).toMatchObject({
+      'task.reschedule': 3,
+      'task.cancel': 2,
+      'task.expire': 2,
+      'task.discard': 3,
+      'task.revive': 3,
+      'task.requestCancel': 4,
+      'queue.change': 2,
+    });
+  });
+});
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+  });
+}

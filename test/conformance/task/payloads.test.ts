@@ -1,0 +1,210 @@
+import { beforeEach, expect, test } from 'vitest';
+import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
+import { TaskClient } from '../../../shared/task/client.ts';
+import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { TaskContext } from '../../../shared/task/context.ts';
+import { DoNotRetry } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import type { PayloadStore } from '../../../shared/task/payload.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/task/payload.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { stamp } from '../../support/tasks.ts';
+
+/** A user's store that forgets nothing by itself. */
+class MemoryPayloads implements PayloadStore {
+  readonly texts = new Map<string, string>();
+
+  put(name: string, text: string): Promise<string> {
+    this.texts.set(`memory:${name}`, text);
+    return Promise.resolve(`memory:${name}`);
+  }
+
+  get(reference: string): Promise<string | undefined> {
+    return Promise.resolve(this.texts.get(reference));
+  }
+
+  delete(reference: string): Promise<void> {
+    this.texts.delete(reference);
+    return Promise.resolve();
+  }
+}
+
+const LARGE = { text: 'x'.repeat(40_000) };
+const HUGE = { text: 'ä'.repeat(PAYLOAD_ROW_LIMIT_BYTES) };
+
+describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
+  let q: QueueUnderTest;
+  let payloads: MemoryPayloads;
+  let client: TaskClient;
+  let seen: unknown[];
+  const see = defineTask({
+    name: 'see',
+    run(input: unknown) {
+      seen.push(input);
+    },
+  });
+
+  beforeEach(() => {
+    q = openQueue(open());
+    payloads = new MemoryPayloads();
+    client = new TaskClient({ store: q.tasks, runtime: q.runtime }, { queue: q.queue, payloads });
+    seen = [];
+  });
+
+  const enqueue = (input: unknown, options: EnqueueOptions = {}) =>
+    client.enqueue('see', input, { id: 't', ...options });
+  const get = () => q.tasks.get({ queue: q.queue, id: 't' });
+  const rowOf = () => q.tasks.getPayload({ queue: q.queue, id: 't' });
+  const work = (definitions: Record<string, unknown> = { see }) => q.work(definitions, { ports: { payloads } });
+
+  test('a large one waits beside its task, reaches the code, and is removed with its end', async () => {
+    await enqueue(LARGE);
+    expect(await get()).toMatchObject({ input: null, payload: { bytes: 40_011, reference: undefined } });
+    expect(await rowOf()).toBe(JSON.stringify(LARGE));
+
+    await work();
+
+    expect(seen).toEqual([LARGE]);
+    expect(await rowOf()).toBeUndefined();
+  });
+
+  test('a huge one goes to the user’s store by reference, reaches the code, and is removed with its end', async () => {
+    await enqueue(HUGE);
+    const reference = [...payloads.texts.keys()][0] ?? '';
+    expect(await get()).toMatchObject({ input: null, payload: { reference } });
+    expect(await rowOf()).toBeUndefined();
+
+    await work();
+
+    expect(seen).toEqual([HUGE]);
+    expect(payloads.texts.size).toBe(0);
+  });
+
+  test.each([
+    ['large', LARGE],
+    ['huge', HUGE],
+  ])('a %s one stays while its task may be run again', async (_size, input) => {
+    let attempts = 0;
+    const failing = defineTask({
+      name: 'see',
+      run(given: unknown) {
+        seen.push(given);
+        if (++attempts < 2) throw new DoNotRetry('not today');
+      },
+    });
+    await enqueue(input);
+    expect((await work({ failing })).settled.dead).toBe(1);
+
+    await q.operator.redrive('t');
+    await work({ failing });
+
+    expect(seen).toEqual([input, input]);
+    expect([await rowOf(), payloads.texts.size]).toEqual([undefined, 0]);
+  });
+
+  test('the same one again is the same work; another is a mismatch, and leaves nothing behind', async () => {
+    await enqueue(HUGE);
+
+    expect(await enqueue(HUGE)).toMatchObject({ created: false });
+    await expect(enqueue({ ...HUGE, more: 1 })).rejects.toThrow(MismatchError);
+    await expect(enqueue(LARGE)).rejects.toThrow(MismatchError);
+
+    expect(payloads.texts.size).toBe(1);
+    await work();
+    expect(seen).toEqual([HUGE]);
+  });
+
+  test('a task that is replaced gets its new input, of whatever size', async () => {
+    const replace = { onDuplicate: 'replace' } as const;
+    await enqueue(LARGE);
+    await enqueue({ ...LARGE, n: 2 }, replace);
+    expect(await rowOf()).toBe(JSON.stringify({ ...LARGE, n: 2 }));
+    await enqueue({ small: true }, replace);
+    expect(await get()).toMatchObject({ input: { small: true }, payload: undefined });
+    expect(await rowOf()).toBeUndefined();
+    await enqueue(HUGE, replace);
+    await enqueue({ ...LARGE, n: 3 }, replace);
+    expect(payloads.texts.size).toBe(0);
+
+    await work();
+
+    expect(seen).toEqual([{ ...LARGE, n: 3 }]);
+  });
+
+  test('whoever removes the payload of work that is over leaves that of new work alone', async () => {
+    await enqueue(LARGE);
+    const old = await get();
+    await q.operator.cancel('t');
+    await enqueue({ ...LARGE, n: 2 }, { onDuplicate: 'replace' });
+
+    if (old?.payload === undefined) throw new Error('there is no payload');
+    await q.tasks.deletePayload(old, old.payload);
+
+    expect(await rowOf()).toBe(JSON.stringify({ ...LARGE, n: 2 }));
+  });
+
+  test('children may have large inputs, in commit, in waitFor, and in lines', async () => {
+    const parent = defineTask({
+      name: 'parent',
+      run: (_: unknown, task: TaskContext): Promise<unknown> =>
+        task.children === undefined
+          ? task.waitFor([spawn(see, { ...LARGE, n: 1 }), spawn(see, { ...HUGE, n: 2 })])
+          : task.commit(null, [], { spawn: [spawn(see, { ...LARGE, n: 3 })] }),
+    });
+    await client.enqueue(parent, {}, { id: 'p' });
+    await client.enqueue(see, { ...LARGE, n: 4 }, { key: 'k', ordered: true });
+    await client.enqueue(see, { ...LARGE, n: 5 }, { key: 'k', ordered: true });
+
+    await work({ parent, see });
+
+    expect(seen.map((input) => (input as { n: number }).n).sort()).toEqual([1, 2, 3, 4, 5]);
+    expect(payloads.texts.size).toBe(0);
+  });
+
+  test('a payload that is gone, or is another, kills its task with a word, and no other', async () => {
+    await enqueue(LARGE);
+    const task = await get();
+    await q.tasks.deletePayload({ queue: q.queue, id: 't' }, task?.payload ?? (undefined as never));
+    await enqueue(HUGE, { id: 'forged' });
+    for (const reference of payloads.texts.keys()) payloads.texts.set(reference, '"forged"');
+    await enqueue({}, { id: 'fine' });
+
+    const report = await work();
+
+    expect(report.settled).toMatchObject({ dead: 2, done: 1 });
+    expect((await get())?.lastError?.message).toContain('is gone');
+    const forged = await q.tasks.get({ queue: q.queue, id: 'forged' });
+    expect(forged?.lastError?.message).toContain('not the one');
+  });
+
+  test('a worker without the user’s store says what it lacks', async () => {
+    await enqueue(HUGE);
+
+    await q.work({ see: { ...see, retry: { ...see.retry, maxAttempts: 1 } } });
+
+    expect((await get())?.lastError?.message).toContain('give the worker the store for payloads');
+    expect(payloads.texts.size).toBe(1);
+  });
+
+  test('refuses a huge one without a store, and in a callback, before anything is written', async () => {
+    await expect(q.client.enqueue('see', HUGE, { id: 't' })).rejects.toThrow(ConfigurationError);
+    const batch = client.enqueueBatch([spawn(see, {}, { id: 't' })], { id: 'b', then: spawn(see, LARGE) });
+    await expect(batch).rejects.toThrow('takes 16384');
+
+    expect(await get()).toBeUndefined();
+  });
+
+  test('units: two a KB with its task, one a KB to remove it', async (context) => {
+    context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
+    await enqueue(LARGE);
+    const task = await get();
+    if (task?.state !== 'ready') throw new Error('not ready');
+    await q.tasks.claim(task, 'somebody', stamp());
+    await q.tasks.deletePayload(task, task.payload ?? (undefined as never));
+
+    expect(q.units()).toMatchObject({ 'task.enqueue': 2 + 1 + 2 * 40, 'task.claim': 1, 'payload.delete': 40 });
+  });
+});

@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { enqueueDueSlots } from '../../../shared/dispatch/recur.ts';
+import { createScheduleStore } from '../../../shared/dynamo/schedule-store.ts';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import type { Runtime } from '../../../shared/runtime/runtime.ts';
+import { ScheduleClient } from '../../../shared/task/schedule-client.ts';
+import type { ScheduleStore } from '../../../shared/task/schedule-store.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+
+const BEGINNING = '2026-03-28T12:00:00.000Z';
+const HOUR = 3_600_000;
+
+describeOnEveryStore('recurring tasks', (open) => {
+  let q: QueueUnderTest;
+  let clock: ManualClock;
+  let schedules: ScheduleStore;
+  let client: ScheduleClient;
+
+  beforeEach(() => {
+    q = openQueue(open());
+    clock = new ManualClock(BEGINNING);
+    // The senders keep real time: only the schedules live in the past.
+    const runtime: Runtime = { ...systemRuntime, clock };
+    schedules = createScheduleStore(open().openSender().sender, open().table);
+    client = new ScheduleClient({ schedules, runtime }, { queue: q.queue });
+  });
+
+  const tick = () =>
+    enqueueDueSlots(q.queue, { tasks: q.tasks, schedules, runtime: { ...systemRuntime, clock } }, (error) => {
+      throw error;
+    });
+  const slot = (name: string, at: string) => q.tasks.get({ queue: q.queue, id: `${name}@${at}` });
+
+  test('each slot becomes one task, due at the slot, named after it', async () => {
+    await client.define('hourly', 'report', { kind: 'sales' }, { cron: '0 * * * *' });
+    expect(await tick()).toBe(0);
+
+    clock.step(HOUR);
+
+    expect(await tick()).toBe(1);
+    expect(await slot('hourly', '2026-03-28T13:00:00.000Z')).toMatchObject({
+      ...{ name: 'report', input: { kind: 'sales' }, state: 'ready', readyAt: Date.parse('2026-03-28T13:00:00.000Z') },
+    });
+    expect(await tick()).toBe(0);
+  });
+
+  test('any number of dispatchers at once make one task of a slot', async () => {
+    await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
+    clock.step(HOUR);
+
+    const made = await Promise.all(Array.from({ length: 6 }, tick));
+
+    expect(made.reduce((sum, tasks) => sum + tasks, 0)).toBe(1);
+  });
+
+  test('a dispatcher that dies before it moved the schedule on leaves nothing that is made twice', async () => {
+    await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
+    clock.step(HOUR);
+    const dying = { ...schedules, advance: () => Promise.reject(new Error('killed')) };
+    await expect(
+      enqueueDueSlots(q.queue, { tasks: q.tasks, schedules: dying, runtime: { ...systemRuntime, clock } }, () => {}),
+    ).rejects.toThrow('killed');
+
+    expect(await tick()).toBe(0);
+    clock.step(HOUR);
+    expect(await tick()).toBe(1);
+  });
+
+  describe('slots that were missed', () => {
+    const outage = async (missed: 'skip' | 'last' | 'all', lateMs = 20 * 60_000) => {
+      await client.define('hourly', 'report', {}, { cron: '0 * * * *', missed, tolerance: '10m' });
+      clock.step(3 * HOUR + lateMs);
+      return tick();
+    };
+
+    test('are all made up for, oldest first, by policy all', async () => {
+      expect(await outage('all')).toBe(3);
+      expect(await slot('hourly', '2026-03-28T13:00:00.000Z')).toBeDefined();
+    });
+
+    test('become one by policy last', async () => {
+      expect(await outage('last')).toBe(1);
+      expect(await slot('hourly', '2026-03-28T15:00:00.000Z')).toBeDefined();
+    });
+
+    test('are left out by policy skip, unless the latest is within the tolerance', async () => {
+      expect(await outage('skip')).toBe(0);
+      clock.step(40 * 60_000 + 5_000);
+      expect(await tick()).toBe(1);
+      expect(await slot('hourly', '2026-03-28T16:00:00.000Z')).toBeDefined();
+    });
+
+    test('are made up for over several ticks when they are many', async () => {
+      await client.define('often', 'report', {}, { cron: '* * * * *', missed: 'all' });
+      clock.step(150 * 60_000);
+
+      expect([await tick(), await tick(), await tick()]).toEqual([100, 50, 0]);
+    });
+  });
+
+  test('a zone’s own time counts, over the change to summer time', async () => {
+    await client.define('morning', 'report', {}, { cron: '30 8 * * *', zone: 'Europe/Berlin', missed: 'all' });
+
+    clock.step(48 * HOUR);
+    await tick();
+
+    // The night of 29 March 2026 is an hour short.
+    expect(await slot('morning', '2026-03-29T06:30:00.000Z')).toBeDefined();
+    expect(await slot('morning', '2026-03-30T06:30:00.000Z')).toBeDefined();
+  });
+
+  test('defining it again as it is keeps the slots that are owed; defining it otherwise begins anew', async () => {
+    await client.define('hourly', 'report', { n: 1 }, { cron: '0 * * * *', missed: 'all' });
+    clock.step(2 * HOUR);
+
+    await client.define('hourly', 'report', { n: 1 }, { cron: '0 * * * *', missed: 'all' });
+    expect(await tick()).toBe(2);
+
+    clock.step(2 * HOUR);
+    await client.define('hourly', 'report', { n: 2 }, { cron: '0 * * * *', missed: 'all' });
+    expect(await tick()).toBe(0);
+  });
+
+  test('removing it ends it, and listing shows what is left', async () => {
+    await client.define('a', 'report', {}, { cron: '0 * * * *' });
+    await client.define('b', 'report', {}, { cron: '0 0 1 1 *', zone: 'Asia/Tokyo' });
+
+    expect(await client.remove('a')).toBe(true);
+    expect(await client.remove('a')).toBe(false);
+
+    const names: string[] = [];
+    for await (const { name } of client.list()) names.push(name);
+    expect(names).toEqual(['b']);
+    clock.step(HOUR);
+    expect(await tick()).toBe(0);
+  });
+
+  describe('refuses', () => {
+    const define = (options: Record<string, unknown>) =>
+      client.define('s', 'report', {}, { cron: '0 * * * *', ...options });
+
+    test.each([
+      ['an expression that is none', { cron: 'soon' }, 'give five fields'],
+      ['a field out of range', { cron: '99 * * * *' }, 'cron = "99 * * * *"'],
+      ['a day that never comes', { cron: '0 0 30 2 *' }, 'never comes'],
+      ['an unknown zone', { zone: 'Mars/Olympus' }, 'give an IANA time zone'],
+      ['an unknown policy', { missed: 'maybe' }, 'give one of skip, last, all'],
+      ['a negative tolerance', { tolerance: -1 }, 'zero or more'],
+    ])('%s, before anything is written', async (_what, options, message) => {
+      await expect(define(options)).rejects.toThrow(ConfigurationError);
+      await expect(define(options)).rejects.toThrow(message);
+    });
+  });
+
+  test('units: define 3, move on 3, and a tick with nothing due reads half a unit', async () => {
+    const { sender, meter } = open().openSender();
+    const store = createScheduleStore(sender, open().table);
+    const runtime = { ...systemRuntime, clock };
+    await new ScheduleClient({ schedules: store, runtime }, { queue: q.queue }).define(
+      's',
+      'report',
+      {},
+      { cron: '0 * * * *' },
+    );
+    await enqueueDueSlots(q.queue, { tasks: q.tasks, schedules: store, runtime }, () => {});
+    // DynamoDB Local says nothing of a query that finds nothing.
+    const least = open().engine === 'embedded' ? 0.5 : 0;
+    expect(meter.read().byVerb['schedule.due']).toMatchObject({ requests: 1, readUnits: least });
+    clock.step(HOUR);
+    await enqueueDueSlots(q.queue, { tasks: q.tasks, schedules: store, runtime }, () => {});
+
+    const { byVerb } = meter.read();
+    expect(byVerb['schedule.put']?.writeUnits).toBe(3);
+    expect(byVerb['schedule.advance']?.writeUnits).toBe(3);
+  });
+});

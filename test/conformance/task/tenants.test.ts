@@ -1,0 +1,232 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
+import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import type { ReadyHint } from '../../../shared/task/store.ts';
+import { claimOf } from '../../../shared/task/task.ts';
+import type { RunningTask } from '../../../shared/task/task.ts';
+import { QUANTUM, TenantWalk } from '../../../shared/task/tenants.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+import { stamp } from '../../support/tasks.ts';
+
+const ERROR = { name: 'Error', message: 'boom', at: 1 };
+
+describeOnEveryStore('fairness between tenants', (open) => {
+  let q: QueueUnderTest;
+
+  beforeEach(() => {
+    q = openQueue(open());
+  });
+
+  const enqueue = (id: string, options: EnqueueOptions = {}) =>
+    q.client.enqueue('work', { id }, { id, tenant: 'acme', ...options });
+  const get = (id: string) => q.tasks.get({ queue: q.queue, id });
+  const run = async (id: string): Promise<RunningTask> => {
+    const task = await get(id);
+    if (task?.state !== 'ready') throw new Error('not ready');
+    const outcome = await q.tasks.claim(task, 'somebody', stamp());
+    if (outcome.kind !== 'applied') throw new Error('refused');
+    return outcome.row;
+  };
+  const entries = async (): Promise<readonly ReadyHint[]> => {
+    const pages = [0, 1].map((shard) =>
+      q.tasks.pageOfTenants({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
+    );
+    return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
+  };
+
+  test('the few tasks of a hundred small tenants do not wait for the many of a big one', async () => {
+    const order: string[] = [];
+    const work = defineTask({
+      name: 'work',
+      run: ({ tenant }: { tenant: string }) => void order.push(tenant),
+    });
+    const requests = [
+      ...Array.from({ length: 400 }, () => 'big'),
+      ...Array.from({ length: 100 }, (_, n) => [`small-${n}`, `small-${n}`]).flat(),
+    ];
+    const tasks = requests.map((tenant) => q.client.validate(work, { tenant }, { tenant }));
+    await q.client.enqueueAll(await Promise.all(tasks));
+
+    await q.work({ work }, { concurrency: 4 });
+
+    expect(order).toHaveLength(600);
+    const lastSmall = order.findLastIndex((tenant) => tenant !== 'big');
+    const bigBefore = order.slice(0, lastSmall).filter((tenant) => tenant === 'big').length;
+    // In two shards a round takes a quantum of the big one each; a second round may have begun before the first was over everywhere.
+    expect(bigBefore).toBeLessThanOrEqual(2 * QUANTUM * 3);
+    expect(bigBefore).toBeGreaterThan(0);
+  });
+
+  test('all of everybody is done, with tasks of nobody among them', async () => {
+    const work = defineTask({ name: 'work', run: () => undefined });
+    for (let n = 0; n < 30; n++)
+      await q.client.enqueue(work, { n }, n % 3 === 0 ? {} : { tenant: `t${n % 7}`, priority: n % 2 ? 'low' : 'high' });
+
+    const reports = await Promise.all([q.work({ work }), q.work({ work })]);
+
+    expect(reports.reduce((sum, { settled }) => sum + settled.done, 0)).toBe(30);
+  });
+
+  test('what is not due yet is not run, and holds nobody up', async () => {
+    const work = defineTask({ name: 'work', run: () => undefined });
+    for (let n = 0; n < 60; n++) await enqueue(`later-${n}`, { delay: '1h' });
+    await enqueue('now', { tenant: 'zebra' });
+
+    expect((await q.work({ work })).settled.done).toBe(1);
+    expect(await get('later-0')).toMatchObject({ state: 'ready' });
+  });
+
+  test('a retry waits for its time in the order of its tenant', async () => {
+    await enqueue('a');
+    const readyAt = q.runtime.clock.now() + 60_000.5;
+
+    await q.tasks.retry(claimOf(await run('a')), { error: ERROR, readyAt }, stamp());
+
+    expect(await entries()).toMatchObject([{ id: 'a', tenant: 'acme', readyAt: Math.ceil(readyAt) }]);
+  });
+
+  test.each([
+    ['complete', (task: RunningTask) => q.tasks.complete(claimOf(task), null, stamp())],
+    ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
+    ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
+    ['cancel', (task: RunningTask) => q.operator.cancel(task.id)],
+  ])('%s takes it out of the order', async (_verb, end) => {
+    await enqueue('a');
+    await end(await run('a'));
+
+    expect(await entries()).toEqual([]);
+  });
+
+  test('a dead one is listed as dead, and stands in its order again when it is redriven', async () => {
+    await enqueue('a');
+    await q.tasks.discard(claimOf(await run('a')), ERROR, stamp());
+    const dead = [];
+    for await (const { id } of q.operator.dead()) dead.push(id);
+    expect(dead).toEqual(['a']);
+
+    await q.operator.redrive('a');
+
+    expect(await entries()).toMatchObject([{ id: 'a', tenant: 'acme' }]);
+    for await (const { id } of q.operator.dead()) expect(id).toBe('none');
+  });
+
+  test('one that is rescheduled changes its place', async () => {
+    await enqueue('a', { delay: '1h' });
+    await q.operator.reschedule('a', { runAt: 1_000 });
+
+    expect(await entries()).toMatchObject([{ id: 'a', readyAt: 1_000 }]);
+  });
+
+  test('children belong to the tenant of their parent, which comes back when they have ended', async () => {
+    const tenants: (string | undefined)[] = [];
+    const child = defineTask({ name: 'child', run: () => undefined });
+    const parent = defineTask({
+      name: 'parent',
+      run: (_: unknown, task): Promise<unknown> =>
+        task.children === undefined ? task.waitFor([spawn(child, {}, { id: 'c' })]) : Promise.resolve('done'),
+    });
+    await q.client.enqueue(parent, {}, { id: 'p', tenant: 'acme' });
+
+    await q.work({ child, parent });
+
+    tenants.push((await get('p'))?.tenant, (await get('c'))?.tenant);
+    expect(tenants).toEqual(['acme', 'acme']);
+    expect(await get('p')).toMatchObject({ state: 'done', result: 'done' });
+  });
+
+  test('a line of a tenant goes on within its order', async () => {
+    const order: string[] = [];
+    const work = defineTask({ name: 'work', run: ({ id }: { id: string }) => void order.push(id) });
+    for (const id of ['a', 'b', 'c']) await enqueue(id, { key: 'k', ordered: true });
+    expect(await entries()).toHaveLength(1);
+
+    await q.work({ work });
+
+    expect(order).toEqual(['a', 'b', 'c']);
+    expect(await entries()).toEqual([]);
+  });
+
+  test('the task of a dead worker is taken over', async () => {
+    await enqueue('a');
+    await run('a');
+
+    const report = await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+
+    expect(report).toMatchObject({ takenOver: 1, settled: { done: 1 } });
+  });
+
+  test('an id belongs to one tenant', async () => {
+    await enqueue('a');
+
+    await expect(enqueue('a', { tenant: 'other' })).rejects.toThrow(MismatchError);
+    await expect(enqueue('a', { tenant: 'other', onDuplicate: 'replace' })).rejects.toThrow(MismatchError);
+    expect(await enqueue('a', { tenant: 'other', onDuplicate: 'keep' })).toMatchObject({ created: false });
+  });
+
+  test('units: as for any other task, 2, 1 and 2', async (context) => {
+    context.skip(open().engine === 'dynamodb-local', 'it does not charge for indexes');
+    await enqueue('a');
+    await q.tasks.complete(claimOf(await run('a')), null, stamp());
+
+    expect(q.units()).toMatchObject({ 'task.enqueue': 2, 'task.claim': 1, 'task.complete': 2 });
+  });
+
+  test('refuses a tenant without a name', async () => {
+    await expect(enqueue('a', { tenant: '' })).rejects.toThrow(ConfigurationError);
+  });
+});
+
+describe('the way round the tenants', () => {
+  const walkOver = (places: readonly { tenant: string; readyAt: number }[], start: number) => {
+    const all = places
+      .map(({ tenant, readyAt }, n) => ({
+        hint: { queue: 'q', id: `t${n}`, readyAt, tenant },
+        place: `${tenant}#${String(readyAt).padStart(4, '0')}#${n}`,
+        end: `${tenant}#~`,
+      }))
+      .sort((a, b) => (a.place < b.place ? -1 : 1));
+    const tasks = {
+      pageOfTenants: (_: unknown, { after, limit }: { after: string; limit: number }) => {
+        const behind = all.filter(({ place }) => place > after);
+        return Promise.resolve({ entries: behind.slice(0, limit), isLast: behind.length <= limit });
+      },
+    };
+    return new TenantWalk({ queue: 'q', priority: 'normal', shard: 0 }, tasks, { next: () => start });
+  };
+  const query = { now: 100, wanted: 1, isWorthReading: () => true };
+
+  test.each([0, 0.3, 0.6, 0.99])('visits each once a round, wherever it begins (%d)', async (start) => {
+    const tenants = ['1', '5', '9', 'd'];
+    const walk = walkOver(
+      tenants.flatMap((tenant) => Array.from({ length: 120 }, (_, n) => ({ tenant, readyAt: n % 90 }))),
+      start,
+    );
+
+    const visits = [];
+    for (let visit = 0; visit < 8; visit++)
+      visits.push([...new Set((await walk.next(query)).hints.map(({ tenant }) => tenant))].join());
+
+    expect(visits.slice(0, 4).toSorted()).toEqual(tenants);
+    expect(visits.slice(4)).toEqual(visits.slice(0, 4));
+  });
+
+  test('jumps over tenants of whom nothing is due, and ends once round', async () => {
+    const walk = walkOver(
+      [...Array.from({ length: 200 }, () => ({ tenant: '3', readyAt: 500 })), { tenant: '7', readyAt: 1 }],
+      0.5,
+    );
+
+    const { hints } = await walk.next({ ...query, wanted: 10 });
+
+    expect(hints.map(({ tenant }) => tenant)).toEqual(['7']);
+  });
+
+  test('says when there is nobody at all', async () => {
+    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true });
+  });
+});

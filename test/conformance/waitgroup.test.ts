@@ -1,0 +1,332 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError, MismatchError } from '../../shared/errors.ts';
+import { WaitGroup } from '../../shared/waitgroup/group.ts';
+import type { Member } from '../support/crowd.ts';
+import { SKEW_MS, TTL_MS, describeCrowd } from '../support/crowd.ts';
+
+describeCrowd('the wait group', (start) => {
+  let here: Member;
+  let there: Member;
+  let name: string;
+
+  beforeEach(() => {
+    here = start();
+    there = start();
+    name = `group-${here.ports.runtime.ids.unique()}`;
+  });
+
+  const openIn = (process: Member, generation?: number): Promise<WaitGroup> =>
+    WaitGroup.open(name, process.ports, { maxClockSkewMs: SKEW_MS, generation });
+
+  /** What a wait finds at its first look. */
+  const found = (group: WaitGroup) => group.wait({ wait: 0 });
+
+  describe('wait', () => {
+    test('ends when the group is sealed and all are done', async () => {
+      const group = await openIn(here);
+      await group.add(['a', 'b']);
+      await group.done('a');
+      await group.done('b');
+
+      expect(await found(group)).toEqual({ kind: 'pending', isSealed: false, pending: [] });
+      await group.seal();
+      expect(await found(group)).toEqual({ kind: 'complete', members: 2, lost: 0 });
+    });
+
+    test('does not end while the group is open, though all members so far are done', async () => {
+      const group = await openIn(here);
+      await group.add(['quick']);
+      await group.done('quick');
+
+      expect((await found(group)).kind).toBe('pending');
+      await group.add(['late']);
+      await group.seal();
+      expect(await found(group)).toEqual({ kind: 'pending', isSealed: true, pending: ['late'] });
+    });
+
+    test('is noticed by waiters elsewhere', async () => {
+      const group = await openIn(here);
+      await group.add(['a'], { seal: true });
+      const waiting = (await openIn(there)).wait({ wait: '1m' });
+
+      await group.done('a');
+
+      expect(await there.live(waiting)).toEqual({ kind: 'complete', members: 1, lost: 0 });
+    });
+
+    test('ends with some of those that are pending when the time is over', async () => {
+      const group = await openIn(here);
+      await group.add(['a', 'b', 'c'], { seal: true });
+      await group.done('b');
+
+      const outcome = await here.live(group.wait({ wait: '3s' }));
+
+      expect(outcome).toEqual({ kind: 'pending', isSealed: true, pending: ['a', 'c'] });
+      expect(here.clock.monotonic()).toBeGreaterThanOrEqual(3_000);
+    });
+
+    test('is ended by its signal, with its reason', async () => {
+      const group = await openIn(here);
+      const stop = new AbortController();
+      const waiting = group.wait({ signal: stop.signal });
+      await here.live(here.clock.sleep(300));
+
+      stop.abort(new Error('enough'));
+
+      await expect(here.live(waiting)).rejects.toThrow('enough');
+    });
+
+    test('ends at once for a sealed group without members', async () => {
+      const group = await openIn(here);
+      await group.seal();
+
+      expect(await found(group)).toEqual({ kind: 'complete', members: 0, lost: 0 });
+    });
+
+    test('answers whoever comes later with the same', async () => {
+      const group = await openIn(here);
+      await group.add(['a'], { seal: true });
+      await group.done('a');
+      await found(group);
+
+      expect(await here.costOf(async () => expect(await found(group)).toMatchObject({ members: 1 }))).toEqual({
+        requests: 1,
+        writeUnits: 0,
+        readUnits: 1,
+      });
+    });
+  });
+
+  describe('ids', () => {
+    test('count once, however often they are added and done', async () => {
+      const group = await openIn(here);
+      const other = await openIn(there);
+      await Promise.all([here.live(group.add(['a', 'b'])), there.live(other.add(['b', 'a']))]);
+      expect(await group.done('a')).toBe('done');
+      expect(await other.done('a')).toBe('done');
+      await group.add(['a']);
+      await group.seal();
+
+      expect(await found(group)).toEqual({ kind: 'pending', isSealed: true, pending: ['b'] });
+      await group.done('b');
+      expect(await found(group)).toMatchObject({ kind: 'complete', members: 2 });
+    });
+
+    test('are made where only a number is given', async () => {
+      const group = await openIn(here);
+
+      const ids = await group.add(3, { seal: true });
+
+      expect(new Set(ids).size).toBe(3);
+      for (const id of ids) await group.done(id);
+      expect(await found(group)).toMatchObject({ kind: 'complete', members: 3 });
+    });
+
+    test.each(['a#b%23', '__proto__', 'ünï 𝕏', '#state = :done'])('may be any text: %s', async (id) => {
+      const group = await openIn(here);
+      await group.add([id, `${id}#`], { seal: true });
+
+      await group.done(id);
+
+      expect(await found(group)).toMatchObject({ pending: [`${id}#`] });
+    });
+
+    test('that are no members are refused', async () => {
+      const group = await openIn(here);
+
+      await expect(group.done('stranger')).rejects.toThrow(MismatchError);
+      await expect(group.lease('stranger', await here.session())).rejects.toThrow(/no member/);
+    });
+
+    test.each([
+      [[''], /empty/],
+      [['a', 'a'], /twice/],
+      [-1, /add\(-1\)/],
+      [1.5, /add\(1.5\)/],
+      [['x'.repeat(600)], /512/],
+    ])('that are none are refused, and nothing is added: %j', async (members, message) => {
+      const group = await openIn(here);
+
+      await expect(group.add(members)).rejects.toThrow(ConfigurationError);
+      await expect(group.add(members)).rejects.toThrow(message);
+      await group.seal();
+      expect(await found(group)).toMatchObject({ members: 0 });
+    });
+  });
+
+  describe('a sealed group', () => {
+    test('refuses new members, and keeps nothing of them', async () => {
+      const group = await openIn(here);
+      await group.add(['a'], { seal: true });
+
+      await expect(group.add(['b', 'c'])).rejects.toThrow(MismatchError);
+
+      await group.done('a');
+      expect(await found(group)).toMatchObject({ kind: 'complete', members: 1 });
+    });
+
+    test('may be sealed again', async () => {
+      const group = await openIn(here);
+
+      await group.seal();
+      await group.seal();
+
+      expect(await found(group)).toMatchObject({ kind: 'complete' });
+      await group.seal();
+    });
+  });
+
+  describe('a leased member', () => {
+    test('is lost when its session is dead, so that the wait ends', async () => {
+      const group = await openIn(here);
+      const crashed = await there.session();
+      await group.add(['dead'], { session: crashed });
+      await group.add(['alive'], { session: await here.session(), seal: true });
+      await group.done('alive');
+      const startedAt = here.clock.monotonic();
+
+      const outcome = await here.live(group.wait({ pause: '10m' }));
+
+      expect(outcome).toEqual({ kind: 'complete', members: 2, lost: 1 });
+      expect(here.clock.monotonic() - startedAt).toBeLessThan(TTL_MS + SKEW_MS + 500);
+    });
+
+    test('is told so when it is done after all, and stays lost', async () => {
+      const group = await openIn(here);
+      await group.add(['slow'], { session: await there.session(), seal: true });
+      await here.live(group.wait());
+
+      expect(await (await openIn(there)).done('slow')).toBe('lost');
+      expect(await found(group)).toEqual({ kind: 'complete', members: 1, lost: 1 });
+    });
+
+    test('is not lost before the lock-delay of its session is over', async () => {
+      const group = await openIn(here);
+      await group.add(['slow'], { session: await there.session({ lockDelayMs: 5_000 }), seal: true });
+      await here.live(here.clock.sleep(TTL_MS + SKEW_MS));
+
+      expect(await found(group)).toMatchObject({ kind: 'pending', pending: ['slow'] });
+      await here.live(here.clock.sleep(5_000 + SKEW_MS));
+      expect(await found(group)).toMatchObject({ kind: 'complete', lost: 1 });
+    });
+
+    test('may be leased by whoever works on it, and by another after him', async () => {
+      const group = await openIn(here);
+      await group.add(['a'], { seal: true });
+      expect(await group.lease('a', await there.session())).toBe('pending');
+      const successor = await here.session();
+      expect(await group.lease('a', successor)).toBe('pending');
+      await here.live(here.clock.sleep(TTL_MS + SKEW_MS));
+
+      expect(await found(group)).toMatchObject({ kind: 'pending', pending: ['a'] });
+      await group.done('a');
+      expect(await group.lease('a', successor)).toBe('done');
+      expect(await found(group)).toMatchObject({ kind: 'complete', lost: 0 });
+    });
+  });
+
+  describe('a generation', () => {
+    test('follows the one that is complete, for whoever asks', async () => {
+      const first = await openIn(here);
+      const early = first.next();
+      await expect(early).rejects.toThrow(/is open/);
+      await first.add(['a'], { seal: true });
+      await first.done('a');
+      await found(first);
+
+      const second = await first.next();
+      const again = await first.next();
+
+      expect([second.generation, again.generation]).toEqual([first.generation + 1, first.generation + 1]);
+      expect((await openIn(there)).generation).toBe(second.generation);
+    });
+
+    test('is not touched by what is late for an older one', async () => {
+      const first = await openIn(here);
+      await first.add(['a', 'b'], { seal: true });
+      await first.done('a');
+      await first.done('b');
+      await found(first);
+      const second = await first.next();
+      await second.add(['a', 'b']);
+
+      await first.done('a');
+      await first.seal();
+      await expect(first.add(['c'])).rejects.toThrow(/earlier generation/);
+
+      await second.seal();
+      expect(await found(second)).toMatchObject({ kind: 'pending', pending: ['a', 'b'] });
+      expect(await found(await openIn(there, first.generation))).toEqual({ kind: 'complete', members: 2, lost: 0 });
+      expect((await found(await openIn(there, second.generation + 1))).kind).toBe('pending');
+    });
+  });
+
+  describe('a lost response', () => {
+    test.each(['add', 'done', 'lease', 'seal'] as const)('of %s changes nothing that counts', async (verb) => {
+      const group = await openIn(here);
+      const session = await here.session();
+      await group.add(['a']);
+      here.driver.accidents.push('dropResponse');
+
+      const verbs: Record<typeof verb, () => Promise<unknown>> = {
+        add: () => group.add(['b']),
+        done: () => group.done('a'),
+        lease: () => group.lease('a', session),
+        seal: () => group.seal(),
+      };
+      await here.live(verbs[verb]());
+
+      await group.seal();
+      const pending = { add: ['a', 'b'], done: [], lease: ['a'], seal: ['a'] }[verb];
+      expect(await found(group)).toMatchObject(
+        pending.length === 0 ? { kind: 'complete', members: 1 } : { kind: 'pending', pending },
+      );
+    });
+  });
+
+  test('costs two units per member to add and one to finish, whatever its size', async () => {
+    const group = await openIn(here);
+    const ids = Array.from({ length: 200 }, (_, n) => `member-${String(n).padStart(3, '0')}`);
+
+    const adding = await here.costOf(() => group.add(ids));
+    const finishing = await here.costOf(async () => {
+      for (const id of ids) await group.done(id);
+    });
+    await group.seal();
+    const waiting = await here.costOf(async () => {
+      expect(await found(group)).toEqual({ kind: 'complete', members: 200, lost: 0 });
+    });
+
+    expect(adding.requests).toBe(3);
+    if (here.hasExactUnits) expect(adding.writeUnits).toBe(3 * 2 + 200 * 2);
+    expect(finishing).toEqual({ requests: 200, writeUnits: 200, readUnits: 0 });
+    // The group's row, a look, a stride, and that it is complete.
+    expect(waiting.requests).toBe(4);
+    expect(waiting.readUnits).toBeLessThanOrEqual(1 + 2 + 9);
+  });
+
+  test('reads each member once, however often it looks', async () => {
+    const group = await openIn(here);
+    const ids = await group.add(60, { seal: true });
+    for (const id of ids.slice(0, 59)) await group.done(id);
+
+    const cost = await here.costOf(() => here.live(group.wait({ wait: '20s', pause: '1s' })));
+
+    const looks = cost.requests - 3;
+    expect(cost.readUnits).toBeLessThanOrEqual(1 + 4 + looks);
+  });
+
+  test('lists its members', async () => {
+    const group = await openIn(here);
+    await group.add(['b', 'a']);
+    await group.done('a');
+
+    const members = [];
+    for await (const { id, state } of group.members()) members.push([id, state]);
+
+    expect(members).toEqual([
+      ['a', 'done'],
+      ['b', 'pending'],
+    ]);
+  });
+});

@@ -1,0 +1,24 @@
+import { describe, expect, inject, test } from 'vitest';
+import { WITHIN_BOUND } from '../chaos/profile.ts';
+import { runChaos } from '../chaos/run.ts';
+
+const endpoint = inject('dynamodbLocalEndpoint') ?? inject('embeddedEndpoint');
+/** Long enough for workers to be killed with tasks in their hands, and for those to be taken over. */
+const MINUTES = 0.25;
+
+describe.skipIf(endpoint === null)('workers that are killed and frozen behind a faulty network', () => {
+  test('lose nothing, do nothing twice and promise nothing in vain, while naive code does', async () => {
+    const result = await runChaos({
+      ...{ endpoint: endpoint ?? '', minutes: MINUTES, seed: 5n, workload: 'all' },
+      profile: WITHIN_BOUND,
+    });
+
+    expect(Object.entries(result.violations).filter(([, cases]) => cases.length > 0)).toEqual([]);
+    expect(result.healedSeconds).not.toBeNull();
+    // A machine under load does less in a quarter of a minute than a run of minutes must; a run without faults and work shows nothing at all.
+    expect(result.figures.done).toBeGreaterThan(20);
+    expect(result.figures.acquires).toBeGreaterThan(10);
+    expect(result.figures.processFaults).toBeGreaterThan(5);
+    expect(result.figures.ambiguousOutcomes).toBeGreaterThan(20);
+  }, 60_000);
+});

@@ -1,0 +1,175 @@
+/**
+ * Lambda's Invoke API as its own SDK client speaks it.
+ */
+import path from 'node:path';
+import type { InvokeCommandInput } from '@aws-sdk/client-lambda';
+import {
+  InvalidRequestContentException,
+  InvokeCommand,
+  LambdaClient,
+  LambdaServiceException,
+  RequestTooLargeException,
+  ResourceNotFoundException,
+  TooManyRequestsException,
+} from '@aws-sdk/client-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import { LambdaEvents } from '../support/lambda-events.ts';
+
+const handlers = path.join(import.meta.dirname, '../support/handlers');
+const settings = { timeoutMs: 10_000, memoryMb: 128, environment: {} };
+const events = new LambdaEvents();
+const lambda = new LocalLambda({
+  functions: {
+    count: { ...settings, entry: path.join(handlers, 'counter.ts') },
+    single: { ...settings, entry: path.join(handlers, 'misbehave.ts'), maxConcurrency: 1 },
+  },
+  onEvent: events.record,
+});
+let client: LambdaClient;
+
+beforeAll(async () => {
+  await lambda.start();
+  client = new LambdaClient({
+    endpoint: lambda.endpoint,
+    region: 'eu-central-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    maxAttempts: 1,
+  });
+});
+
+afterAll(async () => {
+  client.destroy();
+  await lambda.stop();
+});
+
+const invoke = (input: InvokeCommandInput) => client.send(new InvokeCommand(input));
+const parsed = (payload: { transformToString(): string } | null | undefined): unknown =>
+  JSON.parse(payload?.transformToString() ?? 'null');
+
+describe('Invoke', () => {
+  test('answers with what the handler returned', async () => {
+    const answer = await invoke({ FunctionName: 'count', Payload: '{"a":1}' });
+
+    expect(answer).toMatchObject({ StatusCode: 200, ExecutedVersion: '$LATEST' });
+    expect(answer.FunctionError).toBeUndefined();
+    expect(parsed(answer.Payload)).toMatchObject({
+      event: { a: 1 },
+      context: { awsRequestId: answer.$metadata.requestId },
+    });
+  });
+
+  test('gives an empty event when there is no payload', async () => {
+    const { Payload } = await invoke({ FunctionName: 'count' });
+
+    expect(parsed(Payload)).toMatchObject({ event: {} });
+  });
+
+  test.each([
+    ['count', undefined, 'count'],
+    ['count:live', undefined, 'count:live'],
+    ['count', 'live', 'count:live'],
+    ['000000000000:function:count', undefined, 'count'],
+    ['arn:aws:lambda:eu-central-1:000000000000:function:count', undefined, 'count'],
+    ['arn:aws:lambda:eu-central-1:000000000000:function:count:live', undefined, 'count:live'],
+  ])('finds a function by %s with qualifier %s', async (FunctionName, Qualifier, invoked) => {
+    const { Payload } = await invoke({ FunctionName, Qualifier });
+
+    expect(parsed(Payload)).toMatchObject({
+      context: { invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:${invoked}` },
+    });
+  });
+
+  test('marks the failure of a function, which is still an answer', async () => {
+    const { StatusCode, FunctionError, Payload } = await invoke({
+      FunctionName: 'single',
+      Payload: '{"act":"throw"}',
+    });
+
+    expect({ StatusCode, FunctionError }).toEqual({ StatusCode: 200, FunctionError: 'Unhandled' });
+    expect(parsed(Payload)).toMatchObject({
+      errorType: 'ThumbnailError',
+      errorMessage: 'no such picture',
+      trace: expect.arrayContaining(['ThumbnailError: no such picture']) as string[],
+    });
+  });
+
+  test('accepts an event and answers before it is delivered', async () => {
+    const { StatusCode, Payload, $metadata } = await invoke({
+      FunctionName: 'count',
+      InvocationType: 'Event',
+      Payload: '{}',
+    });
+
+    expect({ StatusCode, answer: parsed(Payload) }).toEqual({ StatusCode: 202, answer: null });
+    await events.until('invocationEnded', ({ requestId }) => requestId === $metadata.requestId);
+  });
+
+  test('only checks on a dry run', async () => {
+    const { StatusCode, $metadata } = await invoke({ FunctionName: 'count', InvocationType: 'DryRun' });
+
+    expect(StatusCode).toBe(204);
+    expect(events.of('invocationStarted').map(({ requestId }) => requestId)).not.toContain($metadata.requestId);
+  });
+});
+
+describe('a refusal', () => {
+  test('of an unknown function is a 404', async () => {
+    const error = await invoke({ FunctionName: 'nobody' }).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(ResourceNotFoundException);
+    expect(error).toMatchObject({
+      message: 'Function not found: arn:aws:lambda:us-east-1:000000000000:function:nobody',
+      $metadata: { httpStatusCode: 404 },
+    });
+  });
+
+  test('for lack of concurrency is a 429 that says why and when to come back', async () => {
+    const working = invoke({ FunctionName: 'single', Payload: '{"act":"wait","ms":300}' });
+    await expect.poll(() => lambda.environments().some(({ state }) => state !== 'idle')).toBe(true);
+
+    const error = await invoke({ FunctionName: 'single', Payload: '{}' }).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(TooManyRequestsException);
+    expect(error).toMatchObject({
+      message: 'Rate Exceeded.',
+      Reason: 'ReservedFunctionConcurrentInvocationLimitExceeded',
+      retryAfterSeconds: '1',
+      $metadata: { httpStatusCode: 429 },
+    });
+    expect(parsed((await working).Payload)).toEqual({ waitedMs: 300 });
+  });
+
+  test.each([
+    ['RequestResponse', 6 * 1024 * 1024],
+    ['Event', 1024 * 1024],
+  ] as const)('of too large a payload is a 413: %s', async (InvocationType, limit) => {
+    const Payload = JSON.stringify('x'.repeat(limit));
+
+    const error = await invoke({ FunctionName: 'count', InvocationType, Payload }).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(RequestTooLargeException);
+    expect(error).toMatchObject({
+      message: `Request must be smaller than ${limit} bytes for the InvokeFunction operation`,
+    });
+  });
+
+  test('of a payload that is not JSON is a 400', async () => {
+    const error = await invoke({ FunctionName: 'count', Payload: '{nonsense' }).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(InvalidRequestContentException);
+  });
+
+  test('of any other operation says that only Invoke is known', async () => {
+    const response = await fetch(`${lambda.endpoint}/2015-03-31/functions`);
+
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({
+      message: 'the local Lambda knows only Invoke, not GET /2015-03-31/functions',
+    });
+  });
+
+  test('is an error that the client knows for a service exception', async () => {
+    await expect(invoke({ FunctionName: 'nobody' })).rejects.toBeInstanceOf(LambdaServiceException);
+  });
+});

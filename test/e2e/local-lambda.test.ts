@@ -1,0 +1,271 @@
+/**
+ * The local Lambda with real processes: what a handler and its caller can observe, compared with what AWS documents.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { LocalLambdaOptions } from '../../local/lambda/local-lambda.ts';
+import { functionFrom, started } from '../support/local-lambda.ts';
+import { expectGone, isStopped } from '../support/processes.ts';
+
+/** Retries that a test can wait for. */
+const SOON: LocalLambdaOptions['asyncRetry'] = {
+  functionErrorDelaysMs: [5],
+  throttleBackoff: { baseMs: 5, capMs: 20 },
+};
+
+describe('an invocation', () => {
+  test('gets the event, the context and the variables of its function, and nothing of the terminal', async () => {
+    const { lambda } = await started({ count: functionFrom('counter', { environment: { GREETING: 'hi' } }) });
+
+    const { payload, requestId, functionError } = await lambda.invoke('count', { some: ['event'] });
+
+    expect(functionError).toBeUndefined();
+    expect(payload).toMatchObject({
+      event: { some: ['event'] },
+      greeting: 'hi',
+      region: 'us-east-1',
+      hasChannel: false,
+      context: {
+        awsRequestId: requestId,
+        functionName: 'count',
+        functionVersion: '$LATEST',
+        invokedFunctionArn: 'arn:aws:lambda:us-east-1:000000000000:function:count',
+        memoryLimitInMB: '128',
+      },
+    });
+    expect(payload).not.toHaveProperty('home');
+  });
+
+  test('sees its remaining time count down from the timeout', async () => {
+    const { lambda } = await started({ count: functionFrom('counter', { timeoutMs: 5_000 }) });
+
+    const { remainingMs } = (await lambda.invoke('count', {})).payload as { remainingMs: number };
+
+    expect(remainingMs).toBeGreaterThan(4_000);
+    expect(remainingMs).toBeLessThanOrEqual(5_000);
+  });
+
+  test('may return a plain value', async () => {
+    const { lambda } = await started({ count: functionFrom('counter', { handler: 'plain' }) });
+
+    expect((await lambda.invoke('count', {})).payload).toBe('plain');
+  });
+
+  test('reaches another function through the SDK as it comes', async () => {
+    const { lambda } = await started({ first: functionFrom('invoker'), second: functionFrom('counter') });
+
+    const { payload } = await lambda.invoke('first', { target: 'second', payload: { from: 'first' } });
+
+    expect(payload).toMatchObject({ status: 200, answered: { event: { from: 'first' } } });
+  });
+});
+
+describe('an environment', () => {
+  test('is reused when warm, with the state of its module', async () => {
+    const { lambda, events } = await started({ count: functionFrom('counter') });
+
+    const first = (await lambda.invoke('count', {})).payload;
+    const second = (await lambda.invoke('count', {})).payload;
+
+    const { pid } = first as { pid: number };
+    expect([first, second]).toMatchObject([
+      { invocations: 1, pid },
+      { invocations: 2, pid },
+    ]);
+    expect(events.of('invocationStarted').map(({ coldStart }) => coldStart)).toEqual([true, false]);
+  });
+
+  test('serves one invocation at a time; a second one gets its own', async () => {
+    const { lambda } = await started({ act: functionFrom('misbehave') });
+
+    await Promise.all([1, 2, 3].map(() => lambda.invoke('act', { act: 'wait', ms: 100 })));
+
+    const pids = lambda.environments().map(({ pid }) => pid);
+    expect(new Set(pids).size).toBe(3);
+  });
+
+  test('that was used last is reused first', async () => {
+    const { lambda, events } = await started({ act: functionFrom('misbehave') });
+    await Promise.all([lambda.invoke('act', { act: 'wait', ms: 0 }), lambda.invoke('act', { act: 'wait', ms: 300 })]);
+    const latest = events.of('invocationEnded').at(-1)!.environmentId;
+
+    await lambda.invoke('act', { act: 'wait', ms: 0 });
+
+    expect(events.of('invocationEnded').at(-1)!.environmentId).toBe(latest);
+  });
+
+  test('does nothing between invocations: a timer left behind does not tick', async () => {
+    const { lambda, events } = await started({ act: functionFrom('counter', { handler: 'tickFor' }) });
+    await lambda.invoke('act', { ms: 30 });
+    const { pid } = lambda.environments()[0]!;
+
+    await setTimeout(400); // Real time must pass here: the claim is that it passes the frozen process by.
+    const wasStopped = isStopped(pid);
+    const { payload } = await lambda.invoke('act', { ms: 30 });
+
+    expect(wasStopped).toBe(true);
+    // It ticks every 5 ms; the margin is for a busy machine, on which the freeze itself comes late.
+    expect((payload as { longestPauseMs: number }).longestPauseMs).toBeGreaterThan(200);
+    expect(events.of('environmentFrozen')).toHaveLength(2);
+  });
+
+  test('is ended after it has been idle for too long', async () => {
+    const { lambda, events } = await started({ count: functionFrom('counter') }, { idleTimeoutMs: 50 });
+    await lambda.invoke('count', {});
+
+    await events.until('environmentExited');
+
+    expect(events.of('environmentKilled')).toMatchObject([{ by: 'idleTimeout' }]);
+    expect(lambda.environments()).toEqual([]);
+  });
+});
+
+describe('a function that fails', () => {
+  test.each([
+    [{ act: 'throw' }, { errorType: 'ThumbnailError', errorMessage: 'no such picture' }],
+    [{ act: 'throwText' }, { errorType: 'string', errorMessage: 'just text' }],
+    [{ act: 'answerTooMuch' }, { errorType: 'Function.ResponseSizeTooLarge' }],
+  ])('reports what it threw and lives on: %j', async (event, error) => {
+    const { lambda, events } = await started({ act: functionFrom('misbehave') });
+
+    const { status, functionError, payload } = await lambda.invoke('act', event);
+    await lambda.invoke('act', { act: 'wait', ms: 0 });
+
+    expect({ status, functionError, payload }).toMatchObject({
+      status: 200,
+      functionError: 'Unhandled',
+      payload: error,
+    });
+    expect(events.of('environmentStarted')).toHaveLength(1);
+  });
+
+  test.each([
+    [{ act: 'exit', code: 3 }, 'Runtime.ExitError', 'Runtime exited with error: exit status 3'],
+    [{ act: 'exit', code: 0 }, 'Runtime.ExitError', 'Runtime exited without providing a reason'],
+    [{ act: 'killSelf' }, 'Runtime.ExitError', 'Runtime exited with error: signal: killed'],
+    [{ act: 'throwOutside' }, 'ThumbnailError', 'outside of the handler'],
+    [{ act: 'rejectOutside' }, 'Runtime.UnhandledPromiseRejection', 'nobody listens'],
+  ])('takes its environment with it: %j', async (event, errorType, message) => {
+    const { lambda } = await started({ act: functionFrom('misbehave') });
+
+    const { functionError, payload } = await lambda.invoke('act', event);
+
+    expect({ functionError, payload }).toMatchObject({ functionError: 'Unhandled', payload: { errorType } });
+    expect((payload as { errorMessage: string }).errorMessage).toContain(message);
+    expect(lambda.environments()).toEqual([]);
+    expect((await lambda.invoke('act', { act: 'wait', ms: 0 })).functionError).toBeUndefined();
+  });
+
+  test('takes the processes that it started with it', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const PID_FILE = path.join(folder, 'pid');
+    const { lambda } = await started({ act: functionFrom('misbehave', { environment: { PID_FILE } }) });
+
+    await lambda.invoke('act', { act: 'spawn', then: 'exit' });
+
+    await expectGone([Number(readFileSync(PID_FILE, 'utf8'))]);
+  });
+
+  test('dies of too large a heap', async () => {
+    const { lambda } = await started({ act: functionFrom('misbehave', { timeoutMs: 30_000 }) });
+
+    const { payload } = await lambda.invoke('act', { act: 'allocate' });
+
+    expect(payload).toMatchObject({
+      errorType: 'Runtime.ExitError',
+      errorMessage: expect.stringContaining('signal: aborted') as string,
+    });
+  });
+
+  test('is killed at its timeout without a warning, and the next invocation starts cold', async () => {
+    const { lambda, events } = await started({ act: functionFrom('misbehave', { timeoutMs: 400 }) });
+
+    const { requestId, payload } = await lambda.invoke('act', { act: 'hang' });
+    await lambda.invoke('act', { act: 'wait', ms: 0 });
+
+    expect(payload).toEqual({
+      errorType: 'Sandbox.Timedout',
+      errorMessage: `RequestId: ${requestId} Error: Task timed out after 0.40 seconds`,
+    });
+    expect(events.of('environmentKilled')).toMatchObject([{ by: 'timeout', requestId }]);
+    expect(events.of('environmentExited')).toMatchObject([{ code: null, signal: 'SIGKILL' }]);
+    expect(events.of('invocationStarted').map(({ coldStart }) => coldStart)).toEqual([true, true]);
+    const { outcome, durationMs } = events.of('invocationEnded')[0]!;
+    expect(outcome).toBe('timeout');
+    expect(durationMs).toBeGreaterThanOrEqual(399);
+  });
+
+  test.each([
+    ['broken', 'handler', 'Error', 'TABLE_NAME is not set'],
+    ['missing-import', 'handler', 'Runtime.ImportModuleError', 'no-such-package-anywhere'],
+    ['no-such-file', 'handler', 'Runtime.ImportModuleError', 'no-such-file'],
+    ['no-such-folder/handler', 'handler', 'Runtime.ExitError', 'Runtime failed to start'],
+    ['counter', 'nothing', 'Runtime.HandlerNotFound', 'nothing is undefined or not exported'],
+    ['counter', 'withCallback', 'Runtime.CallbackHandlerDeprecated', 'return a promise instead'],
+  ])('to load says why: %s.%s', async (file, handler, errorType, message) => {
+    const { lambda, events } = await started({ act: functionFrom(file, { handler }) });
+
+    const { functionError, payload } = await lambda.invoke('act', {});
+
+    expect({ functionError, payload }).toMatchObject({ functionError: 'Unhandled', payload: { errorType } });
+    expect((payload as { errorMessage: string }).errorMessage).toContain(message);
+    expect(events.of('invocationEnded')).toMatchObject([{ outcome: 'initError' }]);
+    expect(lambda.environments()).toEqual([]);
+  });
+});
+
+describe('an asynchronous event', () => {
+  test('is accepted at once and delivered', async () => {
+    const { lambda, events } = await started({ count: functionFrom('counter') });
+
+    const { status, requestId, payload } = await lambda.invoke('count', {}, 'Event');
+
+    expect({ status, payload }).toEqual({ status: 202, payload: undefined });
+    await expect(events.until('invocationEnded')).resolves.toMatchObject({ requestId, outcome: 'success' });
+  });
+
+  test('is retried under its own request id until its function succeeds', async () => {
+    const { lambda, events } = await started({ act: functionFrom('misbehave') }, { asyncRetry: SOON });
+
+    const { requestId } = await lambda.invoke('act', { act: 'failTimes', times: 2 }, 'Event');
+
+    await events.until('invocationEnded', ({ outcome }) => outcome === 'success');
+    expect(events.of('invocationEnded')).toMatchObject([
+      { requestId, outcome: 'error' },
+      { requestId, outcome: 'error' },
+      { requestId, outcome: 'success' },
+    ]);
+  });
+
+  test('is given up after its retries', async () => {
+    const { lambda, events } = await started(
+      { act: functionFrom('misbehave', { maximumRetryAttempts: 1 }) },
+      { asyncRetry: SOON },
+    );
+
+    await lambda.invoke('act', { act: 'exit', code: 1 }, 'Event');
+
+    await expect(events.until('eventDiscarded')).resolves.toMatchObject({ because: 'retriesExhausted' });
+    expect(events.of('invocationStarted')).toHaveLength(2);
+    expect(lambda.pendingEvents).toBe(0);
+  });
+
+  test('waits for its turn when there is no room', async () => {
+    const { lambda, events } = await started(
+      { act: functionFrom('misbehave', { maxConcurrency: 1 }) },
+      { asyncRetry: SOON },
+    );
+
+    await Promise.all([1, 2, 3].map(() => lambda.invoke('act', { act: 'wait', ms: 20 }, 'Event')));
+
+    await expect
+      .poll(() => events.of('invocationEnded').map(({ outcome }) => outcome), { timeout: 5_000 })
+      .toEqual(['success', 'success', 'success']);
+    expect(events.of('throttled').length).toBeGreaterThanOrEqual(2);
+    expect(events.of('environmentStarted')).toHaveLength(1);
+  });
+});

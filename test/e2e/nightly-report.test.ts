@@ -1,0 +1,18 @@
+import { inject, describe, expect, test } from 'vitest';
+import { startExample } from '../support/example-process.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('the example of a nightly report', () => {
+  test('writes it once a night: started twice, and again with its leader killed while it writes', async () => {
+    await using example = startExample('examples/nightly-report/main.ts', ['--endpoint', endpoint ?? '']);
+
+    expect(await example.ended(), example.output).toBe(0);
+
+    expect(example.output.match(/^yes {2}/gm)).toHaveLength(3);
+    expect(example.output).toContain('the leader is killed while it writes');
+    const terms = [...example.output.matchAll(/leads in term (\d+)/g)].map(([, term]) => Number(term));
+    expect(terms).toHaveLength(4);
+    expect(terms).toEqual([...new Set(terms)].toSorted((a, b) => a - b));
+  }, 120_000);
+});

@@ -1,0 +1,24 @@
+import { describe, expect, inject, test } from 'vitest';
+import { startExample } from '../support/example-process.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('the example of', () => {
+  test.each([
+    ['webhooks in order per customer', 'webhooks', 5],
+    ['a big tenant among small ones', 'tenants', 2],
+    ['inputs of any size', 'large-inputs', 3],
+  ])(
+    '%s keeps what it claims',
+    async (_what, name, claims) => {
+      await using example = startExample(`examples/${name}/main.ts`, ['--endpoint', endpoint ?? '']);
+
+      const code = await example.ended();
+
+      expect(code, example.output).toBe(0);
+      expect(example.output.match(/ yes {2}/g)).toHaveLength(claims);
+      expect(example.output).not.toMatch(/ NO {3}/);
+    },
+    60_000,
+  );
+});

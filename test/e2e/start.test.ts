@@ -1,0 +1,118 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installedPackages } from '../../examples/inventory/input.ts';
+import { runStart } from '../support/start-command.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const HOSTILE = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
+
+describe('npm start', () => {
+  test('takes stock of every package exactly once, though a worker is killed and ticks come twice', async () => {
+    const run = await runStart('--duplicate-ticks');
+
+    const packages = installedPackages(ROOT).length;
+    expect(run.verdict).toMatchObject({
+      tasks: packages,
+      done: packages,
+      dead: 0,
+      lost: 0,
+      doubleCommits: 0,
+      missingCommits: 0,
+      rejected: 0,
+    });
+    expect(run.exitCode).toBe(0);
+    expect(run.verdict?.takeovers).toBeGreaterThan(0);
+    expect(run.said).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/\?token=/m);
+  }, 180_000);
+
+  test('names an engine that is not there', async () => {
+    const run = await runStart('--endpoint', 'http://127.0.0.1:9');
+
+    expect(run.exitCode).toBe(2);
+    expect(run.said).toMatch(/error: endpoint http:\/\/127\.0\.0\.1:9 did not answer/);
+  });
+});
+
+describe('a file of tasks', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'leasehold-'));
+  });
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  async function runFile(lines: readonly (string | object)[], ...flags: string[]) {
+    const file = path.join(folder, 'tasks.jsonl');
+    await writeFile(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+    return runStart('--tasks', file, '--entry', HOSTILE, '--no-kill', '--no-console', ...flags);
+  }
+
+  test('names each line that it cannot use, and runs all others', async () => {
+    const run = await runFile([
+      { name: 'fine', id: 'a', input: { n: 1 } },
+      '{"name": "fine", "input": {',
+      { name: 'unheard.of', input: {} },
+      { name: 'fine', id: 'wrong', input: { n: 'text' } },
+      { name: 'fine', id: 'large', input: { n: 1, pad: 'x'.repeat(400_000) } },
+      { name: 'fine', id: 'a', input: { n: 2 } },
+      { name: 'fine', id: 'a', input: { n: 1 } },
+      { name: 'fine', id: 'typo', input: { n: 1 }, prioriti: 'high' },
+      { name: 'fine', id: 'b', input: { n: 1 }, priority: 'highest' },
+      '[]',
+      { name: 'fine', id: '', input: { n: 1 } },
+      { name: 'fine', id: 'last', input: { n: 3 }, priority: 'high' },
+    ]);
+
+    expect(run.verdict).toMatchObject({ tasks: 2, done: 2, dead: 0, lost: 0, rejected: 9 });
+    expect(run.exitCode).toBe(1);
+    expect(run.said).toContain('line 2 rejected: not JSON');
+    expect(run.said).toContain('line 3 rejected: no task is named "unheard.of": known are');
+    expect(run.said).toContain('line 4 rejected: the input of task wrong does not fit the schema of fine: n:');
+    expect(run.said).toMatch(/line 5 rejected: the input of task large has 400\d+ bytes as JSON: at most 393216 fit/);
+    expect(run.said).toContain('task a of queue default is there already (ready) with other input');
+    expect(run.said).toContain('line 8 rejected: unknown field "prioriti"');
+    expect(run.said).toContain('line 9 rejected: priority = "highest": give one of high, normal, low');
+    expect(run.said).toContain('line 10 rejected: not a JSON object');
+    expect(run.said).toContain('line 11 rejected: task id is empty');
+  }, 60_000);
+
+  test('survives tasks that throw, never end, exit, or boast: each is dead and named, and all others are done', async () => {
+    const fine = Array.from({ length: 30 }, (_, n) => ({ name: 'fine', id: `fine-${n}`, input: { n } }));
+    const bad = ['throws', 'throws.nonsense', 'gave.up', 'never.ends', 'exits', 'boasts'];
+
+    const run = await runFile(
+      [...fine, ...bad.map((name) => ({ name, id: name, input: null }))],
+      '--queue',
+      'odd # % queue/ü',
+    );
+
+    expect(run.verdict).toMatchObject({ tasks: 36, done: 30, dead: 6, lost: 0 });
+    expect(run.said).toMatch(/dead +throws: Error: it always throws/);
+    expect(run.said).toMatch(/dead +throws.nonsense: Error: an error that cannot be printed/);
+    expect(run.said).toMatch(/dead +gave.up: DoNotRetry: this will never work/);
+    expect(run.said).toMatch(/dead +never.ends: TaskTimeoutError: the attempt took longer than its timeout of 300 ms/);
+    expect(run.said).toMatch(/dead +exits: WorkerDied: its worker died 2 times without a word/);
+    expect(run.said).toMatch(/dead +boasts: DoNotRetry: the result of task boasts of queue .* has 100011 bytes/);
+  }, 120_000);
+
+  test('survives a task that allocates until its worker is killed', async () => {
+    const run = await runFile([
+      { name: 'allocates', id: 'hoard', input: null },
+      { name: 'fine', id: 'neighbour', input: { n: 1 } },
+    ]);
+
+    expect(run.verdict).toMatchObject({ tasks: 2, done: 1, dead: 1, lost: 0 });
+    expect(run.said).toMatch(/dead +hoard: WorkerDied: its worker died 1 times/);
+  }, 120_000);
+
+  test('hands tasks back before the deadline, with progress kept and no attempt counted', async () => {
+    // Four seconds of work in invocations of three: no attempt could end in one, and only two would be allowed to fail.
+    const run = await runFile([{ name: 'long', id: 'long', input: null }], '--timeout', '3s');
+
+    expect(run.verdict).toMatchObject({ tasks: 1, done: 1, dead: 0, lost: 0, takeovers: 0 });
+  }, 60_000);
+});

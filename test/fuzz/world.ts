@@ -1,0 +1,97 @@
+/** A Leasehold on a simulated store that answers at once and judges every expression as the service would, and all that is not reached through it. */
+import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/driver.ts';
+import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
+import { Sender } from '../../shared/dynamo/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createSlotStore } from '../../shared/dynamo/slot-store.ts';
+import { createTaskOperatorStore } from '../../shared/dynamo/task-operator-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import { Leasehold } from '../../shared/leasehold.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { SessionHolder } from '../../shared/session/holder.ts';
+import { registerTasks } from '../../shared/task/definition.ts';
+import { TaskOperator } from '../../shared/task/operator.ts';
+import type { WorkerReport } from '../../shared/task/worker.ts';
+import { runWorker } from '../../shared/task/worker.ts';
+import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
+import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Recording } from './recording.ts';
+import { recordingDriver } from './recording.ts';
+
+const TABLE_NAME = 'leasehold';
+const SHARDS = 2;
+const ignore = (): void => undefined;
+
+export type World = ReturnType<typeof openWorld>;
+
+export function openWorld(recording: Recording = { expressions: new Set(), names: new Set() }) {
+  const store = new SimulatedDynamo({ now: () => systemRuntime.clock.now() });
+  store.createTable({
+    name: TABLE_NAME,
+    partition: { name: TABLE.partitionKey, type: 'S' },
+    sort: { name: TABLE.sortKey, type: 'S' },
+    ttlAttribute: TABLE.ttlAttribute,
+    indexes: [
+      {
+        name: READY_INDEX.name,
+        partition: { name: READY_INDEX.partitionKey, type: 'S' },
+        sort: { name: READY_INDEX.sortKey, type: 'N' },
+        projection: 'KEYS_ONLY',
+      },
+      {
+        name: DIRECTORY_INDEX.name,
+        partition: { name: DIRECTORY_INDEX.partitionKey, type: 'S' },
+        sort: { name: DIRECTORY_INDEX.sortKey, type: 'S' },
+        projection: 'KEYS_ONLY',
+      },
+    ],
+  });
+  const plain = simulatedDriver(store);
+  const driver = recordingDriver(plain, recording);
+  const runtime = systemRuntime;
+  const sender = new Sender({ driver, runtime });
+  const foundation = { sender, runtime, gauge: noSkewGauge };
+  const stores = {
+    tasks: createTaskStore(sender, { table: TABLE_NAME, shards: SHARDS }),
+    operations: createTaskOperatorStore(sender, { table: TABLE_NAME, shards: SHARDS }),
+    sessions: createSessionStore(sender, TABLE_NAME),
+    queues: createQueueStore(sender, TABLE_NAME),
+    slots: createSlotStore(sender, TABLE_NAME),
+  };
+  return {
+    ...{ foundation, stores, table: TABLE_NAME, shards: SHARDS },
+    leasehold: new Leasehold(foundation, { table: TABLE_NAME, shards: SHARDS, maxClockSkew: 0 }),
+    operatorOf: (queue: string) => new TaskOperator({ ...stores, ...foundation }, { queue, maxClockSkewMs: 0 }),
+    raw: rawRows(plain),
+    /** Runs a worker until the backlog is drained. */
+    async work(queue: string, definitions: Readonly<Record<string, unknown>>): Promise<WorkerReport> {
+      const timing = sessionTiming({ ttlMs: 30_000, lockDelayMs: 0, maxClockSkewMs: 0 });
+      const options = { timing, name: 'fuzz', node: 'fuzz', behaviour: 'release' as const };
+      await using session = await SessionHolder.create(options, { store: stores.sessions, runtime });
+      const settings = {
+        ...{ queue, shards: SHARDS, homeShards: [0, 1], concurrency: 2 },
+        ...{ pollMs: 5, graceMs: 50, deadlineMonotonicMs: Infinity },
+      };
+      const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+      const ports = { ...stores, ...foundation, session, log };
+      return await runWorker(registerTasks(definitions), ports, settings, new AbortController().signal);
+    },
+  };
+}
+
+/** The table as somebody with a console has it: any row, as it is. */
+function rawRows(driver: DynamoDriver) {
+  const signal = new AbortController().signal;
+  return {
+    async put(Item: DynamoItem): Promise<void> {
+      await driver.attempt('put', { TableName: TABLE_NAME, Item }, signal);
+    },
+    async get(pk: string, sk: string): Promise<DynamoItem | undefined> {
+      return (await driver.attempt('get', { TableName: TABLE_NAME, Key: { pk, sk }, ConsistentRead: true }, signal))
+        .Item;
+    },
+  };
+}

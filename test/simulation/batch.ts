@@ -1,0 +1,39 @@
+/** One core's share of a run: histories, one after the other; results go to the parent now and then. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ProfileName } from './profile.ts';
+import { runSeed } from './run-seed.ts';
+import type { BatchMessage } from './tally.ts';
+import { emptyMessage, include } from './tally.ts';
+
+export interface Share {
+  readonly from: bigint;
+  readonly step: number;
+  readonly histories: number;
+  /** Milliseconds from now. */
+  readonly endsAt: number;
+  readonly profile: ProfileName;
+}
+
+const REPORT_EVERY_MS = 1_000;
+
+// Every abort makes an error, and most of its cost is a stack that nobody reads; a replay keeps them.
+Error.stackTraceLimit = 0;
+
+const { from, step, histories, endsAt, profile } = workerData as Share;
+const startedAt = performance.now();
+let spent = process.threadCpuUsage();
+let message: BatchMessage = emptyMessage();
+let reportedAt = startedAt;
+for (let index = 0; index < histories && performance.now() - startedAt < endsAt; index++) {
+  const seed = from + BigInt(index) * BigInt(step);
+  const result = await runSeed(seed, profile, { stopAtViolation: true });
+  const { user, system } = process.threadCpuUsage(spent);
+  spent = process.threadCpuUsage();
+  message = include(message, result, (user + system) / 1_000);
+  if (performance.now() - reportedAt > REPORT_EVERY_MS) {
+    parentPort?.postMessage(message);
+    message = emptyMessage();
+    reportedAt = performance.now();
+  }
+}
+parentPort?.postMessage(message);

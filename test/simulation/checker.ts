@@ -1,0 +1,65 @@
+/** Judges a history by all invariants, event by event, in one pass. */
+import type { HistoryEvent } from './history.ts';
+import { belief } from './invariants/belief.ts';
+import { cleanup } from './invariants/cleanup.ts';
+import { dispatching } from './invariants/dispatching.ts';
+import { effects } from './invariants/effects.ts';
+import { families } from './invariants/families.ts';
+import { lines } from './invariants/lines.ts';
+import { locks } from './invariants/locks.ts';
+import { outcomes } from './invariants/outcomes.ts';
+import { ratelimits } from './invariants/ratelimits.ts';
+import { rows } from './invariants/rows.ts';
+import type { Assumptions, Family, Report, Violation } from './invariants/rule.ts';
+import { semaphores } from './invariants/semaphores.ts';
+import { sessions } from './invariants/sessions.ts';
+import { tasks } from './invariants/tasks.ts';
+import { tokens } from './invariants/tokens.ts';
+import { waitgroups } from './invariants/waitgroups.ts';
+
+const FAMILIES: readonly Family[] = [
+  ...[outcomes, belief, tokens, sessions, locks, semaphores, waitgroups, ratelimits],
+  ...[tasks, families, lines, dispatching, effects, cleanup, rows],
+];
+
+/** A broken world would report without end. */
+const VIOLATIONS_LIMIT = 20;
+
+export class Checker {
+  readonly #families;
+  readonly #violations: Violation[] = [];
+  #now = 0;
+
+  constructor(assumptions: Assumptions) {
+    const report: Report = (invariant, row, message) => this.report(invariant, row, message);
+    this.#families = FAMILIES.map((family) => family(assumptions, report));
+  }
+
+  get violations(): readonly Violation[] {
+    return this.#violations;
+  }
+
+  on(event: HistoryEvent): void {
+    this.#now = event.at;
+    for (const family of this.#families) family.on(event);
+  }
+
+  end(): void {
+    for (const family of this.#families) family.end?.();
+  }
+
+  /** Also for what is seen outside of the stream: liveness, leaks. */
+  report(invariant: string, row: string, message: string): void {
+    const isNew = !this.#violations.some((violation) => violation.invariant === invariant && violation.row === row);
+    if (isNew && this.#violations.length < VIOLATIONS_LIMIT)
+      this.#violations.push({ invariant, row, message, at: this.#now });
+  }
+}
+
+/** Judges a recorded history. */
+export function judge(history: readonly HistoryEvent[], assumptions: Assumptions): readonly Violation[] {
+  const checker = new Checker(assumptions);
+  for (const event of history) checker.on(event);
+  checker.end();
+  return checker.violations;
+}

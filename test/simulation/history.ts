@@ -1,0 +1,181 @@
+/**
+ * A history: what happened, in the order of true time, as plain data.
+ *
+ * The stream is complete enough to judge the protocol without the code that produced it:
+ * calls as their callers saw them, requests as they left, rows as the store changed them, and what holders themselves believed.
+ * Belief is always asked of the code under test; a harness that computes it anew would hide a bug in how it is computed.
+ */
+import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+
+interface At {
+  /** True time, milliseconds. */
+  readonly at: number;
+  /** Incarnation: unique, never reused. */
+  readonly process: string;
+}
+
+/** A right as its holder names it. */
+export interface RightName {
+  /** Key of the row that gives it. */
+  readonly row: string;
+  /** Lease counter; for a session, which has none, its id does. */
+  readonly token: number;
+  readonly session: string;
+}
+
+/** A write verb of a store port is called. */
+export interface Called extends At {
+  readonly kind: 'called';
+  readonly operation: number;
+  readonly verb: string;
+  readonly row: string;
+  readonly nonce: string;
+  /** The right that the caller names, for verbs of a holder. */
+  readonly claim?: RightName | undefined;
+  /** True time of the reading of the clock that the write states as now; `at` where it states none. */
+  readonly anchoredAt: number;
+  /** The session on whose behalf it is sent, for guarded verbs; the session that it would give the row to, for acquiring ones. */
+  readonly session?: string | undefined;
+}
+
+/** What the caller was told. `none` and `unknown` are the two ways of not being applied: surely, and maybe. */
+export interface Returned extends At {
+  readonly kind: 'returned';
+  readonly operation: number;
+  readonly outcome: 'applied' | 'refused' | 'refusedUnsure' | 'canceled' | 'unavailable' | 'unknown';
+}
+
+/** One attempt leaves. */
+export interface Sent extends At {
+  readonly kind: 'sent';
+  readonly request: number;
+  readonly operation: number | undefined;
+  /** Whether the session it is sent for is believed in by its holder at this moment; undefined where no belief is asked for. */
+  readonly believed: boolean | undefined;
+}
+
+/** The store changed a row. `before` or `after` is undefined where there is no row. */
+export interface Applied extends At {
+  readonly kind: 'applied';
+  readonly request: number;
+  readonly operation: number | undefined;
+  /** The second delivery of a duplicated request. */
+  readonly copy: boolean;
+  readonly row: string;
+  readonly before: DynamoItem | undefined;
+  readonly after: DynamoItem | undefined;
+}
+
+/** TTL removed a row. */
+export interface Swept extends At {
+  readonly kind: 'swept';
+  readonly row: string;
+  readonly before: DynamoItem;
+}
+
+/** A holder begins, or has ceased, to believe. */
+export interface Belief extends At, RightName {
+  readonly kind: 'believes' | 'doubts';
+}
+
+/** Code acts on a right while its signal says that it may. */
+export interface Acted extends At, RightName {
+  readonly kind: 'acted';
+}
+
+/** An application was told that its request is done: what it may rely on from here on. */
+export interface Acknowledged extends At {
+  readonly kind: 'acknowledged';
+  readonly what: 'enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched';
+  readonly row: string;
+  /** What was acknowledged, as JSON. */
+  readonly value?: string | undefined;
+}
+
+/** What the world did to a process, and what became of it. For reading; no rule depends on it. */
+export interface Happened extends At {
+  readonly kind: 'happened';
+  readonly what: string;
+}
+
+export type HistoryEvent = Called | Returned | Sent | Applied | Swept | Belief | Acted | Acknowledged | Happened;
+
+/** One number for a whole history, taken event by event: two runs are the same if and only if (but for 2^-64) their digests are. */
+export class Digest {
+  #high = 0x9e3779b9;
+  #low = 0x243f6a88;
+
+  add(event: HistoryEvent): void {
+    this.#text(event.kind);
+    this.#number(event.at);
+    this.#text(event.process);
+    switch (event.kind) {
+      case 'called':
+        this.#text(event.nonce);
+        {
+          this.#text(event.verb);
+          return;
+        }
+      case 'returned':
+        this.#number(event.operation);
+        {
+          this.#text(event.outcome);
+          return;
+        }
+      case 'sent': {
+        this.#number(event.request);
+        return;
+      }
+      case 'applied':
+        this.#text(event.row);
+        {
+          this.#text(typeof event.after?.nonce === 'string' ? event.after.nonce : '');
+          return;
+        }
+      case 'swept': {
+        this.#text(event.row);
+        return;
+      }
+      case 'believes':
+      case 'doubts':
+      case 'acted':
+        this.#text(event.row);
+        {
+          this.#number(event.token);
+          return;
+        }
+      case 'acknowledged': {
+        this.#text(event.row);
+        return;
+      }
+      case 'happened': {
+        this.#text(event.what);
+        return;
+      }
+    }
+  }
+
+  toString(): string {
+    return [this.#high, this.#low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+  }
+
+  #number(value: number): void {
+    FLOAT[0] = value;
+    this.#word(WORDS[0]!);
+    this.#word(WORDS[1]!);
+  }
+
+  #text(text: string): void {
+    for (let index = 0; index < text.length; index++) this.#word(text.charCodeAt(index));
+    this.#word(text.length);
+  }
+
+  #word(word: number): void {
+    this.#low = Math.imul(this.#low ^ word, 0x85ebca6b);
+    this.#low ^= this.#low >>> 15;
+    this.#high = Math.imul((this.#high << 5) ^ (this.#high >>> 27) ^ this.#low, 0xc2b2ae35);
+  }
+}
+
+const FLOAT = new Float64Array(1);
+const WORDS = new Uint32Array(FLOAT.buffer);

@@ -1,0 +1,20 @@
+/**
+ * I25 fenced clean-up: the sweep removes only what nobody has used for days, whatever it is.
+ * TTL names no version, so its fence is time: beyond any lease, any late request, and any clock that the protocol admits.
+ */
+import type { Family } from './rule.ts';
+
+/** Less than every retention of the schema, and more than anything can be late. */
+const LEAST_UNUSED_MS = 86_400_000;
+
+export const cleanup: Family = (_assumptions, report) => {
+  const writtenAt = new Map<string, number>();
+  return {
+    on(event) {
+      if (event.kind === 'applied') writtenAt.set(event.row, event.at);
+      if (event.kind !== 'swept') return;
+      const unusedMs = event.at - (writtenAt.get(event.row) ?? -Infinity);
+      if (unusedMs < LEAST_UNUSED_MS) report('I25', event.row, `swept ${unusedMs.toFixed(0)} ms after it was written`);
+    },
+  };
+};

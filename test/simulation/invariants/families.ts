@@ -1,0 +1,187 @@
+/**
+ * What hangs on tasks, and changes with them.
+ * Batches: the count is what its children's rows say; the callback is created, or the parent woken, with the last child's end, once, and never before.
+ * Keys: never more tasks of a key run than its limit, and the key's row names exactly those; never more begin in a window than its rate.
+ */
+import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { Applied, HistoryEvent } from '../history.ts';
+import type { Family } from './rule.ts';
+import { isTask } from './rule.ts';
+
+/** The keys that the workload gives to tasks. */
+export const TASK_KEYS = [
+  { key: 'single', limit: 1 },
+  { key: 'triple', limit: 3, rate: { count: 2, per: 1_000 } },
+] as const;
+/** And to those that run in order. */
+export const LINE = { key: 'line', ordered: true } as const;
+
+const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
+const isBatch = (row: string): boolean => row.startsWith('batch#');
+const isKey = (row: string): boolean => row.startsWith('key#');
+
+interface Batch {
+  readonly row: DynamoItem;
+  /** Ends of children that were counted. */
+  readonly ended: Set<string>;
+}
+
+export const families: Family = (_assumptions, report) => {
+  const batches = new Map<string, Batch>();
+  const verbs = new Map<number, string>();
+  /** By key row: tasks in state running. */
+  const running = new Map<string, Set<string>>();
+  const keys = new Map<string, DynamoItem>();
+  /** Rows of one request come one after the other: they are compared when all are there. */
+  let request: number | undefined;
+  const touched = new Set<string>();
+  const freshlyEnded = new Set<string>();
+
+  function onApplied(event: Applied): void {
+    const { row, before, after } = event;
+    if (isTask(row)) onTask(event);
+    else if (isBatch(row) && after !== undefined) {
+      batches.set(row, { row: after, ended: batches.get(row)?.ended ?? new Set() });
+      touched.add(row);
+      if (before !== undefined && Number(after.pending) !== Number(before.pending) - 1)
+        report('BATCH', row, `went from ${String(before.pending)} to ${String(after.pending)} pending`);
+    } else if (isKey(row)) {
+      if (after === undefined) keys.delete(row);
+      else keys.set(row, after);
+      touched.add(row);
+      onRate(row, before, after);
+    }
+  }
+
+  function onTask({ row, before, after, operation }: Applied): void {
+    const item = after ?? before ?? {};
+    const key = item.key as { readonly key: string } | undefined;
+    if (key !== undefined) {
+      const name = `key#${String(item.queue)}#${key.key}`;
+      const ids = running.get(name) ?? new Set();
+      running.set(name, ids);
+      if (after?.state === 'running') ids.add(String(item.id));
+      else ids.delete(String(item.id));
+      touched.add(name);
+    }
+    if (typeof item.batch === 'string') {
+      const name = `batch#${String(item.queue)}#${item.batch}`;
+      // A child that is brought back after its end counts no second time.
+      if (ENDED.has(after?.state) && !ENDED.has(before?.state)) {
+        batches.get(name)?.ended.add(row);
+        freshlyEnded.add(name);
+      }
+      touched.add(name);
+    }
+    // An operator may bring a parent forward.
+    const verb = operation === undefined ? undefined : verbs.get(operation);
+    const isWoken =
+      verb !== 'task.reschedule' &&
+      before?.state === 'ready' &&
+      after?.state === 'ready' &&
+      Number(before.readyAt) === NEVER;
+    if (isWoken && typeof after.children === 'string') onWoken(row, `batch#${String(item.queue)}#${after.children}`);
+    if (before === undefined && row.endsWith('/then')) onCallback(row, item);
+  }
+
+  function onWoken(row: string, batch: string): void {
+    wakes.push({ row, batch });
+  }
+
+  function onCallback(row: string, item: DynamoItem): void {
+    wakes.push({ row, batch: `batch#${String(item.queue)}#${String(item.id).slice(0, -'/then'.length)}` });
+  }
+
+  const wakes: { readonly row: string; readonly batch: string }[] = [];
+
+  function onRate(row: string, before: DynamoItem | undefined, after: DynamoItem | undefined): void {
+    const rule = TASK_KEYS.find(({ key }) => row.endsWith(`#${key}`));
+    if (rule === undefined || !('rate' in rule) || after?.started === undefined) return;
+    const isNewWindow = before?.window !== after.window;
+    if (Number(after.started) > rule.rate.count)
+      report('KEY', row, `${Number(after.started)} were begun in one window, ${rule.rate.count} are allowed`);
+    if (isNewWindow && before?.window !== undefined && Number(after.window) < Number(before.window))
+      report('KEY', row, `went back from window ${Number(before.window)} to ${Number(after.window)}`);
+  }
+
+  /** All rows of a request are there. */
+  function settle(): void {
+    for (const { row, batch } of wakes) {
+      const pending = Number(batches.get(batch)?.row.pending ?? 0);
+      if (pending > 0) report('BATCH', row, `was called while ${pending} of ${batch} are pending`);
+    }
+    for (const name of touched) (isKey(name) ? compareKey : compareBatch)(name);
+    wakes.length = 0;
+    touched.clear();
+    freshlyEnded.clear();
+  }
+
+  function compareKey(name: string): void {
+    const ids = running.get(name) ?? new Set();
+    const named = (keys.get(name)?.running as ReadonlySet<string> | undefined) ?? new Set<string>();
+    if (ids.size !== named.size || [...ids].some((id) => !named.has(id)))
+      report('KEY', name, `names ${[...named].join(' ') || 'nobody'}; ${[...ids].join(' ') || 'nobody'} run`);
+    const limit = TASK_KEYS.find(({ key }) => name.endsWith(`#${key}`))?.limit ?? Infinity;
+    if (ids.size > limit) report('KEY', name, `${ids.size} run, ${limit} are allowed`);
+  }
+
+  function compareBatch(name: string): void {
+    const batch = batches.get(name);
+    if (batch === undefined) return;
+    const { total, pending, done, dead, cancelled } = batch.row;
+    const counted = Number(done) + Number(dead) + Number(cancelled);
+    if (Number(total) - Number(pending) !== counted || counted !== batch.ended.size)
+      report(
+        'BATCH',
+        name,
+        `counts ${counted} ends of ${String(total)}, ${String(pending)} pending; ${batch.ended.size} have ended`,
+      );
+    if (Number(pending) < 0) report('BATCH', name, `has ${String(pending)} pending`);
+    if (pending === 0 && freshlyEnded.has(name)) mustHaveCalled(name, batch.row);
+  }
+
+  /** The last child has ended with this very request. */
+  function mustHaveCalled(name: string, row: DynamoItem): void {
+    const waiter = JSON.parse(String(row.waiter)) as { readonly kind: string };
+    if (waiter.kind !== 'nobody' && !wakes.some(({ batch }) => batch === name)) missed.add(name);
+  }
+
+  /** Allowed where whoever waits was cancelled, or is there already: judged at the end. */
+  const missed = new Set<string>();
+  const seenRows = new Map<string, DynamoItem>();
+
+  function onEvent(event: HistoryEvent): void {
+    if (event.kind === 'called') verbs.set(event.operation, event.verb);
+    if (event.kind !== 'applied') {
+      if (request !== undefined) settle();
+      request = undefined;
+    } else {
+      if (request !== undefined && request !== event.request) settle();
+      ({ request } = event);
+      if (isTask(event.row) && event.after !== undefined) seenRows.set(event.row, event.after);
+      onApplied(event);
+    }
+    if (event.kind === 'swept' && isKey(event.row)) keys.delete(event.row);
+    if (event.kind === 'swept' && isBatch(event.row)) batches.delete(event.row);
+  }
+
+  return {
+    on: onEvent,
+    end() {
+      settle();
+      for (const name of missed) {
+        const { queue, waiter } = batches.get(name)?.row ?? {};
+        const { task } = JSON.parse(typeof waiter === 'string' ? waiter : '{}') as {
+          readonly task?: { readonly id: string };
+        };
+        const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
+        // Nobody is called who was cancelled meanwhile, or has been brought forward by an operator.
+        if (task !== undefined && (row === undefined || Number(row.readyAt) === NEVER))
+          report('BATCH', name, `its last child ended, and ${task.id} was not called`);
+      }
+    },
+  };
+};
+
+/** A parent that waits for its children is due then. */
+const NEVER = 253_402_300_799_999;

@@ -1,0 +1,97 @@
+/**
+ * I0 outcome soundness: `applied` means applied exactly once, between call and return; `not applied` means never, neither before nor after.
+ * What is in doubt is said to be in doubt, and nobody is refused whose guard held all the time.
+ *
+ * I17 acknowledged is durable, is the same rule read from the application's side, and is judged here for writes:
+ * whatever was reported applied is in the history of its row.
+ */
+import type { Applied, Called, Returned } from '../history.ts';
+import { USER_TABLE } from '../rows.ts';
+import type { Family } from './rule.ts';
+
+interface Operation {
+  readonly called: Called;
+  /** Changes that its row had seen when it was called. */
+  readonly version: number;
+  /** Requests that changed its row on its behalf. */
+  applications: number;
+  returned: Returned['outcome'] | undefined;
+}
+
+/**
+ * Verbs that a late attempt may apply once more, because what that does is harmless and is judged where it shows:
+ * a permit that its session does not know of is pruned by that session's next look or with its end, and counts towards the limit until then;
+ * a bucket gives too little rather than too much; a member that is there stays as it is, and is done once somebody has said so, whenever that is heard.
+ */
+const REPEATABLE = new Set([
+  ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
+  ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
+]);
+
+export const outcomes: Family = (assumptions, report) => {
+  const operations = new Map<number, Operation>();
+  const rows = new Map<string, { readonly item: Applied['after']; readonly version: number }>();
+
+  function onApplied(event: Applied): void {
+    rows.set(event.row, { item: event.after, version: (rows.get(event.row)?.version ?? 0) + 1 });
+    if (event.operation === undefined) {
+      // The user's own tables are written by the user's own client as well.
+      if (!event.row.startsWith(`${USER_TABLE}/`))
+        report('I0', event.row, `written by request ${event.request}, which no call made: its nonce is nobody's`);
+      return;
+    }
+    const operation = operations.get(event.operation);
+    if (operation?.called.row !== event.row) return;
+    operation.applications++;
+    if (REPEATABLE.has(operation.called.verb)) return;
+    const { verb } = operation.called;
+    if (operation.applications > 1) report('I0', event.row, `${verb} was applied ${operation.applications} times`);
+    // A lock's acquire is ordered against later releases by clocks that are right to within the bound.
+    const isOrdered = assumptions.clocksHold || verb !== 'lock.acquire';
+    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered)
+      report(
+        'I0',
+        event.row,
+        `${verb} was applied after its caller had been told that it was not (${operation.returned})`,
+      );
+  }
+
+  function onReturned(event: Returned): void {
+    const operation = operations.get(event.operation);
+    if (operation === undefined) return;
+    operation.returned = event.outcome;
+    const { verb, row } = operation.called;
+    if (REPEATABLE.has(verb)) return;
+    if (event.outcome === 'applied' && operation.applications !== 1)
+      report('I0', row, `${verb} was reported applied and was applied ${operation.applications} times`);
+    if (isDenial(event.outcome) && operation.applications > 0)
+      report('I0', row, `${verb} was reported not applied (${event.outcome}) and was applied`);
+    if (event.outcome === 'refused' && heldAllAlong(operation))
+      report('I0', row, `${verb} was refused although its claim was the current one`);
+  }
+
+  /** Whether the row has been its caller's, unchanged, from call to return. */
+  function heldAllAlong({ called, version }: Operation): boolean {
+    const { claim } = called;
+    const current = rows.get(called.row);
+    if (claim === undefined || current?.item === undefined || current.version !== version) return false;
+    const { state, leaseCounter, session } = current.item;
+    return state === 'running' && leaseCounter === claim.token && session === claim.session;
+  }
+
+  return {
+    on(event) {
+      if (event.kind === 'called')
+        operations.set(event.operation, {
+          ...{ called: event, version: rows.get(event.row)?.version ?? 0 },
+          ...{ applications: 0, returned: undefined },
+        });
+      else if (event.kind === 'applied') onApplied(event);
+      else if (event.kind === 'returned') onReturned(event);
+    },
+  };
+};
+
+function isDenial(outcome: Returned['outcome']): boolean {
+  return outcome === 'refused' || outcome === 'canceled' || outcome === 'unavailable';
+}

@@ -1,0 +1,86 @@
+/**
+ * I24 well-formed state: every row of ours satisfies its schema after every write.
+ * Written from the row pictures, not with the code's own decoder, so that a mistake there cannot hide itself.
+ */
+import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { Family } from './rule.ts';
+import { isSession, isTask } from './rule.ts';
+
+type Check = (value: unknown, row: DynamoItem) => boolean;
+
+const text: Check = (value) => typeof value === 'string';
+const whole: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const absent: Check = (value) => value === undefined;
+/** The last texts that were JSON: rows repeat them with every write. */
+const parsed = new Set<string>();
+const json: Check = (value) => {
+  if (typeof value !== 'string') return false;
+  if (parsed.has(value)) return true;
+  try {
+    JSON.parse(value);
+    if (parsed.size > 500) parsed.clear();
+    parsed.add(value);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const optional =
+  (check: Check): Check =>
+  (value, row) =>
+    value === undefined || check(value, row);
+const oneOf =
+  (...allowed: readonly unknown[]): Check =>
+  (value) =>
+    allowed.includes(value);
+const when =
+  (holds: (row: DynamoItem) => boolean, check: Check): Check =>
+  (value, row) =>
+    (holds(row) ? check : absent)(value, row);
+
+const isEnded = ({ state }: DynamoItem): boolean => state === 'done' || state === 'dead' || state === 'cancelled';
+const isRunning = ({ state }: DynamoItem): boolean => state === 'running';
+const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
+
+const TASK: readonly [string, Check][] = Object.entries({
+  ...{ v: oneOf(1), queue: text, id: text, name: text, input: json, nonce: text },
+  priority: oneOf('high', 'normal', 'low'),
+  state: oneOf('ready', 'running', 'done', 'dead', 'cancelled'),
+  ...{ createdAt: whole, attempts: whole, leaseCounter: whole },
+  claimedAt: (value, row) => isEnded(row) || (isRunning(row) ? whole : absent)(value, row),
+  session: (value, row) => isEnded(row) || (isRunning(row) ? text : absent)(value, row),
+  progress: optional(json),
+  result: (value, row) => (row.state === 'done' ? optional(json) : absent)(value, row),
+  finishedAt: when(isEnded, whole),
+  ttl: when(isEnded, whole),
+  // Whoever is held in a line, or belongs to a tenant, stands elsewhere.
+  readyKey: (value, row) =>
+    (isEnded(row) || row.heldKey !== undefined || row.tenant !== undefined ? absent : text)(value, row),
+  readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
+});
+
+const SESSION: readonly [string, Check][] = Object.entries({
+  ...{ v: oneOf(1), id: text, name: text, node: text, nonce: text },
+  ...{ lockDelayMs: whole, createdAt: whole, renewals: whole },
+  behaviour: oneOf('release', 'delete'),
+  status: oneOf('live', 'invalid'),
+  ttlMs: (value, row) => value === null || whole(value, row),
+  expiresAt: (value, row) => value === null || whole(value, row),
+  reason: when(isInvalid, oneOf('ended', 'expired', 'destroyed', 'check')),
+  invalidatedAt: when(isInvalid, whole),
+});
+
+export const rows: Family = (_assumptions, report) => ({
+  on(event) {
+    if (event.kind !== 'applied' || event.after === undefined) return;
+    const schema = isTask(event.row) ? TASK : isSession(event.row) ? SESSION : undefined;
+    if (schema === undefined) return;
+    for (const [attribute, check] of schema)
+      if (!check(event.after[attribute], event.after))
+        report(
+          'I24',
+          event.row,
+          `${attribute} is ${JSON.stringify(event.after[attribute])} in a row that is ${String(event.after.state ?? event.after.status)}`,
+        );
+  },
+});

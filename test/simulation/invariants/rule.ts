@@ -1,0 +1,43 @@
+/** What every invariant is written against: a stream of events in, violations out. */
+import type { HistoryEvent } from '../history.ts';
+
+/** What the rules may assume about a history, besides its events. */
+export interface Assumptions {
+  /** Whether any two clocks differ by at most the stated bound: the conditional invariants are judged only then. */
+  readonly clocksHold: boolean;
+  readonly ttlMs: number;
+  readonly lockDelayMs: number;
+  readonly maxClockSkewMs: number;
+  /** Claims that a task may have, by the name of its definition. */
+  readonly maxAttempts: (taskName: string) => number;
+  /** How far clocks may run wrong during one lease: added where a span is measured by one clock and judged by true time. */
+  readonly toleranceMs: number;
+}
+
+export interface Violation {
+  /** The invariant, as the plan numbers it: `I3`. */
+  readonly invariant: string;
+  readonly message: string;
+  readonly at: number;
+  /** The key whose timeline tells the story. */
+  readonly row: string;
+}
+
+/** Called with what is wrong; the history goes on. */
+export type Report = (invariant: string, row: string, message: string) => void;
+
+export interface Rules {
+  /** Judges an event; called in the order of the history. */
+  on(event: HistoryEvent): void;
+  /** Called once, when the history is over. */
+  end?(): void;
+}
+
+/** A family of invariants about one thing. */
+export type Family = (assumptions: Assumptions, report: Report) => Rules;
+
+/** A row of the task table by its key's prefix. */
+export const isTask = (row: string): boolean => row.startsWith('task#');
+export const isLock = (row: string): boolean => row.startsWith('lock#');
+export const isSemaphore = (row: string): boolean => row.startsWith('semaphore#');
+export const isSession = (row: string): boolean => row.startsWith('session#');

@@ -1,0 +1,155 @@
+/**
+ * I5 release only one's own: giving back, snoozing and retrying name the current claim.
+ * I14 claim exclusion: attempts of a task follow each other; it is taken from a holder only once that holder's session is dead.
+ * I15 task conservation: what was enqueued stays, and leaves only from an end state and after its retention.
+ * I16 single completion: one end, by the holder of the latest claim; `done` and its result come in one write, and nothing changes it afterwards.
+ * I17 acknowledged is durable: what the application was told is what the row says.
+ * I19 enqueuing again changes nothing.
+ * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included.
+ */
+import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { Acknowledged, Applied, Called, Swept } from '../history.ts';
+import type { Family } from './rule.ts';
+import { isSession, isTask } from './rule.ts';
+
+const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
+
+export const tasks: Family = (assumptions, report) => {
+  const calls = new Map<number, Called>();
+  const rows = new Map<string, DynamoItem>();
+  /** Sessions that have ended, or are gone. */
+  const live = new Set<string>();
+  /** Claims of this generation that were not handed back. */
+  const spent = new Map<string, number>();
+  const acknowledged = new Set<string>();
+
+  function onApplied(event: Applied): void {
+    const { row, before, after } = event;
+    if (after === undefined) {
+      report('I15', row, `deleted by a request of ${event.process}`);
+      rows.delete(row);
+      return;
+    }
+    rows.set(row, after);
+    if (before === undefined) {
+      spent.set(row, 0);
+      if (after.state !== 'ready') report('I15', row, `appeared as ${String(after.state)}`);
+      return;
+    }
+    const verb = verbOf(event);
+    if (verb === 'task.enqueue') report('I19', row, `was ${String(before.state)} and was enqueued over`);
+    if (verb === 'task.revive') onRevived(event, before, after);
+    else if (ENDED.has(before.state))
+      report('I16', row, `was ${String(before.state)} and was changed to ${String(after.state)}`);
+    else if (after.state === 'running') onRunning(event, before, after);
+    else if (ENDED.has(after.state)) onEnded(event, before, after);
+    else onReady(event, before, after);
+  }
+
+  /** A new generation: all its attempts, and the counter goes on. */
+  function onRevived({ row }: Applied, before: DynamoItem, after: DynamoItem): void {
+    if (before.state !== 'dead' && before.state !== 'cancelled')
+      report('I16', row, `was ${String(before.state)} and was brought back`);
+    if (Number(after.generation) !== Number(before.generation ?? 0) + 1 || after.attempts !== 0)
+      report(
+        'I16',
+        row,
+        `was brought back as generation ${String(after.generation)} after ${String(before.generation)}`,
+      );
+    spent.set(row, 0);
+  }
+
+  function onRunning(event: Applied, before: DynamoItem, after: DynamoItem): void {
+    const { row } = event;
+    const isSameClaim =
+      before.state === 'running' && before.leaseCounter === after.leaseCounter && before.session === after.session;
+    if (isSameClaim) return;
+    if (before.state === 'running') onTakenFrom(row, before, `taken over by session ${String(after.session)}`);
+    if (Number(after.leaseCounter) !== Number(before.leaseCounter) + 1)
+      report(
+        'I14',
+        row,
+        `a claim moved the counter from ${String(before.leaseCounter)} to ${String(after.leaseCounter)}`,
+      );
+    const claims = (spent.get(row) ?? 0) + 1;
+    spent.set(row, claims);
+    const bound = assumptions.maxAttempts(String(after.name));
+    if (claims > bound) report('I18', row, `claimed ${claims} times, ${bound} are allowed`);
+    if (Number(after.attempts) !== claims)
+      report('I18', row, `counts ${String(after.attempts)} attempts after ${claims} claims`);
+  }
+
+  /** Whoever takes a running task away, or buries it, must have found its session dead. */
+  function onTakenFrom(row: string, before: DynamoItem, what: string): void {
+    const session = String(before.session);
+    if (live.has(session)) report('I14', row, `${what} while session ${session} lives`);
+  }
+
+  function onReady(event: Applied, before: DynamoItem, after: DynamoItem): void {
+    if (before.state !== 'running') return;
+    if (Number(after.attempts) < Number(before.attempts)) spent.set(event.row, (spent.get(event.row) ?? 0) - 1);
+    mustBeHolder('I5', event, before);
+  }
+
+  function onEnded(event: Applied, before: DynamoItem, after: DynamoItem): void {
+    const { row } = event;
+    const verb = verbOf(event);
+    if (before.state !== 'running') {
+      const isCalledOff = after.state === 'cancelled' && (verb === 'task.cancel' || verb === 'task.expire');
+      if (!isCalledOff) report('I16', row, `became ${String(after.state)} without having been claimed`);
+      if (verb === 'task.expire' && Number(after.attempts) > 0 && before.expiresAt === undefined)
+        report('I16', row, 'expired although it had been started');
+    } else if (verb === 'task.bury' || verb === 'task.cancelAbandoned') onTakenFrom(row, before, verb);
+    else mustBeHolder('I16', event, before);
+    if (after.readyKey !== undefined) report('I15', row, 'ended and still stands in the ready index');
+    if (after.ttl === undefined) report('I15', row, 'ended and will never be swept');
+  }
+
+  function mustBeHolder(invariant: string, event: Applied, before: DynamoItem): void {
+    const claim = event.operation === undefined ? undefined : calls.get(event.operation)?.claim;
+    if (claim === undefined) report(invariant, event.row, `${verbOf(event)} settled it without naming a claim`);
+    else if (claim.token !== before.leaseCounter || claim.session !== before.session)
+      report(
+        invariant,
+        event.row,
+        `${verbOf(event)} under counter ${claim.token} settled it; ${String(before.leaseCounter)} was current`,
+      );
+  }
+
+  function verbOf(event: Applied): string {
+    return (event.operation === undefined ? undefined : calls.get(event.operation)?.verb) ?? 'a write';
+  }
+
+  function onSwept({ row, before }: Swept): void {
+    rows.delete(row);
+    acknowledged.delete(row);
+    if (!ENDED.has(before.state)) report('I15', row, `swept while ${String(before.state)}`);
+  }
+
+  function onAcknowledged({ row, what, value }: Acknowledged): void {
+    if (what === 'enqueued') {
+      acknowledged.add(row);
+      if (!rows.has(row)) report('I17', row, 'its enqueuing was acknowledged, and it is not there');
+    }
+    if (what === 'committed' && value !== undefined && rows.get(row)?.result !== value)
+      report('I17', row, `a commit of ${value} was acknowledged; the row says ${String(rows.get(row)?.result)}`);
+  }
+
+  return {
+    on(event) {
+      if (event.kind === 'called') calls.set(event.operation, event);
+      else if (event.kind === 'acknowledged') onAcknowledged(event);
+      else if (event.kind === 'swept' && isTask(event.row)) onSwept(event);
+      else if (event.kind === 'swept' && isSession(event.row)) live.delete(String(event.before.id));
+      else if (event.kind === 'applied' && isTask(event.row)) onApplied(event);
+      else if (event.kind === 'applied' && isSession(event.row)) {
+        if (event.after?.status === 'live') live.add(String(event.after.id));
+        else live.delete(String(event.before?.id));
+      }
+    },
+    end() {
+      for (const row of acknowledged)
+        if (!rows.has(row)) report('I15', row, 'its enqueuing was acknowledged, and it is lost');
+    },
+  };
+};

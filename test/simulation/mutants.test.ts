@@ -1,0 +1,32 @@
+/** A sample of the seeded bugs with every run; `npm run mutants` hunts them all. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { MUTANTS } from './mutations/all.ts';
+import type { Hunt } from './mutations/hunt.ts';
+import { applied } from './mutations/load-mutated.ts';
+
+/** The canaries: one for each layer, quick to die. */
+const CANARIES = ['M1', 'M10', 'M13', 'M21', 'M61'];
+
+describe('seeded bugs', () => {
+  test.each(MUTANTS.map((mutant) => [mutant.id, mutant] as const))(
+    '%s still finds the text that it changes',
+    (id, { edits }) => {
+      for (const edit of edits) {
+        const source = readFileSync(fileURLToPath(new URL(`../../${edit.file}`, import.meta.url)), 'utf8');
+
+        expect(applied(id, source, edit)).not.toBe(source);
+      }
+    },
+  );
+
+  test.each(CANARIES)('%s is killed by the invariant named for it', { timeout: 60_000 }, (id) => {
+    const script = fileURLToPath(new URL('./mutations/hunt.ts', import.meta.url));
+
+    const hunt = JSON.parse(execFileSync(process.execPath, [script, id, '100'], { encoding: 'utf8' })) as Hunt;
+
+    expect(hunt.killer).not.toBeNull();
+  });
+});

@@ -1,0 +1,33 @@
+/**
+ * A seeded bug: shipped source, changed at one place while it is loaded.
+ * The shipped code has no switch for it; a text that is not found any more fails loudly, so that no mutant dies of old age.
+ */
+import type { Profile, ProfileName } from '../profile.ts';
+
+export interface Edit {
+  /** Path in the repository. */
+  readonly file: string;
+  /** Must occur exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  /** As the plan numbers it; `X` for those of our own. */
+  readonly id: string;
+  readonly what: string;
+  readonly edits: readonly Edit[];
+  /** Any of these, and no other invariant, counts as its death. */
+  readonly killedBy: readonly string[];
+  /** The group of faults that brings it out; the swarm where absent. */
+  readonly profile?: ProfileName;
+  /** Settings that it needs, where the swarm would take long to draw them together. */
+  readonly changes?: Partial<Profile>;
+}
+
+/** A change of the plan that changes no behaviour, and why. */
+export interface Equivalent {
+  readonly id: string;
+  readonly what: string;
+  readonly proof: string;
+}

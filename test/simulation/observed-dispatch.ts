@@ -1,0 +1,47 @@
+/** The ports of dispatchers and operators that are about whole queues, with every write on record. */
+import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/keys.ts';
+import type { SlotStore } from '../../shared/dispatch/store.ts';
+import type { QueueStore } from '../../shared/task/queue-store.ts';
+import type { ScheduleStore } from '../../shared/task/schedule-store.ts';
+import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import { writerOf } from './observed-stores.ts';
+import type { Recorder } from './recorder.ts';
+
+export function observeSchedules(store: ScheduleStore, process: SimulatedProcess, recorder: Recorder): ScheduleStore {
+  const write = writerOf(process, recorder);
+  const row = ({ queue, name }: { readonly queue: string; readonly name: string }): string =>
+    scheduleKey(queue, name).pk;
+  return {
+    ...store,
+    put: (definition, nextAt, observed, stamp, limits) =>
+      write({ verb: 'schedule.put', row: row(definition), nonce: stamp.nonce }, () =>
+        store.put(definition, nextAt, observed, stamp, limits),
+      ),
+    advance: (observed, nextAt, stamp, limits) =>
+      write({ verb: 'schedule.advance', row: row(observed), nonce: stamp.nonce }, () =>
+        store.advance(observed, nextAt, stamp, limits),
+      ),
+  };
+}
+
+export function observeSlots(store: SlotStore, process: SimulatedProcess, recorder: Recorder): SlotStore {
+  const write = writerOf(process, recorder);
+  return {
+    ...store,
+    take: (tick, taking, limits) =>
+      write({ verb: 'slot.take', row: slotKey(tick.schedule, tick.slot).pk, nonce: taking.nonce }, () =>
+        store.take(tick, taking, limits),
+      ),
+  };
+}
+
+export function observeQueues(store: QueueStore, process: SimulatedProcess, recorder: Recorder): QueueStore {
+  const write = writerOf(process, recorder);
+  return {
+    ...store,
+    change: (queue, observed, to, stamp, limits) =>
+      write({ verb: 'queue.change', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.change(queue, observed, to, stamp, limits),
+      ),
+  };
+}

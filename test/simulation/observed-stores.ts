@@ -1,0 +1,193 @@
+/** The store ports, with every write on record: what was asked, on whose behalf, and what the caller was told. */
+import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.ts';
+import { batchKey, lockKey, taskKey } from '../../shared/dynamo/keys.ts';
+import type { LockClaim } from '../../shared/lock/lock.ts';
+import type { LockStore } from '../../shared/lock/store.ts';
+import type { SessionStore } from '../../shared/session/store.ts';
+import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
+import type { Stamp, TaskStore } from '../../shared/task/store.ts';
+import type { Claim, TaskKey } from '../../shared/task/task.ts';
+import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import type { Returned } from './history.ts';
+import type { Call, Recorder } from './recorder.ts';
+import { sessionRow } from './recorder.ts';
+
+type Answer =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'canceled' }
+  | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown' };
+
+export function observeSessions(store: SessionStore, process: SimulatedProcess, recorder: Recorder): SessionStore {
+  const write = writerOf(process, recorder);
+  return {
+    ...store,
+    create: (session, limits) =>
+      write({ verb: 'session.create', row: sessionRow(session.id), nonce: session.nonce, now: session.now }, () =>
+        store.create(session, limits),
+      ),
+    renew: (renewal, limits) =>
+      write(
+        {
+          verb: 'session.renew',
+          row: sessionRow(renewal.id),
+          nonce: renewal.nonce,
+          now: renewal.now,
+          session: renewal.id,
+        },
+        () => store.renew(renewal, limits),
+      ),
+    expire: (expiry, limits) =>
+      write({ verb: 'session.expire', row: sessionRow(expiry.observed.id), nonce: expiry.nonce }, () =>
+        store.expire(expiry, limits),
+      ),
+    invalidate: (invalidation, limits) =>
+      write({ verb: 'session.invalidate', row: sessionRow(invalidation.id), nonce: invalidation.nonce }, () =>
+        store.invalidate(invalidation, limits),
+      ),
+  };
+}
+
+export function observeTasks(store: TaskStore, process: SimulatedProcess, recorder: Recorder): TaskStore {
+  const write = writerOf(process, recorder);
+  const take = (verb: string, key: TaskKey, session: string, { nonce }: Stamp): Call => ({
+    verb,
+    row: taskRow(key),
+    nonce,
+    session,
+  });
+  const settle = (verb: string, claim: Claim, { nonce }: Stamp): Call => ({
+    ...{ verb, row: taskRow(claim), nonce },
+    claim: { row: taskRow(claim), token: claim.leaseCounter, session: claim.session },
+  });
+  return {
+    ...store,
+    enqueue: (task, stamp, limits) =>
+      write({ verb: 'task.enqueue', row: taskRow(task), nonce: stamp.nonce }, () => store.enqueue(task, stamp, limits)),
+    claim: (observed, session, stamp, limits) =>
+      write(take('task.claim', observed, session, stamp), () => store.claim(observed, session, stamp, limits)),
+    takeOver: (observed, session, stamp, limits) =>
+      write(take('task.takeOver', observed, session, stamp), () => store.takeOver(observed, session, stamp, limits)),
+    bury: (observed, error, stamp, limits) =>
+      write({ verb: 'task.bury', row: taskRow(observed), nonce: stamp.nonce }, () =>
+        store.bury(observed, error, stamp, limits),
+      ),
+    complete: (claim, result, stamp, limits) =>
+      write(settle('task.complete', claim, stamp), () => store.complete(claim, result, stamp, limits)),
+    commit: (claim, result, effects, stamp, limits) =>
+      write(settle('task.commit', claim, stamp), () => store.commit(claim, result, effects, stamp, limits)),
+    retry: (claim, failure, stamp, limits) =>
+      write(settle('task.retry', claim, stamp), () => store.retry(claim, failure, stamp, limits)),
+    discard: (claim, error, stamp, limits) =>
+      write(settle('task.discard', claim, stamp), () => store.discard(claim, error, stamp, limits)),
+    release: (claim, stamp, limits) =>
+      write(settle('task.release', claim, stamp), () => store.release(claim, stamp, limits)),
+    waitForChildren: (claim, batch, children, stamp, limits) =>
+      write(settle('task.wait', claim, stamp), () => store.waitForChildren(claim, batch, children, stamp, limits)),
+    giveUp: (claim, reason, stamp, limits) =>
+      write(settle('task.giveUp', claim, stamp), () => store.giveUp(claim, reason, stamp, limits)),
+    cancel: (observed, cancellation, stamp, limits) =>
+      write(byOthers('task.cancel', observed, stamp), () => store.cancel(observed, cancellation, stamp, limits)),
+    expire: (observed, stamp, limits) =>
+      write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp, limits)),
+    createBatch: (batch, stamp, limits) =>
+      write({ verb: 'batch.create', row: batchKey(batch.queue, batch.id).pk, nonce: stamp.nonce }, () =>
+        store.createBatch(batch, stamp, limits),
+      ),
+    snooze: (claim, readyAt, stamp, limits) =>
+      write(settle('task.snooze', claim, stamp), () => store.snooze(claim, readyAt, stamp, limits)),
+    progress: (claim, progress, stamp, limits) =>
+      write(settle('task.progress', claim, stamp), () => store.progress(claim, progress, stamp, limits)),
+  };
+}
+
+export function observeOperations(
+  store: TaskOperatorStore,
+  process: SimulatedProcess,
+  recorder: Recorder,
+): TaskOperatorStore {
+  const write = writerOf(process, recorder);
+  return {
+    ...store,
+    cancelAbandoned: (observed, cancellation, stamp, limits) =>
+      write(byOthers('task.cancelAbandoned', observed, stamp), () =>
+        store.cancelAbandoned(observed, cancellation, stamp, limits),
+      ),
+    requestCancel: async (observed, cancellation, stamp, limits) => {
+      const call = byOthers('task.requestCancel', observed, stamp);
+      const { kind } = await write(call, async () => ({
+        ...(await store.requestCancel(observed, cancellation, stamp, limits)),
+        earlierAttempt: 'unknown' as const,
+      }));
+      return { kind };
+    },
+    reschedule: (observed, to, stamp, limits) =>
+      write(byOthers('task.reschedule', observed, stamp), () => store.reschedule(observed, to, stamp, limits)),
+    revive: (observed, runAt, stamp, limits) =>
+      write(byOthers('task.revive', observed, stamp), () => store.revive(observed, runAt, stamp, limits)),
+  };
+}
+
+/** A write by somebody who does not hold the task. */
+function byOthers(verb: string, task: TaskKey, { nonce }: Stamp): Call {
+  return { verb, row: taskRow(task), nonce };
+}
+
+export function observeLocks(store: LockStore, process: SimulatedProcess, recorder: Recorder): LockStore {
+  const write = writerOf(process, recorder);
+  const row = (key: string): string => lockKey(key).pk;
+  const held = (verb: string, { key, leaseCounter, session }: LockClaim, { nonce }: Stamp): Call => ({
+    ...{ verb, row: row(key), nonce },
+    claim: { row: row(key), token: leaseCounter, session },
+  });
+  const take = (verb: string, key: string, session: string, { nonce }: Stamp): Call => ({
+    verb,
+    row: row(key),
+    nonce,
+    session,
+  });
+  return {
+    ...store,
+    acquire: (request, stamp, limits) =>
+      write(take('lock.acquire', request.key, request.session, stamp), () => store.acquire(request, stamp, limits)),
+    takeOver: (observed, request, options, stamp, limits) =>
+      write(take('lock.takeOver', observed.key, request.session, stamp), () =>
+        store.takeOver(observed, request, options, stamp, limits),
+      ),
+    update: (observed, content, stamp, limits) =>
+      write(held('lock.update', observed, stamp), () => store.update(observed, content, stamp, limits)),
+    release: (claim, options, stamp, limits) =>
+      write(held('lock.release', claim, stamp), () => store.release(claim, options, stamp, limits)),
+    settle: (claim, disposition, sweepable, stamp) =>
+      write({ ...held('lock.settle', claim, stamp), isHolders: false }, () =>
+        store.settle(claim, disposition, sweepable, stamp),
+      ),
+    forceRelease: async (observed, force, stamp) => {
+      const call = { verb: 'lock.force', row: row(observed.key), nonce: stamp.nonce };
+      const outcome = await write(call, async () => ({
+        kind: await store.forceRelease(observed, force, stamp),
+        earlierAttempt: 'unknown' as const,
+      }));
+      return outcome.kind;
+    },
+  };
+}
+
+export function taskRow({ queue, id }: TaskKey): string {
+  return taskKey(queue, id).pk;
+}
+
+/** Calls through it are on record. */
+export function writerOf(process: SimulatedProcess, recorder: Recorder) {
+  return <T extends Answer>(call: Call, send: () => Promise<T>): Promise<T> =>
+    recorder.write(process, call, send, outcomeOf, outcomeOfError);
+}
+
+function outcomeOf(answer: Answer): Returned['outcome'] {
+  if (answer.kind !== 'refused') return answer.kind;
+  return answer.earlierAttempt === 'none' ? 'refused' : 'refusedUnsure';
+}
+
+function outcomeOfError(error: unknown): Returned['outcome'] {
+  if (error instanceof StoreUnavailableError) return error.applied === 'no' ? 'unavailable' : 'unknown';
+  return error instanceof ConfigurationError ? 'unavailable' : 'unknown';
+}

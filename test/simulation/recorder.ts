@@ -1,0 +1,277 @@
+/** Writes the history: watches ports, requests and rows, and asks holders what they believe when that matters. */
+import { isDeepStrictEqual } from 'node:util';
+import type { DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { SessionHolder } from '../../shared/session/holder.ts';
+import type { Request } from '../../testing/simulation/network.ts';
+import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import type { Timeline } from '../../testing/simulation/timeline.ts';
+import type { Called, HistoryEvent, Returned, RightName } from './history.ts';
+import { Digest } from './history.ts';
+import type { Row } from './rows.ts';
+import { rowsWrittenBy } from './rows.ts';
+
+/** A right that some code currently believes it has. */
+interface Believer extends RightName {
+  readonly process: SimulatedProcess;
+  /** As the code under test says it when asked; without side effects. */
+  readonly isBelieved: () => boolean;
+}
+
+/** A call of a write verb. */
+export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> & {
+  /** The wall time that the write states. */
+  readonly now?: number;
+  /** False: it names a right that is somebody else's, or nobody's any more; no belief is asked for. */
+  readonly isHolders?: boolean;
+};
+
+export interface RecorderPorts {
+  readonly timeline: Timeline;
+  /** The row as the store has it now. */
+  readRow(row: Row): DynamoItem | undefined;
+  /** Sees every event at once. */
+  onEvent(event: HistoryEvent): void;
+}
+
+export class Recorder {
+  readonly #ports: RecorderPorts;
+  readonly #digest = new Digest();
+  readonly #operationByNonce = new Map<string, { readonly number: number; readonly session: string | undefined }>();
+  readonly #holders = new Map<string, { readonly process: SimulatedProcess; readonly holder: SessionHolder }>();
+  readonly #believers = new Set<Believer>();
+  readonly #doubters = new Set<Believer>();
+  /** The store's rows as the history has them. */
+  readonly #rows = new Map<string, DynamoItem>();
+  #operations = 0;
+  readonly counts = { sent: 0, written: 0, called: 0 };
+
+  constructor(ports: RecorderPorts) {
+    this.#ports = ports;
+  }
+
+  get digest(): string {
+    return this.#digest.toString();
+  }
+
+  get rows(): ReadonlyMap<string, DynamoItem> {
+    return this.#rows;
+  }
+
+  emit(event: HistoryEvent): void {
+    this.#digest.add(event);
+    this.#ports.onEvent(event);
+  }
+
+  happened(process: string, what: string): void {
+    this.emit({ kind: 'happened', at: this.#ports.timeline.now, process, what });
+  }
+
+  /** Records a call of a write verb and how it ends. */
+  async write<T>(
+    process: SimulatedProcess,
+    call: Call,
+    send: () => Promise<T>,
+    outcomeOf: (result: T) => Returned['outcome'],
+    outcomeOfError: (error: unknown) => Returned['outcome'],
+  ): Promise<T> {
+    const operation = this.#operations++;
+    this.counts.called++;
+    this.#operationByNonce.set(call.nonce, {
+      number: operation,
+      session: call.isHolders === false ? undefined : (call.session ?? call.claim?.session),
+    });
+    const { now, isHolders: _, ...named } = call;
+    const anchoredAt = (now === undefined ? undefined : process.wall.trueTimeOf(now)) ?? process.now;
+    this.emit({ kind: 'called', at: process.now, process: process.name, operation, anchoredAt, ...named });
+    const ends = (outcome: Returned['outcome']): void => {
+      if (process.isAlive) this.emit({ kind: 'returned', at: process.now, process: process.name, operation, outcome });
+    };
+    try {
+      const result = await send();
+      ends(outcomeOf(result));
+      return result;
+    } catch (error) {
+      ends(outcomeOfError(error));
+      throw error;
+    } finally {
+      this.#askDoubters(process);
+    }
+  }
+
+  /** A request leaves. */
+  sent(request: Request): void {
+    this.counts.sent++;
+    this.#askDoubters(request.process);
+    const operation = this.#operationOf(request);
+    const session = operation?.session;
+    const asked = session === undefined ? undefined : this.#holders.get(session);
+    // Only its own holder can vouch for a session. And nobody can help being stalled between the check and the act.
+    const isAsked = asked?.process === request.process && !asked.process.isStalled;
+    const believed = isAsked ? isBelieved(asked.process, asked.holder) : undefined;
+    const { name } = request.process;
+    this.emit({
+      kind: 'sent',
+      at: request.sentAt,
+      process: name,
+      request: request.number,
+      operation: operation?.number,
+      believed,
+    });
+  }
+
+  /** The store has answered a request. */
+  answered(request: Request, result: { readonly output?: unknown; readonly fault?: unknown }, copy: boolean): void {
+    if (result.fault !== undefined || !isWrite(request.kind)) return;
+    const operation = this.#operationOf(request)?.number;
+    const isTransaction = request.kind === 'transactWrite';
+    for (const row of rowsWrittenBy(request.kind, request.input)) {
+      const after = this.#ports.readRow(row);
+      const before = this.#rows.get(row.name);
+      // A transaction whose token has been seen is answered as before, and changes nothing.
+      if (isTransaction && isDeepStrictEqual(before, after)) continue;
+      this.#askBelievers(row.name);
+      if (after === undefined) this.#rows.delete(row.name);
+      else this.#rows.set(row.name, after);
+      this.counts.written++;
+      const { now } = this.#ports.timeline;
+      const { name } = request.process;
+      this.emit({
+        kind: 'applied',
+        at: now,
+        process: name,
+        request: request.number,
+        operation,
+        copy,
+        row: row.name,
+        before,
+        after,
+      });
+    }
+  }
+
+  swept(row: string): void {
+    const before = this.#rows.get(row);
+    if (before === undefined) return;
+    this.#rows.delete(row);
+    this.emit({ kind: 'swept', at: this.#ports.timeline.now, process: 'ttl', row, before });
+  }
+
+  /** A session's holder exists from here on, and can be asked. */
+  holds(process: SimulatedProcess, holder: SessionHolder): void {
+    this.#holders.set(holder.id, { process, holder });
+    const right: RightName = { row: sessionRow(holder.id), token: 0, session: holder.id };
+    this.believes(process, right, () => isBelieved(process, holder));
+  }
+
+  /** Code begins to believe in a right. Returns what ends it. */
+  believes(process: SimulatedProcess, right: RightName, isStillBelieved: () => boolean): () => void {
+    // The others first: their belief may have ended by the clock, unseen.
+    this.#askBelievers(right.row);
+    const { row, token, session } = right;
+    // Code may be started on a right that is lost already, and told so.
+    if (!process.quietly(isStillBelieved)) return () => undefined;
+    const believer: Believer = { row, token, session, process, isBelieved: isStillBelieved };
+    this.#believers.add(believer);
+    this.emit({ kind: 'believes', at: process.now, process: process.name, row, token, session });
+    return () => {
+      this.#doubts(believer);
+      this.#doubters.delete(believer);
+    };
+  }
+
+  /** Code gives a right back, and relies on it no more. */
+  gaveBack(process: SimulatedProcess, { row, token }: RightName): void {
+    for (const believer of this.#believers)
+      if (believer.process === process && believer.row === row && believer.token === token) {
+        this.#doubts(believer);
+        this.#doubters.delete(believer);
+      }
+  }
+
+  acted(process: SimulatedProcess, { row, token, session }: RightName): void {
+    if (process.isAlive) this.emit({ kind: 'acted', at: process.now, process: process.name, row, token, session });
+  }
+
+  /** What still believes although its process is gone, or its code has ended, is over. */
+  died(process: SimulatedProcess): void {
+    for (const believer of this.#believers) if (believer.process === process) this.#doubts(believer);
+    for (const doubter of this.#doubters) if (doubter.process === process) this.#doubters.delete(doubter);
+  }
+
+  /** Asks everybody: to be called at the end. */
+  askAll(): void {
+    for (const believer of this.#believers) this.#ask(believer);
+  }
+
+  get believers(): readonly RightName[] {
+    return [...this.#believers];
+  }
+
+  /** Those whose belief hangs on a row: on the row itself, or on the session in it. */
+  #askBelievers(row: string): void {
+    for (const believer of this.#believers)
+      if (believer.row === row || sessionRow(believer.session) === row) this.#ask(believer);
+  }
+
+  /** Belief that has ended must not come back: those who doubted are asked again whenever their process does something. */
+  #askDoubters(process: SimulatedProcess): void {
+    for (const doubter of this.#doubters) {
+      if (doubter.process !== process || !process.isAlive || !process.quietly(doubter.isBelieved)) continue;
+      this.#doubters.delete(doubter);
+      this.#believers.add(doubter);
+      const { row, token, session } = doubter;
+      this.emit({ kind: 'believes', at: process.now, process: process.name, row, token, session });
+    }
+  }
+
+  #ask(believer: Believer): void {
+    if (!believer.process.isAlive || !believer.process.quietly(believer.isBelieved)) this.#doubts(believer);
+  }
+
+  #doubts(believer: Believer): void {
+    if (!this.#believers.delete(believer)) return;
+    this.#doubters.add(believer);
+    const { process, row, token, session } = believer;
+    this.emit({ kind: 'doubts', at: process.now, process: process.name, row, token, session });
+  }
+
+  #operationOf(request: Request) {
+    const nonce = nonceOf(request);
+    return nonce === undefined ? undefined : this.#operationByNonce.get(nonce);
+  }
+}
+
+export function sessionRow(id: string): string {
+  return `session#${id}`;
+}
+
+function isBelieved(process: SimulatedProcess, holder: SessionHolder): boolean {
+  return process.quietly(() => holder.remainingTrustMs() > 0);
+}
+
+function isWrite(kind: DynamoKind): boolean {
+  return kind === 'put' || kind === 'update' || kind === 'delete' || kind === 'transactWrite';
+}
+
+/** The nonce that a request stamps, wherever its kind carries it. */
+function nonceOf(request: Request): string | undefined {
+  const input = request.input as Write & {
+    readonly TransactItems?: readonly { readonly Update?: Write; readonly Put?: Write }[];
+  };
+  if (input.TransactItems === undefined) return nonceIn(input);
+  for (const { Update, Put } of input.TransactItems) {
+    const nonce = nonceIn(Update ?? Put ?? {});
+    if (nonce !== undefined) return nonce;
+  }
+  return undefined;
+}
+
+interface Write {
+  readonly Item?: DynamoItem;
+  readonly ExpressionAttributeValues?: DynamoItem;
+}
+
+function nonceIn({ Item, ExpressionAttributeValues }: Write): string | undefined {
+  const nonce = Item?.nonce ?? ExpressionAttributeValues?.[':nonce'];
+  return typeof nonce === 'string' ? nonce : undefined;
+}

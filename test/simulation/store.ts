@@ -1,0 +1,86 @@
+/** The simulated DynamoDB with our table and the user's, and the staleness that the profile asks for. */
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
+import type { AppliesRequests } from '../../testing/simulation/network.ts';
+import type { Prng } from '../../testing/simulation/prng.ts';
+import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Profile } from './profile.ts';
+import type { Row } from './rows.ts';
+import { TABLE_NAME, USER_TABLE, rowName } from './rows.ts';
+
+const ENOUGH = 1_000_000;
+/** Small, so that commits are refused by a condition of their own now and then. */
+const FIRST_STOCK = 5;
+
+export class SimulatedStore implements AppliesRequests {
+  readonly #dynamo: SimulatedDynamo;
+
+  /** @param profile of the phase that the history is in */
+  constructor(now: () => number, prng: Prng, profile: () => Profile, seen: (what: string) => void) {
+    // Behind by anything up to the bound, now this and now that: no order of propagation is promised.
+    const lagMs = (): number => {
+      const { staleMs } = profile();
+      if (staleMs === 0) return 0;
+      seen('read stale');
+      return prng.next() * staleMs;
+    };
+    const staleReads = profile().staleMs > 0 ? { indexLagMs: lagMs, readLagMs: lagMs } : undefined;
+    this.#dynamo = new SimulatedDynamo({ now, staleReads });
+    this.#dynamo.createTable({
+      name: TABLE_NAME,
+      partition: { name: TABLE.partitionKey, type: 'S' },
+      sort: { name: TABLE.sortKey, type: 'S' },
+      ttlAttribute: TABLE.ttlAttribute,
+      indexes: [
+        {
+          name: READY_INDEX.name,
+          projection: 'KEYS_ONLY',
+          partition: { name: READY_INDEX.partitionKey, type: 'S' },
+          sort: { name: READY_INDEX.sortKey, type: 'N' },
+        },
+        {
+          name: DIRECTORY_INDEX.name,
+          projection: 'KEYS_ONLY',
+          partition: { name: DIRECTORY_INDEX.partitionKey, type: 'S' },
+          sort: { name: DIRECTORY_INDEX.sortKey, type: 'S' },
+        },
+      ],
+    });
+    this.#dynamo.createTable({ name: USER_TABLE, partition: { name: 'id', type: 'S' } });
+    this.#setStock(FIRST_STOCK);
+  }
+
+  apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
+    return this.#dynamo.apply(kind, input);
+  }
+
+  read({ table, key }: Row): DynamoItem | undefined {
+    return this.#dynamo.apply('get', { TableName: table, Key: key, ConsistentRead: true }).Item;
+  }
+
+  /** A little arrives with every tick: what was refused now may be granted soon. */
+  restock(): void {
+    const { stock = 0 } =
+      this.#dynamo.apply('get', { TableName: USER_TABLE, Key: { id: 'stock' }, ConsistentRead: true }).Item ?? {};
+    this.#setStock(Number(stock) + 3);
+  }
+
+  /** So that nobody waits for stock in vain. */
+  refill(): void {
+    this.#setStock(ENOUGH);
+  }
+
+  /** Sweeps what TTL may; returns the keys of our table that went. */
+  sweep(): readonly string[] {
+    const swept: string[] = [];
+    this.#dynamo.sweepExpired((item) => {
+      swept.push(rowName(item));
+      return true;
+    });
+    return swept;
+  }
+
+  #setStock(stock: number): void {
+    this.#dynamo.apply('put', { TableName: USER_TABLE, Item: { id: 'stock', stock } });
+  }
+}

@@ -1,0 +1,324 @@
+/** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
+import { StoreUnavailableError } from '../../../shared/errors.ts';
+import { CommitRefusedError, DoNotRetry, RetryAfter } from '../../../shared/task/control.ts';
+import type { Committed, TaskContext } from '../../../shared/task/context.ts';
+import type { RetryOptions, TaskRegistry } from '../../../shared/task/definition.ts';
+import { defineTask, registerTasks } from '../../../shared/task/definition.ts';
+import type { SessionHolder } from '../../../shared/session/holder.ts';
+import type { TaskRequest } from '../../../shared/task/request.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import type { UserWrite } from '../../../shared/task/store.ts';
+import type { Prng } from '../../../testing/simulation/prng.ts';
+import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
+import type { RightName } from '../history.ts';
+import { taskRow } from '../observed-stores.ts';
+import type { Recorder } from '../recorder.ts';
+import { USER_TABLE } from '../rows.ts';
+
+/** Where a piece of task code runs. */
+export interface Place {
+  readonly process: SimulatedProcess;
+  readonly holder: SessionHolder;
+  readonly recorder: Recorder;
+  /** Longest that a slow step takes. */
+  readonly slowMs: number;
+  /** The world's chance, so that the code's own draws do not depend on the code under test. */
+  readonly prng: Prng;
+}
+
+/** What a simulated task is told; `half` keeps the receipts of two lives of one id apart. */
+export interface TaskInput {
+  readonly kind: string;
+  readonly half: number;
+}
+
+type Behaviour = (place: Place, task: TaskContext, right: RightName, input: TaskInput) => Promise<unknown>;
+
+interface Kind {
+  readonly weight: number;
+  readonly retry: RetryOptions;
+  readonly timeout?: number;
+  readonly behave: Behaviour;
+}
+
+const RETRY = { maxAttempts: 5, backoff: 200, backoffCap: 2_000 } as const;
+/** So many claims are enough for any history that is to end well: freezes and crashes use up attempts of tasks that did nothing wrong. */
+const PATIENT = { ...RETRY, maxAttempts: 40 } as const;
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  quick: { weight: 6, retry: PATIENT, behave: (place) => step(place, place.prng.between(1, 60)) },
+
+  slow: {
+    weight: 3,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      const steps = place.prng.integer(2, 6);
+      for (let count = 0; count < steps && !task.signal.aborted; count++) {
+        act(place, task, right);
+        await step(place, place.prng.between(0.05, 0.4) * place.slowMs, task.signal);
+      }
+      task.signal.throwIfAborted();
+      act(place, task, right);
+      return { steps };
+    },
+  },
+
+  commits: {
+    weight: 4,
+    retry: PATIENT,
+    async behave(place, task, right, input) {
+      await step(place, place.prng.between(1, 100), task.signal);
+      act(place, task, right);
+      return commitReceipt(place, task, right, input);
+    },
+  },
+
+  progresses: {
+    weight: 3,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      for (let count = 1; count <= 5 && !task.signal.aborted; count++) {
+        await step(place, place.prng.between(1, 0.2 * place.slowMs), task.signal);
+        await saveStep(place, task, right, count);
+      }
+      task.signal.throwIfAborted();
+    },
+  },
+
+  snoozes: {
+    weight: 2,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      if (place.prng.chance(0.5)) return 'awake';
+      // It gives its right away with this call, whenever it hears that it did.
+      place.recorder.gaveBack(place.process, right);
+      return task.snooze(Math.round(place.prng.between(0, 3_000)));
+    },
+  },
+
+  /** Waits for children of its own, and runs again when the last of them has ended. */
+  fansOut: {
+    weight: 1.5,
+    retry: PATIENT,
+    async behave(place, task, right, { half }) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      if (task.children !== undefined) return task.children;
+      const count = place.prng.integer(1, 4);
+      const children = Array.from({ length: count }, (_, child) => {
+        const kind = place.prng.pick(['quick', 'quick', 'stumbles', 'refuses']);
+        return spawn(kind, { kind, half }, { id: `${task.id}/${child}` });
+      });
+      // It gives its right away with this call, whenever it hears that it did.
+      place.recorder.gaveBack(place.process, right);
+      return task.waitFor(children);
+    },
+  },
+
+  /** Commits, and creates what follows in the same transaction. */
+  spawns: {
+    weight: 1,
+    retry: PATIENT,
+    async behave(place, task, right, input) {
+      await step(place, place.prng.between(1, 60), task.signal);
+      act(place, task, right);
+      const { half } = input;
+      return commitReceipt(place, task, right, input, [spawn('quick', { kind: 'quick', half }, { id: `${task.id}+` })]);
+    },
+  },
+
+  stumbles: {
+    weight: 2,
+    retry: RETRY,
+    async behave(place, task) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      if (place.prng.chance(0.6)) throw new Error('stumbled');
+      if (place.prng.chance(0.3)) throw new RetryAfter(place.prng.integer(0, 1_500), 'not now');
+      return task.attempt;
+    },
+  },
+
+  refuses: {
+    weight: 1,
+    retry: RETRY,
+    async behave(place, task) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      throw new DoNotRetry('never');
+    },
+  },
+
+  /** Does not listen to its signal, and goes on using its rights. */
+  deaf: {
+    weight: 2,
+    retry: PATIENT,
+    async behave(place, task, right, input) {
+      await step(place, place.prng.between(0.2, 2) * place.slowMs);
+      await saveStep(place, task, right, 1);
+      await step(place, place.prng.between(0.1, 1) * place.slowMs);
+      return commitReceipt(place, task, right, input);
+    },
+  },
+
+  overruns: {
+    weight: 1,
+    retry: { ...RETRY, maxAttempts: 3 },
+    timeout: 400,
+    behave: (place, task) => step(place, place.prng.between(100, 1_500), task.signal),
+  },
+
+  /** Takes its worker down with it. */
+  poison: {
+    weight: 0.5,
+    retry: { ...RETRY, maxAttempts: 2 },
+    async behave(place, task) {
+      await step(place, place.prng.between(1, 50), task.signal);
+      place.recorder.happened(place.process.name, 'poisoned');
+      place.process.kill();
+      await step(place, 1);
+    },
+  },
+
+  /** Returns what cannot be stored. */
+  unstorable: { weight: 0.5, retry: RETRY, behave: () => Promise.resolve({ huge: 'x'.repeat(20_000) }) },
+};
+
+/** What no worker knows. */
+export const UNKNOWN_KIND = 'unheard-of';
+
+export function drawKind(prng: Prng): string {
+  if (prng.chance(0.01)) return UNKNOWN_KIND;
+  let rest = prng.next() * Object.values(KINDS).reduce((sum, { weight }) => sum + weight, 0);
+  for (const [name, { weight }] of Object.entries(KINDS)) if ((rest -= weight) <= 0) return name;
+  return 'quick';
+}
+
+export function maxAttemptsOf(kind: string): number {
+  return KINDS[kind]?.retry.maxAttempts ?? 5;
+}
+
+/** The definitions, bound to the place where they run. */
+export function tasksAt(place: Place): TaskRegistry {
+  const definitions = Object.entries(KINDS).map(([name, { retry, timeout, behave }]) => [
+    name,
+    defineTask<TaskInput, unknown>({
+      name,
+      retry,
+      ...(timeout === undefined ? {} : { timeout }),
+      run: (input, task) => believing(place, task, (...at) => behave(...at, input)),
+    }),
+  ]);
+  return registerTasks(Object.fromEntries(definitions) as Record<string, unknown>);
+}
+
+/** Runs task code, on record as believing for as long as it is told that it may. */
+async function believing(
+  place: Place,
+  task: TaskContext,
+  behave: (place: Place, task: TaskContext, right: RightName) => Promise<unknown>,
+): Promise<unknown> {
+  const { process, holder, recorder } = place;
+  const right: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
+  // The task's own signal, without the refresh that reading it would cause; and its session, which is asked without side effects.
+  const endBelief = recorder.believes(
+    process,
+    right,
+    () => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0),
+  );
+  try {
+    return await behave(place, task, right);
+  } finally {
+    endBelief();
+  }
+}
+
+function act({ process, recorder }: Place, task: TaskContext, right: RightName): void {
+  if (!task.signal.aborted) recorder.acted(process, right);
+}
+
+async function step({ process }: Place, ms: number, signal?: AbortSignal): Promise<void> {
+  await process.runtime.clock.sleep(ms, signal);
+}
+
+/** Saves a step, and shrugs when the store does not answer: what was not acknowledged is not relied on. */
+async function saveStep(
+  { process, recorder }: Place,
+  task: TaskContext,
+  right: RightName,
+  count: number,
+): Promise<void> {
+  const progress = { token: right.token, step: count };
+  try {
+    await task.saveProgress(progress);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return;
+    throw error;
+  }
+  const { row } = right;
+  recorder.emit({
+    kind: 'acknowledged',
+    at: process.now,
+    process: process.name,
+    what: 'progress',
+    row,
+    value: JSON.stringify(progress),
+  });
+}
+
+/** Takes one from the stock and leaves a receipt, in one commit; restocks when there is none. */
+async function commitReceipt(
+  { process, recorder }: Place,
+  task: TaskContext,
+  right: RightName,
+  { half }: TaskInput,
+  next: readonly TaskRequest[] = [],
+): Promise<Committed> {
+  const result = { token: right.token };
+  try {
+    const committed = await task.commit(result, receiptWrites(`${task.id}-${half}`), { spawn: next });
+    const { row } = right;
+    recorder.emit({
+      kind: 'acknowledged',
+      at: process.now,
+      process: process.name,
+      what: 'committed',
+      row,
+      value: JSON.stringify(result),
+    });
+    return committed;
+  } catch (error) {
+    if (!(error instanceof CommitRefusedError)) throw error;
+    // Out of stock: the same commit may go through later, and then it must be this attempt's retry that does it, not a copy of this request.
+    throw new RetryAfter(300, 'out of stock', { cause: error });
+  }
+}
+
+function receiptWrites(name: string): readonly UserWrite[] {
+  return [
+    {
+      Update: {
+        TableName: USER_TABLE,
+        Key: { id: `receipt-${name}` },
+        UpdateExpression: 'ADD #count :one',
+        ExpressionAttributeNames: { '#count': 'count' },
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    },
+    {
+      Update: {
+        TableName: USER_TABLE,
+        Key: { id: 'stock' },
+        UpdateExpression: 'SET #stock = #stock - :one',
+        ConditionExpression: '#stock >= :one',
+        ExpressionAttributeNames: { '#stock': 'stock' },
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    },
+  ];
+}
+
+const plainlyAborted = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted');
+
+/** Whether a signal has been aborted, without asking it to find out. */
+export function wasAborted(signal: AbortSignal): boolean {
+  return plainlyAborted?.get?.call(signal) === true;
+}

@@ -1,0 +1,160 @@
+/** The shipped worker as one invocation runs it: a session, tasks until the backlog is drained or time is up, and an orderly end. */
+import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
+import { createLockStore } from '../../../shared/dynamo/lock-store.ts';
+import { createRateLimitStore } from '../../../shared/dynamo/ratelimit-store.ts';
+import { createSemaphoreStore } from '../../../shared/dynamo/semaphore-store.ts';
+import { Sender } from '../../../shared/dynamo/send.ts';
+import { createSessionStore } from '../../../shared/dynamo/session-store.ts';
+import { createScheduleStore } from '../../../shared/dynamo/schedule-store.ts';
+import { createQueueStore } from '../../../shared/dynamo/queue-store.ts';
+import { createSlotStore } from '../../../shared/dynamo/slot-store.ts';
+import { createTaskOperatorStore } from '../../../shared/dynamo/task-operator-store.ts';
+import { createTaskStore } from '../../../shared/dynamo/task-store.ts';
+import { createWaitGroupStore } from '../../../shared/dynamo/waitgroup-store.ts';
+import { noSkewGauge } from '../../../shared/lease/skew.ts';
+import { sessionTiming } from '../../../shared/lease/timing.ts';
+import type { SessionEvents } from '../../../shared/session/holder.ts';
+import { SessionHolder } from '../../../shared/session/holder.ts';
+import type { RateLimitStore } from '../../../shared/ratelimit/store.ts';
+import type { SemaphoreStore } from '../../../shared/semaphore/store.ts';
+import type { SessionStore } from '../../../shared/session/store.ts';
+import type { LockStore } from '../../../shared/lock/store.ts';
+import type { TaskLog } from '../../../shared/task/context.ts';
+import { HandedBackError } from '../../../shared/task/control.ts';
+import type { SlotStore } from '../../../shared/dispatch/store.ts';
+import type { TaskOperatorStore } from '../../../shared/task/operator-store.ts';
+import type { QueueStore } from '../../../shared/task/queue-store.ts';
+import type { ScheduleStore } from '../../../shared/task/schedule-store.ts';
+import type { TaskStore } from '../../../shared/task/store.ts';
+import type { WorkerReport } from '../../../shared/task/worker.ts';
+import { runWorker } from '../../../shared/task/worker.ts';
+import type { WaitGroupStore } from '../../../shared/waitgroup/store.ts';
+import type { Prng } from '../../../testing/simulation/prng.ts';
+import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
+import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
+import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
+import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
+import type { Profile } from '../profile.ts';
+import type { Recorder } from '../recorder.ts';
+import { QUEUE_NAME, TABLE_NAME } from '../rows.ts';
+import { tasksAt } from './task-code.ts';
+
+export const QUEUE = QUEUE_NAME;
+
+const silentLog: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface WorkerPlace {
+  readonly process: SimulatedProcess;
+  readonly driver: DynamoDriver;
+  readonly recorder: Recorder;
+  readonly profile: Profile;
+  readonly prng: Prng;
+  readonly seen: (what: string) => void;
+  readonly violated: (invariant: string, message: string) => void;
+}
+
+export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
+  readonly sessions: SessionStore;
+  readonly tasks: TaskStore;
+  readonly locks: LockStore;
+  readonly operations: TaskOperatorStore;
+  readonly queues: QueueStore;
+  readonly schedules: ScheduleStore;
+  readonly slots: SlotStore;
+  readonly semaphores: SemaphoreStore;
+  readonly groups: WaitGroupStore;
+  readonly buckets: RateLimitStore;
+} {
+  const { process, driver, recorder, profile } = place;
+  const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
+  const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
+  const sender = new Sender({ driver, runtime: process.runtime, policy });
+  return {
+    sessions: observeSessions(createSessionStore(sender, TABLE_NAME), process, recorder),
+    locks: observeLocks(createLockStore(sender, TABLE_NAME), process, recorder),
+    operations: observeOperations(
+      createTaskOperatorStore(sender, { table: TABLE_NAME, shards: profile.shards }),
+      process,
+      recorder,
+    ),
+    queues: observeQueues(createQueueStore(sender, TABLE_NAME), process, recorder),
+    schedules: observeSchedules(createScheduleStore(sender, TABLE_NAME), process, recorder),
+    slots: observeSlots(createSlotStore(sender, TABLE_NAME), process, recorder),
+    semaphores: observeSemaphores(createSemaphoreStore(sender, TABLE_NAME), process, recorder),
+    groups: observeGroups(createWaitGroupStore(sender, TABLE_NAME), process, recorder),
+    buckets: observeBuckets(createRateLimitStore(sender, TABLE_NAME), process, recorder),
+    tasks: observeTasks(createTaskStore(sender, { table: TABLE_NAME, shards: profile.shards }), process, recorder),
+  };
+}
+
+/** Watches how a session is lost. */
+export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPlace): SessionEvents {
+  return {
+    onLost({ reason }) {
+      seen(`session lost: ${reason}`);
+      recorder.happened(process.name, `session lost: ${reason}`);
+      // Nobody else has its id, so nobody else can have renewed it.
+      if (reason === 'superseded' || reason === 'missing')
+        violated('I9', `lost its session as ${reason}, which only itself can have caused`);
+    },
+  };
+}
+
+/** @returns how the worker ended */
+export async function work(place: WorkerPlace): Promise<string> {
+  const { process, profile, recorder, prng, seen } = place;
+  const { runtime } = process;
+  const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
+  const { sessions, tasks, queues } = storesAt(place);
+  const session = await SessionHolder.create(
+    {
+      timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
+      name: 'worker',
+      node: process.name,
+      behaviour: 'release',
+    },
+    {
+      ...{ store: sessions, runtime },
+      events: sessionEventsAt(place),
+    },
+  );
+  recorder.holds(process, session);
+  const handBack = new AbortController();
+  const finished = new AbortController();
+  const graceMs = Math.floor(profile.invocationMs / 10);
+  const deadlineMonotonicMs = runtime.clock.monotonic() + Math.floor(0.9 * profile.invocationMs);
+  void runtime.clock.sleep(Math.floor(0.7 * profile.invocationMs), finished.signal).then(() => {
+    if (!finished.signal.aborted) handBack.abort(new HandedBackError('the deadline is near'));
+  });
+  try {
+    const settings = {
+      ...{ queue: QUEUE, shards: profile.shards, homeShards: homeShardsOf(place) },
+      ...{ concurrency: profile.concurrency, pollMs: 1_000, graceMs, deadlineMonotonicMs },
+    };
+    // The longest tasks still fit into an invocation, so that every one of them ends some day.
+    const slowMs = Math.min(ttlMs, profile.invocationMs / 8);
+    const registry = tasksAt({ process, holder: session, recorder, prng, slowMs });
+    const ports = { tasks, sessions, queues, session, runtime, gauge: noSkewGauge, log: silentLog };
+    const report = await runWorker(registry, ports, settings, handBack.signal);
+    seeReport(report, seen);
+    return report.ended;
+  } finally {
+    finished.abort();
+    await session.end();
+  }
+}
+
+/** Some of the shards, at least one: as a dispatcher deals them. */
+function homeShardsOf({ profile, prng }: WorkerPlace): readonly number[] {
+  const first = prng.integer(0, profile.shards - 1);
+  return Array.from({ length: profile.shards }, (_, shard) => shard).filter(
+    (shard) => shard === first || prng.chance(0.3),
+  );
+}
+
+function seeReport(report: WorkerReport, seen: (what: string) => void): void {
+  for (const [settlement, count] of Object.entries(report.settled))
+    for (let n = 0; n < count; n++) seen(`task ${settlement}`);
+  for (const what of ['takenOver', 'claimsRefused', 'buried', 'expired', 'damaged'] as const)
+    for (let n = 0; n < report[what]; n++) seen(`worker ${what}`);
+}

@@ -1,0 +1,328 @@
+/**
+ * One history: a store, a network, a fleet and a nemesis on one timeline, and the checker over all of it.
+ *
+ * Two phases. In the faulty one whatever the profile holds goes wrong, and safety is judged at every event.
+ * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in time.
+ * With `leap`, both are lived through twice, with more than all retention in between.
+ */
+import { CorruptItemError } from '../../shared/errors.ts';
+import { TaskClient } from '../../shared/task/client.ts';
+import { Network } from '../../testing/simulation/network.ts';
+import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import { Prng } from '../../testing/simulation/prng.ts';
+import { Timeline } from '../../testing/simulation/timeline.ts';
+import { Checker } from './checker.ts';
+import { Fleet } from './fleet.ts';
+import type { HistoryEvent } from './history.ts';
+import { EPOCH_MS } from './invariants/sessions.ts';
+import type { Assumptions, Violation } from './invariants/rule.ts';
+import { Liveness, healedBoundMs } from './liveness.ts';
+import { Nemesis } from './nemesis.ts';
+import type { Profile } from './profile.ts';
+import { calmed } from './profile.ts';
+import { Recorder } from './recorder.ts';
+import { SimulatedStore } from './store.ts';
+import { batchId, produce, produceBatch, taskIds } from './workloads/producer.ts';
+import { coordinate } from './workloads/coordination.ts';
+import { deliverTick } from './workloads/dispatcher.ts';
+import { useLocks } from './workloads/locks.ts';
+import { operate } from './workloads/operator.ts';
+import { maxAttemptsOf } from './workloads/task-code.ts';
+import type { WorkerPlace } from './workloads/worker.ts';
+import { QUEUE, storesAt, work } from './workloads/worker.ts';
+
+export interface HistoryResult {
+  readonly seed: bigint;
+  readonly profile: Profile;
+  readonly violations: readonly Violation[];
+  readonly digest: string;
+  readonly steps: number;
+  readonly turns: number;
+  readonly virtualMs: number;
+  readonly requests: number;
+  readonly accepted: number;
+  /** What happened how often: faults, outcomes, settlements. */
+  readonly seen: ReadonlyMap<string, number>;
+  /** Every event, where it was asked for. */
+  readonly history: readonly HistoryEvent[];
+}
+
+export interface HistoryOptions {
+  readonly seed: bigint;
+  readonly profile: Profile;
+  readonly keepHistory?: boolean;
+  /** Ends the history at the first violation, which is all that a search for one needs. */
+  readonly stopAtViolation?: boolean;
+  /** Ends the history as soon as one of these invariants is violated. */
+  readonly stopAt?: readonly string[];
+}
+
+/** Not an invariant of the protocol: the code fell over. */
+const MISTAKE = 'ERR';
+
+/** Of the ticks: the others invoke a worker directly, as whoever is impatient does. */
+const DISPATCH_SHARE = 0.5;
+
+/** Beyond every retention of the table. */
+const LEAP_MS = 40 * 86_400_000;
+
+export async function runHistory(options: HistoryOptions): Promise<HistoryResult> {
+  return new World(options).run();
+}
+
+class World {
+  readonly #options: HistoryOptions;
+  readonly #timeline = new Timeline();
+  readonly #prng: Prng;
+  readonly #store: SimulatedStore;
+  readonly #checker: Checker;
+  readonly #recorder: Recorder;
+  readonly #nemesis: Nemesis;
+  readonly #network: Network;
+  readonly #fleet: Fleet;
+  readonly #liveness: Liveness;
+  readonly #seen = new Map<string, number>();
+  readonly #history: HistoryEvent[] = [];
+  readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
+  /** Ids that no producer has had acknowledged yet. */
+  readonly #missing = new Set<string>();
+  #startedAt = 0;
+  #profile: Profile;
+  #failure: unknown;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#profile = options.profile;
+    this.#prng = new Prng(options.seed);
+    const timeline = this.#timeline;
+    const seen = this.#count;
+    const profile = (): Profile => this.#profile;
+    this.#store = new SimulatedStore(() => EPOCH_MS + timeline.now, this.#prng.fork('store'), profile, seen);
+    this.#checker = new Checker(assumptionsOf(options.profile));
+    this.#recorder = new Recorder({
+      timeline,
+      readRow: (row) => this.#store.read(row),
+      onEvent: (event) => {
+        if (options.keepHistory === true) this.#history.push(event);
+        this.#checker.on(event);
+      },
+    });
+    const ports = { timeline, recorder: this.#recorder, profile, seen };
+    this.#nemesis = new Nemesis({ ...ports, prng: this.#prng.fork('nemesis') });
+    this.#network = new Network({
+      timeline,
+      store: this.#store,
+      fateOf: (request) => this.#nemesis.fateOf(request),
+      events: {
+        onSent: (request) => this.#recorder.sent(request),
+        onLeft: (request) => this.#nemesis.atBoundary(request.process),
+        onApplied: (request, result, copy) => this.#recorder.answered(request, result, copy),
+      },
+    });
+    const chance = this.#prng.fork('workers');
+    const kinds = this.#prng.fork('kinds');
+    this.#fleet = new Fleet(
+      { ...ports, prng: this.#prng.fork('fleet'), failed: (process, error) => this.#failed(process, error) },
+      (process) => {
+        const prng = chance.fork(`${process.name}@${timeline.now}`);
+        return this.#handlerOf(kinds)({ ...this.#placeOf(process), prng });
+      },
+      options.profile,
+    );
+    this.#liveness = new Liveness({
+      ...ports,
+      fleet: this.#fleet,
+      checker: this.#checker,
+      clocksHold: options.profile.clocksHold,
+    });
+  }
+
+  #handlerOf(kinds: Prng): typeof work {
+    const { lockShare, coordinationShare } = this.#profile;
+    const drawn = kinds.next();
+    if (drawn < lockShare) return useLocks;
+    return drawn < lockShare + coordinationShare ? coordinate : work;
+  }
+
+  async run(): Promise<HistoryResult> {
+    const onUnhandled = (error: unknown): void =>
+      this.#checker.report(MISTAKE, '', `a promise was rejected and nobody listened: ${String(error)}`);
+    process.on('unhandledRejection', onUnhandled);
+    try {
+      return await this.#run();
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+    }
+  }
+
+  async #run(): Promise<HistoryResult> {
+    const halves = this.#options.profile.leap ? 2 : 1;
+    for (let half = 1; half <= halves && !this.#isDecided(); half++) {
+      if (half > 1) this.#leap();
+      await this.#live(half);
+    }
+    this.#recorder.askAll();
+    this.#checker.end();
+    return {
+      ...{ seed: this.#options.seed, profile: this.#options.profile },
+      ...{ violations: this.#checker.violations, digest: this.#recorder.digest },
+      ...{ steps: this.#timeline.steps, turns: this.#timeline.turns, virtualMs: this.#timeline.now },
+      ...{ requests: this.#recorder.counts.sent, accepted: this.#recorder.counts.written },
+      ...{ seen: this.#seen, history: this.#history },
+    };
+  }
+
+  /** A faulty phase and a healed one. */
+  async #live(half: number): Promise<void> {
+    const { profile } = this.#options;
+    this.#startedAt = this.#timeline.now;
+    this.#profile = profile;
+    this.#nemesis.start(this.#fleet);
+    if (half === 1) this.#startSchedule();
+    const ids = taskIds(profile.tasks);
+    this.#produce([...ids, batchId(half)], half);
+    if (profile.operator) this.#operate(ids);
+    await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
+    this.#heal();
+    const boundAt = this.#timeline.now + healedBoundMs(profile);
+    await this.#timeline.run(
+      () =>
+        this.#isDecided() ||
+        this.#timeline.now > boundAt ||
+        (this.#missing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
+    );
+    if (this.#failure !== undefined) throw this.#failure as Error;
+    if (!this.#isDecided()) this.#liveness.judge(this.#recorder, ids);
+  }
+
+  #heal(): void {
+    this.#profile = calmed(this.#options.profile);
+    this.#nemesis.heal();
+    this.#recorder.happened('world', 'healed');
+    this.#store.refill();
+  }
+
+  /** Time passes in which nothing runs, and TTL sweeps what it may. */
+  #leap(): void {
+    this.#network.forget();
+    this.#timeline.leap(LEAP_MS);
+    this.#recorder.happened('world', 'leapt');
+    this.#sweep();
+  }
+
+  #sweep(): void {
+    for (const row of this.#store.sweep()) {
+      this.#count('row swept');
+      this.#recorder.swept(row);
+    }
+  }
+
+  #startSchedule(): void {
+    const prng = this.#prng.fork(`schedule@${this.#timeline.now}`);
+    const profile = (): Profile => this.#profile;
+    let ticks = 0;
+    const tick = (): void => {
+      if (this.#isDecided()) return;
+      this.#fleet.invoke();
+      this.#store.restock();
+      const times = prng.chance(profile().doubleTick) ? 2 : 1;
+      const slot = String(++ticks);
+      // Once healed, nothing new is scheduled, so that everything can come to its end.
+      const isHealed = this.#profile !== this.#options.profile;
+      if (!isHealed && prng.chance(DISPATCH_SHARE))
+        for (let time = 0; time < times; time++) this.#dispatch(slot, time, prng);
+      else if (times > 1) this.#fleet.invoke();
+      if (prng.chance(0.3)) this.#fleet.invoke();
+      // At some moment, as the service does; nothing of ours may be due.
+      if (prng.chance(0.2)) this.#sweep();
+      this.#timeline.after(profile().tickMs, tick);
+    };
+    this.#timeline.after(prng.between(0, profile().tickMs), tick);
+  }
+
+  /** One producer after the other, until all tasks are acknowledged: one that was killed is replaced by one that enqueues what is missing. */
+  #produce(ids: readonly string[], half: number): void {
+    for (const id of ids) this.#missing.add(id);
+    const process = this.#fleet.start('producer', () => {
+      this.#timeline.after(100, () => this.#produce([...this.#missing], half));
+    });
+    const { tasks } = storesAt(this.#placeOf(process));
+    const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE });
+    const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
+    const withinMs = Math.max(1_000, 0.8 * this.#profile.faultyMs - this.#timeline.now + this.#startedAt);
+    const ports = {
+      ...{ process, client, recorder: this.#recorder, prng, queue: QUEUE, half },
+      ...{ seen: this.#count, onAcknowledged: (id: string) => void this.#missing.delete(id) },
+    };
+    const batch = batchId(half);
+    const singles = ids.filter((id) => id !== batch);
+    process.deliver(() => {
+      const failed = (error: unknown): void => void (this.#failure = error);
+      void produce(ports, singles, withinMs).catch(failed);
+      if (singles.length < ids.length) void produceBatch({ ...ports, prng: prng.fork('batch') }).catch(failed);
+    });
+  }
+
+  /** One delivery of a tick to a dispatcher of its own; a second one comes a little later. */
+  #dispatch(slot: string, delivery: number, prng: Prng): void {
+    this.#timeline.after(delivery * prng.exponential(200), () => {
+      const process = this.#fleet.start('dispatcher');
+      process.deliver(() => {
+        void deliverTick(this.#placeOf(process), slot, () => {
+          this.#fleet.invoke();
+        }).catch((error: unknown) => this.#failed(process, error));
+      });
+    });
+  }
+
+  /** One operator after the other: whoever is killed is replaced, so that a pause does not last for ever. */
+  #operate(ids: readonly string[]): void {
+    const process = this.#fleet.start('operator', () => {
+      this.#timeline.after(100, () => this.#operate(ids));
+    });
+    const phase = this.#profile;
+    process.deliver(() => {
+      void operate(this.#placeOf(process), ids, () => this.#profile !== phase).catch((error: unknown) =>
+        this.#failed(process, error),
+      );
+    });
+  }
+
+  #placeOf(process: SimulatedProcess): WorkerPlace {
+    return {
+      ...{ process, driver: this.#network.driverOf(process), recorder: this.#recorder, seen: this.#count },
+      violated: (invariant, message) => this.#checker.report(invariant, process.name, message),
+      profile: this.#profile,
+      prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
+    };
+  }
+
+  /** With clocks hours apart, honest rows look damaged; those that meet them are right to say so. */
+  #failed({ name }: SimulatedProcess, error: unknown): void {
+    if (error instanceof CorruptItemError && !this.#options.profile.clocksHold) return;
+    this.#checker.report(MISTAKE, name, `an invocation failed: ${String(error)}`);
+  }
+
+  #isDecided(): boolean {
+    if (this.#failure !== undefined) return true;
+    const { stopAtViolation, stopAt } = this.#options;
+    const { violations } = this.#checker;
+    if (violations.length === 0) return false;
+    return (
+      stopAtViolation === true ||
+      (stopAt !== undefined && violations.some(({ invariant }) => stopAt.includes(invariant)))
+    );
+  }
+}
+
+export function assumptionsOf(profile: Profile): Assumptions {
+  return {
+    clocksHold: profile.clocksHold,
+    ttlMs: profile.ttlMs,
+    lockDelayMs: profile.lockDelayMs,
+    maxClockSkewMs: profile.maxClockSkewMs,
+    maxAttempts: maxAttemptsOf,
+    // A wall clock shows whole milliseconds, and is read on both sides.
+    toleranceMs: 2,
+  };
+}

@@ -1,0 +1,60 @@
+/** A real browser for the console's page: Chromium as this machine has it, driven without a display. */
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** Undefined on a machine without one, which is said. */
+export function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const candidates = folders.flatMap((folder) => NAMES.map((name) => path.join(folder, name)));
+  const found = candidates.find(isExecutable);
+  if (found === undefined)
+    process.stderr.write(
+      "skipping the console's browser tests: no Chromium was found on the PATH; on Debian: apt-get install chromium\n",
+    );
+  return found;
+}
+
+export function launchBrowser(executablePath: string): Promise<Browser> {
+  // A container's root has no user namespaces for the sandbox; what is opened is our own page.
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+export interface WatchedPage extends AsyncDisposable {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Whatever the browser complained about: errors, and breaches of the page's own policy. */
+  readonly complaints: readonly string[];
+}
+
+export async function openPage(
+  browser: Browser,
+  address: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('dialog', (dialog) => {
+    complaints.push(`a script of somebody else's ran: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.goto(address);
+  return { context, page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

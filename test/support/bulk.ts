@@ -1,0 +1,64 @@
+/** What tests of tasks in bulk look at: pages, items, and effects in rows of the user's own. */
+import type { BulkItem } from '../../shared/bulk/client.ts';
+import type { PageOf } from '../../shared/bulk/page.ts';
+import { isPage } from '../../shared/bulk/page.ts';
+import type { UserWrite } from '../../shared/task/store.ts';
+import type { RunningTask, TaskRecord } from '../../shared/task/task.ts';
+import type { QueueUnderTest } from './queue.ts';
+import type { TestStore } from './stores.ts';
+import { stamp } from './tasks.ts';
+
+export interface BulkUnderTest {
+  item(id: string): Promise<BulkItem | undefined>;
+  page(id: string): Promise<PageOf<TaskRecord>>;
+  /** Claims a page that waits. */
+  claimed(id: string, session: string): Promise<RunningTask>;
+  /** Adds one to a row of the user's own. */
+  increment(name: string): UserWrite;
+  /** How often that was done. */
+  effectOf(name: string): Promise<number | undefined>;
+}
+
+export function bulkOf(q: QueueUnderTest, { driver }: TestStore): BulkUnderTest {
+  const effectKey = (name: string) => ({ pk: `effect#${q.queue}#${name}`, sk: 'effect' });
+  const page = async (id: string): Promise<PageOf<TaskRecord>> => {
+    const found = await q.tasks.get({ queue: q.queue, id });
+    if (found === undefined || !isPage(found)) throw new Error(`${id} is no page`);
+    return found;
+  };
+  return {
+    page,
+    item: (id) => q.client.getItem(id, q.queue),
+    async claimed(id, session) {
+      const waiting = await page(id);
+      if (waiting.state !== 'ready') throw new Error('not ready');
+      const outcome = await q.tasks.claim(waiting, session, stamp());
+      if (outcome.kind !== 'applied') throw new Error('refused');
+      return outcome.row;
+    },
+    increment: (name) => ({
+      Update: {
+        TableName: q.table,
+        Key: effectKey(name),
+        UpdateExpression: 'ADD #count :one',
+        ExpressionAttributeNames: { '#count': 'count' },
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    }),
+    async effectOf(name) {
+      const request = { TableName: q.table, Key: effectKey(name), ConsistentRead: true };
+      const { Item } = await driver.attempt('get', request, new AbortController().signal);
+      return Item?.count as number | undefined;
+    },
+  };
+}
+
+/** Resolves when the signal has aborted. */
+export function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,28 @@
+/** A table of a test file's own on the embedded engine, with the library beside the command. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { Leasehold } from '../../shared/leasehold.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { CommandSettings } from './command.ts';
+import { TEST_CLIENT_SETTINGS } from './stores.ts';
+
+export interface CommandTable extends CommandSettings {
+  readonly client: DynamoDBClient;
+  /** What a program beside the command would use. */
+  readonly leasehold: Leasehold;
+}
+
+export async function openCommandTable(endpoint: string): Promise<CommandTable> {
+  const table = `test-${systemRuntime.ids.unique()}`;
+  const client = new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS });
+  await createTable(client, table);
+  const connection = connectDynamo({ endpoint }, systemRuntime);
+  const leasehold = new Leasehold({ ...connection, runtime: systemRuntime }, { table }, connection);
+  return { endpoint, table, client, leasehold };
+}
+
+export function closeCommandTable({ client, leasehold }: CommandTable): void {
+  leasehold.close();
+  client.destroy();
+}

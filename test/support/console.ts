@@ -1,0 +1,50 @@
+/** A console over a table of a test's own. */
+import type { ConsoleOptions, RunningConsole } from '../../console/server.ts';
+import { startConsole } from '../../console/server.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/lease/timing.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { CommandSettings } from './command.ts';
+
+export const CONSOLE_SHARDS = 8;
+
+/** Looks often, so that tests need not wait. */
+const EVERY_MS = 200;
+
+export function openConsole(
+  { endpoint, table }: CommandSettings,
+  changes: Partial<ConsoleOptions> = {},
+): Promise<RunningConsole> {
+  return startConsole(
+    {
+      ...{ endpoint, table, shards: CONSOLE_SHARDS, maxClockSkewMs: DEFAULT_MAX_CLOCK_SKEW_MS },
+      ...{ queues: ['default'], isReadOnly: false, by: 'ann@desk', port: 0, everyMs: EVERY_MS },
+      ...changes,
+    },
+    systemRuntime,
+  );
+}
+
+/** What a browser does with the address: spends its token, and keeps the cookie. */
+export async function enter(running: RunningConsole): Promise<ConsoleVisitor> {
+  const origin = `http://127.0.0.1:${running.port}`;
+  const response = await fetch(running.invite(), { redirect: 'manual' });
+  const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';');
+  return {
+    origin,
+    cookie,
+    get: (path) => fetch(`${origin}${path}`, { headers: { cookie } }),
+    act: (act) =>
+      fetch(`${origin}/api/acts`, {
+        method: 'POST',
+        headers: { cookie, origin, 'content-type': 'application/json' },
+        body: JSON.stringify(act),
+      }),
+  };
+}
+
+export interface ConsoleVisitor {
+  readonly origin: string;
+  readonly cookie: string;
+  get(path: string): Promise<Response>;
+  act(act: unknown): Promise<Response>;
+}

@@ -1,0 +1,212 @@
+/**
+ * A small world for tests about sessions, locks and elections: one table, one clock that the test moves, and as many processes as it wants.
+ * A process is a Leasehold of its own: own connection, own meter, own accidents, own idea of the time.
+ */
+import { setImmediate as drained } from 'node:timers/promises';
+import { describe } from 'vitest';
+import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import type { MeterReading } from '../../shared/dynamo/meter.ts';
+import { createMeter } from '../../shared/dynamo/meter.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
+import { Sender } from '../../shared/dynamo/send.ts';
+import type { LeaseholdOptions } from '../../shared/leasehold.ts';
+import { Leasehold } from '../../shared/leasehold.ts';
+import { systemIds } from '../../shared/runtime/ids.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
+import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import { FaultyDriver } from './faulty-driver.ts';
+import { ManualClock } from './manual-clock.ts';
+import { describeOnEveryStore } from './stores.ts';
+
+export const STARTS_AT = '2026-03-01T12:00:00Z';
+
+export interface Process {
+  readonly leasehold: Leasehold;
+  readonly runtime: Runtime;
+  readonly driver: FailingDriver;
+  /** Milliseconds by which this process's wall clock is ahead; change it at will. */
+  readonly clockError: { ms: number };
+  /** What its gauge proves about its own clock. */
+  readonly provenSkew: { ms: number };
+  /** What was sent while `work` ran, in requests and units. */
+  cost(work: () => Promise<unknown>): Promise<Cost>;
+}
+
+/** Lets time pass, in small steps, until `work` has settled. Time stands still while requests are under way: they take none. */
+export async function passTime<T>(world: World, work: Promise<T>, stepMs = 100): Promise<T> {
+  const settled = new AbortController();
+  const settle = (): void => {
+    settled.abort();
+  };
+  work.then(settle, settle);
+  while (!settled.signal.aborted) {
+    await world.clock.advance(stepMs);
+    await world.idle();
+  }
+  return work;
+}
+
+/** Resolves when a signal has aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Has accidents first, and may then be away altogether. */
+export class FailingDriver extends FaultyDriver {
+  isDown = false;
+
+  override async attempt<K extends DynamoKind>(
+    kind: K,
+    input: DynamoCalls[K]['input'],
+    signal: AbortSignal,
+  ): Promise<DynamoCalls[K]['output']> {
+    if (this.isDown && this.accidents.length === 0)
+      throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'nobody is there' });
+    return super.attempt(kind, input, signal);
+  }
+}
+
+export interface Cost {
+  readonly requests: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  /** Requests by verb. */
+  readonly verbs: Readonly<Record<string, number>>;
+}
+
+export interface World {
+  readonly clock: ManualClock;
+  readonly table: string;
+  /** Whether units are those of our own capacity model; emulators calculate them differently. */
+  readonly hasExactUnits: boolean;
+  start(options?: Partial<LeaseholdOptions>, chance?: Pick<Runtime, 'ids' | 'random'>): Process;
+  /** A row as it is stored. */
+  row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
+  /** Not of any process: has no accidents, and is not counted. */
+  readonly driver: DynamoDriver;
+  /** Resolves when no request is under way. */
+  idle(): Promise<void>;
+}
+
+/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store, each test with a clock of its own. */
+export function describeInEveryWorld(name: string, suite: (open: () => World) => void): void {
+  describeOnEveryStore(name, (open) => {
+    suite(() => worldOn(open().driver, open().table, false));
+  });
+  describe(`${name} on the simulated store`, () => {
+    suite(() => simulatedWorld());
+  });
+}
+
+/** A world that holds nothing yet and answers at once: for tests in which time passes. */
+export function simulatedWorld(): World {
+  const clock = new ManualClock(STARTS_AT);
+  const store = new SimulatedDynamo({ now: () => clock.now() });
+  store.createTable({
+    name: 'leasehold',
+    partition: { name: TABLE.partitionKey, type: 'S' },
+    sort: { name: TABLE.sortKey, type: 'S' },
+    ttlAttribute: TABLE.ttlAttribute,
+    indexes: [
+      {
+        name: READY_INDEX.name,
+        partition: { name: READY_INDEX.partitionKey, type: 'S' },
+        sort: { name: READY_INDEX.sortKey, type: 'N' },
+        projection: 'KEYS_ONLY',
+      },
+      {
+        name: DIRECTORY_INDEX.name,
+        partition: { name: DIRECTORY_INDEX.partitionKey, type: 'S' },
+        sort: { name: DIRECTORY_INDEX.sortKey, type: 'S' },
+        projection: 'KEYS_ONLY',
+      },
+    ],
+  });
+  return worldOn(simulatedDriver(store), 'leasehold', true, clock);
+}
+
+function worldOn(
+  driver: DynamoDriver,
+  table: string,
+  hasExactUnits: boolean,
+  clock = new ManualClock(STARTS_AT),
+): World {
+  let underWay = 0;
+  const counted: DynamoDriver = {
+    async attempt(kind, input, signal) {
+      underWay++;
+      try {
+        return await driver.attempt(kind, input, signal);
+      } finally {
+        underWay--;
+      }
+    },
+  };
+  return {
+    ...{ clock, table, hasExactUnits, driver },
+    start: (options = {}, chance = { ids: systemIds, random: systemRandom }) =>
+      startProcess(counted, clock, { table, ...options }, chance),
+    async idle() {
+      // What an answer sets going may be another request.
+      for (let quiet = 0; quiet < 2; quiet = underWay === 0 ? quiet + 1 : 0) await drained();
+    },
+    async row(key) {
+      const { Item } = await driver.attempt(
+        'get',
+        { TableName: table, Key: { ...key }, ConsistentRead: true },
+        new AbortController().signal,
+      );
+      return Item;
+    },
+  };
+}
+
+function startProcess(
+  driver: DynamoDriver,
+  clock: ManualClock,
+  options: LeaseholdOptions,
+  chance: Pick<Runtime, 'ids' | 'random'>,
+): Process {
+  const clockError = { ms: 0 };
+  const provenSkew = { ms: 0 };
+  const faulty = new FailingDriver(driver);
+  const runtime: Runtime = {
+    clock: {
+      now: () => clock.now() + clockError.ms,
+      monotonic: () => clock.monotonic(),
+      // The pauses between attempts are cut to nothing: a test that is not about them need not move the clock.
+      sleep: (ms, signal) => (ms <= 0 ? drained() : clock.sleep(Math.ceil(ms), signal)),
+    },
+    ...chance,
+  };
+  const meter = createMeter();
+  const policy = { attemptTimeoutMs: 1_500, budgetMs: 8_000, backoff: { baseMs: 1, capMs: 1 } };
+  const sender = new Sender({ driver: faulty, runtime, observer: meter, policy });
+  const leasehold = new Leasehold({ sender, runtime, gauge: { provenSkewMs: () => provenSkew.ms } }, options);
+  return {
+    ...{ leasehold, runtime, driver: faulty, clockError, provenSkew },
+    async cost(work) {
+      const before = meter.read();
+      await work();
+      return difference(before, meter.read());
+    },
+  };
+}
+
+function difference(before: MeterReading, after: MeterReading): Cost {
+  const verbs = Object.entries(after.byVerb)
+    .map(([verb, { requests }]) => [verb, requests - (before.byVerb[verb]?.requests ?? 0)] as const)
+    .filter(([, requests]) => requests > 0);
+  return {
+    requests: after.requests - before.requests,
+    writeUnits: after.writeUnits - before.writeUnits,
+    readUnits: after.readUnits - before.readUnits,
+    verbs: Object.fromEntries(verbs),
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * A crowd of processes over one table, each with a clock of its own.
+ * One whose clock is not moved any more has crashed, as far as others can tell: it renews nothing, and nothing of it ever wakes.
+ */
+import { setImmediate as drained, setTimeout as pause } from 'node:timers/promises';
+import { describe } from 'vitest';
+import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { MeterReading } from '../../shared/dynamo/meter.ts';
+import { createMeter } from '../../shared/dynamo/meter.ts';
+import { createRateLimitStore } from '../../shared/dynamo/ratelimit-store.ts';
+import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
+import type { SendObserver } from '../../shared/dynamo/send.ts';
+import { Sender } from '../../shared/dynamo/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createWaitGroupStore } from '../../shared/dynamo/waitgroup-store.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import type { SessionTiming } from '../../shared/lease/timing.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import type { RateLimitPorts } from '../../shared/ratelimit/limiter.ts';
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { Acquisition } from '../../shared/semaphore/acquire.ts';
+import { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import type { SemaphorePorts } from '../../shared/semaphore/contender.ts';
+import type { Permit } from '../../shared/semaphore/permit.ts';
+import { SessionHolder } from '../../shared/session/holder.ts';
+import type { WaitPorts } from '../../shared/waitgroup/wait.ts';
+import { STARTS_AT, simulatedWorld } from './coordination.ts';
+import { FaultyDriver } from './faulty-driver.ts';
+import { ManualClock } from './manual-clock.ts';
+import { describeOnEveryStore } from './stores.ts';
+
+export const SKEW_MS = 100;
+export const TTL_MS = 10_000;
+/** When others may find a session dead that was created at the start and never renewed. */
+export const DEAD_AFTER_MS = TTL_MS + SKEW_MS;
+
+export interface Member {
+  readonly clock: ManualClock;
+  readonly ports: SemaphorePorts & WaitPorts & RateLimitPorts;
+  readonly semaphores: SemaphoreClient;
+  readonly driver: FaultyDriver;
+  /** Whether units of transactions are those of our own capacity model; emulators calculate them differently. */
+  readonly hasExactUnits: boolean;
+  session(timing?: Partial<SessionTiming>): Promise<SessionHolder>;
+  costOf(work: () => Promise<unknown>): Promise<Pick<MeterReading, 'requests' | 'writeUnits' | 'readUnits'>>;
+  /** Moves the clock until the promise is settled, pausing it for every answer of the store. */
+  live<T>(promise: Promise<T>, stepMs?: number): Promise<T>;
+}
+
+/** @param onRow sees every row that a write of this process leaves behind */
+export type Start = (onRow?: (row: DynamoItem) => void) => Member;
+
+/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store. `start` begins a process, all at the same moment. */
+export function describeCrowd(name: string, suite: (start: Start) => void): void {
+  describeOnEveryStore(name, (open) => {
+    suite((onRow) => startMember(open().driver, { table: open().table, hasExactUnits: false, onRow }));
+  });
+  describe(`${name} on the simulated store`, () => {
+    const { driver, table } = simulatedWorld();
+    suite((onRow) => startMember(driver, { table, hasExactUnits: true, onRow }));
+  });
+}
+
+export async function acquired(acquisition: Promise<Acquisition>): Promise<Permit> {
+  const found = await acquisition;
+  if (found.kind !== 'acquired') throw new Error(`expected a permit, and all ${found.limit} are taken`);
+  return found.permit;
+}
+
+/** As many holders, of a process that crashes as soon as they are in. */
+export async function fillWithCrashed(
+  start: Start,
+  semaphore: string,
+  limit: number,
+  timing: Partial<SessionTiming> = {},
+): Promise<Permit[]> {
+  const crashed = start();
+  const permits: Permit[] = [];
+  for (let n = 0; n < limit; n++) {
+    const session = await crashed.session(timing);
+    permits.push(await acquired(crashed.semaphores.tryAcquire(session, semaphore, { limit })));
+  }
+  return permits;
+}
+
+interface MemberOptions {
+  readonly table: string;
+  readonly hasExactUnits: boolean;
+  readonly onRow: ((row: DynamoItem) => void) | undefined;
+}
+
+function startMember(store: DynamoDriver, { table, hasExactUnits, onRow }: MemberOptions): Member {
+  const clock = new ManualClock(STARTS_AT);
+  const runtime: Runtime = {
+    ...systemRuntime,
+    clock: {
+      // Whole milliseconds, as the system's is, though a test's clock stops wherever a jittered sleep ends.
+      now: () => Math.floor(clock.now()),
+      monotonic: () => clock.monotonic(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    },
+  };
+  const traffic = new Traffic(store);
+  const driver = new FaultyDriver(traffic);
+  const meter = createMeter();
+  const observer: SendObserver = {
+    onAttempt(attempt) {
+      meter.onAttempt(attempt);
+      if (attempt.output !== undefined && 'Attributes' in attempt.output) onRow?.(attempt.output.Attributes ?? {});
+    },
+  };
+  const sender = new Sender({ driver, runtime, observer });
+  const ports = {
+    runtime,
+    gauge: noSkewGauge,
+    sessions: createSessionStore(sender, table),
+    semaphores: createSemaphoreStore(sender, table),
+    groups: createWaitGroupStore(sender, table),
+    buckets: createRateLimitStore(sender, table),
+  };
+  return {
+    ...{ clock, ports, driver, hasExactUnits },
+    semaphores: new SemaphoreClient(ports, { maxClockSkewMs: SKEW_MS }),
+    session(given = {}) {
+      const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0, maxClockSkewMs: SKEW_MS, ...given });
+      const options = { timing, name: 'test', node: 'here', behaviour: 'release' } as const;
+      return SessionHolder.create(options, { store: ports.sessions, runtime });
+    },
+    async costOf(work) {
+      const before = meter.read();
+      await work();
+      const after = meter.read();
+      return {
+        requests: after.requests - before.requests,
+        writeUnits: after.writeUnits - before.writeUnits,
+        readUnits: after.readUnits - before.readUnits,
+      };
+    },
+    async live(promise, stepMs = 50) {
+      const progress = { isOver: false };
+      const over = (): void => {
+        progress.isOver = true;
+      };
+      promise.then(over, over);
+      await traffic.rests();
+      while (!progress.isOver) {
+        await clock.advance(stepMs);
+        await traffic.rests();
+      }
+      return promise;
+    },
+  };
+}
+
+/** Knows when no request is under way. */
+class Traffic implements DynamoDriver {
+  #underWay = 0;
+  readonly #driver: DynamoDriver;
+
+  constructor(driver: DynamoDriver) {
+    this.#driver = driver;
+  }
+
+  async attempt<K extends DynamoKind>(
+    kind: K,
+    input: DynamoCalls[K]['input'],
+    signal: AbortSignal,
+  ): Promise<DynamoCalls[K]['output']> {
+    this.#underWay++;
+    try {
+      return await this.#driver.attempt(kind, input, signal);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  /** Until nothing is under way, nor follows from what has come back. */
+  async rests(): Promise<void> {
+    for (let still = 0; still < 2; still++) {
+      await drained();
+      while (this.#underWay > 0) {
+        still = 0;
+        await pause(1);
+      }
+    }
+  }
+}

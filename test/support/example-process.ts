@@ -1,0 +1,71 @@
+/** An example as a reader runs it: a process of its own, whose output can be waited for. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { leash, signalGroup } from '../../local/leash.ts';
+
+export interface Example extends AsyncDisposable {
+  readonly output: string;
+  readonly isRunning: boolean;
+  /** Resolves when it has said something that fits. */
+  said(pattern: RegExp): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  /** Its exit code; `null` when a signal ended it. */
+  ended(): Promise<number | null>;
+}
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+export function startExample(file: string, args: readonly string[]): Example {
+  const child = spawn(process.execPath, [path.join(ROOT, file), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  leash(child);
+  let output = '';
+  const waiting = new Set<() => void>();
+  const tell = (): void => {
+    for (const look of waiting) look();
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      tell();
+    });
+  }
+  let code: number | null | undefined;
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (exitCode) => {
+      code = exitCode;
+      resolve(exitCode);
+      tell();
+    });
+  });
+  return {
+    get output() {
+      return output;
+    },
+    get isRunning() {
+      return code === undefined;
+    },
+    said(pattern) {
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (pattern.test(output)) resolve();
+          else if (code === undefined) return;
+          else reject(new Error(`${file} ended (${code}) before it said ${String(pattern)}:\n${output}`));
+          waiting.delete(look);
+        };
+        waiting.add(look);
+        look();
+      });
+    },
+    kill(signal) {
+      signalGroup(child, signal);
+    },
+    ended: () => ended,
+    async [Symbol.asyncDispose]() {
+      signalGroup(child, 'SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,2 @@
+// @ts-expect-error -- the missing package is the point
+export { handler } from 'no-such-package-anywhere';

@@ -1,0 +1,110 @@
+/** A queue on the table in memory, which charges by our own capacity model and may be given a driver that has accidents. */
+import type { DynamoDriver } from '../../shared/dynamo/driver.ts';
+import { createMeter } from '../../shared/dynamo/meter.ts';
+import { Sender } from '../../shared/dynamo/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { systemIds } from '../../shared/runtime/ids.ts';
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { SessionHolder } from '../../shared/session/holder.ts';
+import type { SessionStore } from '../../shared/session/store.ts';
+import { TaskClient } from '../../shared/task/client.ts';
+import { registerTasks } from '../../shared/task/definition.ts';
+import type { TaskStore } from '../../shared/task/store.ts';
+import type { WorkerReport } from '../../shared/task/worker.ts';
+import { runWorker } from '../../shared/task/worker.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { memoryDynamo } from '../../testing/memory-table.ts';
+import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
+import type { Mortal } from './mortal.ts';
+
+const TABLE = 'leasehold';
+export const QUEUE = 'default';
+export const MEMORY_TTL_MS = 3_000;
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+export interface MemoryQueue {
+  readonly table: string;
+  readonly clock: FakeClock;
+  readonly runtime: Runtime;
+  readonly tasks: TaskStore;
+  readonly client: TaskClient;
+  /** Starts a worker: somebody else lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
+  start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
+  /** The same, with all the time that it needs. */
+  work(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
+  /** Write units of verbs of tasks and pages, so far. */
+  taskUnits(): Record<string, number>;
+  read(key: { readonly pk: string; readonly sk: string }): Promise<Readonly<Record<string, unknown>> | undefined>;
+}
+
+export interface MemoryWorkOptions {
+  readonly process?: Mortal;
+  readonly concurrency?: number;
+  readonly handBack?: AbortSignal;
+}
+
+/** @param wrap makes the driver of everybody who is not given one of his own */
+export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (driver) => driver): MemoryQueue {
+  const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+  // A wall clock shows whole milliseconds, however long somebody slept.
+  const wholeClock: Clock = {
+    now: () => Math.floor(clock.now()),
+    monotonic: () => clock.monotonic(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  const runtime: Runtime = { clock: wholeClock, random: { next: () => 0.5 }, ids: systemIds };
+  const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
+  const meter = createMeter();
+  const storesOf = (process?: Mortal): { readonly tasks: TaskStore; readonly sessions: SessionStore } => {
+    const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter });
+    return { tasks: createTaskStore(sender, { table: TABLE, shards: 1 }), sessions: createSessionStore(sender, TABLE) };
+  };
+  const stores = storesOf();
+  return {
+    ...{ table: TABLE, clock, runtime, tasks: stores.tasks },
+    client: new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE }),
+    start,
+    work: (definitions, options) => clock.runUntil(start(definitions, options), () => true),
+    taskUnits: () =>
+      Object.fromEntries(
+        Object.entries(meter.read().byVerb)
+          .filter(([verb, { writeUnits }]) => /^(task|page)\./.test(verb) && writeUnits > 0)
+          .map(([verb, { writeUnits }]) => [verb, writeUnits]),
+      ),
+    async read(key) {
+      const request = { TableName: TABLE, Key: { ...key }, ConsistentRead: true };
+      return (await driver.attempt('get', request, new AbortController().signal)).Item;
+    },
+  };
+  async function start(
+    definitions: Readonly<Record<string, unknown>>,
+    options: MemoryWorkOptions = {},
+  ): Promise<WorkerReport | undefined> {
+    const { concurrency = 1, handBack = new AbortController().signal, process } = options;
+    const { tasks, sessions } = storesOf(process);
+    const workAndEnd = async (): Promise<WorkerReport> => {
+      const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
+      const session = await SessionHolder.create(
+        { timing, name: 'test', node: 'test', behaviour: 'release' },
+        { store: sessions, runtime },
+      );
+      const settings = {
+        ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency },
+        ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
+      };
+      const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log: silent };
+      const report = await runWorker(registerTasks(definitions), ports, settings, handBack);
+      await session.end();
+      return report;
+    };
+    return process === undefined ? workAndEnd() : Promise.race([workAndEnd(), process.death]);
+  }
+}
+
+function ignore(): undefined {
+  return undefined;
+}

@@ -1,0 +1,87 @@
+/** A queue of a test's own, with everything that works on it: the client, the operator, and workers that run in the test's process. */
+import type { Meter } from '../../shared/dynamo/meter.ts';
+import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createTaskOperatorStore } from '../../shared/dynamo/task-operator-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import type { SessionTiming } from '../../shared/lease/timing.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { SessionHolder } from '../../shared/session/holder.ts';
+import type { SessionStore } from '../../shared/session/store.ts';
+import { TaskClient } from '../../shared/task/client.ts';
+import { registerTasks } from '../../shared/task/definition.ts';
+import { TaskOperator } from '../../shared/task/operator.ts';
+import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
+import type { QueueStore } from '../../shared/task/queue-store.ts';
+import type { TaskStore } from '../../shared/task/store.ts';
+import type { WorkerPorts, WorkerReport } from '../../shared/task/worker.ts';
+import { runWorker } from '../../shared/task/worker.ts';
+import type { TestStore } from './stores.ts';
+
+export interface QueueUnderTest {
+  readonly queue: string;
+  readonly table: string;
+  readonly runtime: Runtime;
+  readonly meter: Meter;
+  readonly tasks: TaskStore;
+  readonly operations: TaskOperatorStore;
+  readonly sessions: SessionStore;
+  readonly queues: QueueStore;
+  readonly client: TaskClient;
+  readonly operator: TaskOperator;
+  /** Opens a session with a short TTL. */
+  session(timing?: Partial<SessionTiming>): Promise<SessionHolder>;
+  /** Runs a worker until the backlog is drained. */
+  work(definitions: Readonly<Record<string, unknown>>, options?: WorkOptions): Promise<WorkerReport>;
+  /** Write units by verb, so far. */
+  units(): Record<string, number>;
+}
+
+export interface WorkOptions {
+  readonly concurrency?: number;
+  readonly handBack?: AbortSignal;
+  readonly ports?: Partial<WorkerPorts>;
+}
+
+const SHARDS = 2;
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): QueueUnderTest {
+  const { sender, meter } = store.openSender(runtime);
+  const { table } = store;
+  const queue = `q-${runtime.ids.unique()}`;
+  const tasks = createTaskStore(sender, { table, shards: SHARDS });
+  const operations = createTaskOperatorStore(sender, { table, shards: SHARDS });
+  const sessions = createSessionStore(sender, table);
+  const queues = createQueueStore(sender, table);
+  const session = (timing: Partial<SessionTiming> = {}): Promise<SessionHolder> => {
+    const options = {
+      timing: sessionTiming({ ttlMs: 3_000, heartbeatMs: 150, lockDelayMs: 0, maxClockSkewMs: 0, ...timing }),
+      ...{ name: 'test', node: 'test', behaviour: 'release' as const },
+    };
+    return SessionHolder.create(options, { store: sessions, runtime });
+  };
+  return {
+    ...{ queue, table, runtime, meter, tasks, operations, sessions, queues, session },
+    client: new TaskClient({ store: tasks, runtime }, { queue }),
+    operator: new TaskOperator(
+      { tasks, operations, queues, sessions, runtime, gauge: noSkewGauge },
+      { queue, maxClockSkewMs: 0 },
+    ),
+    async work(definitions, { concurrency = 4, handBack = new AbortController().signal, ports = {} } = {}) {
+      await using holder = await session();
+      const settings = {
+        ...{ queue, shards: SHARDS, homeShards: [0, 1], concurrency },
+        ...{ pollMs: 20, graceMs: 500, deadlineMonotonicMs: Infinity },
+      };
+      const all = { tasks, sessions, queues, session: holder, runtime, gauge: noSkewGauge, log: silent, ...ports };
+      return await runWorker(registerTasks(definitions), all, settings, handBack);
+    },
+    units: () => Object.fromEntries(Object.entries(meter.read().byVerb).map(([verb, cost]) => [verb, cost.writeUnits])),
+  };
+}
+
+function ignore(): void {}

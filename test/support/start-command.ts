@@ -1,0 +1,34 @@
+/** Runs `npm start`'s program as a process and reads what it says. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Verdict } from '../../local/demonstration/verdict.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
+
+export interface StartRun {
+  readonly exitCode: number | null;
+  /** The last line, where it was JSON. */
+  readonly verdict: Verdict | undefined;
+  /** Everything that was said to people. */
+  readonly said: string;
+}
+
+export async function runStart(...flags: readonly string[]): Promise<StartRun> {
+  const child = spawn(process.execPath, [PROGRAM, '--json', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await once(child, 'close');
+  const last = output.trim().split('\n').at(-1) ?? '';
+  return {
+    exitCode: child.exitCode,
+    verdict: last.startsWith('{') ? (JSON.parse(last) as Verdict) : undefined,
+    said,
+  };
+}

@@ -1,0 +1,92 @@
+/** Tasks that do whatever tasks should not. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { DoNotRetry } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+
+const retry = { maxAttempts: 2, backoff: '50ms' } as const;
+
+export const fine = defineTask({
+  name: 'fine',
+  input: z.object({ n: z.number() }),
+  retry: { maxAttempts: 20, backoff: '50ms' },
+  run: ({ n }) => ({ n }),
+});
+
+export const throws = defineTask({
+  name: 'throws',
+  retry,
+  run() {
+    throw new Error('it always throws');
+  },
+});
+
+export const throwsNonsense = defineTask({
+  name: 'throws.nonsense',
+  retry,
+  run() {
+    const nonsense: unknown = {
+      toString() {
+        throw new Error('not even printable');
+      },
+    };
+
+    throw nonsense;
+  },
+});
+
+export const gaveUp = defineTask({
+  name: 'gave.up',
+  retry: { maxAttempts: 50 },
+  run() {
+    throw new DoNotRetry('this will never work');
+  },
+});
+
+export const neverEnds = defineTask({
+  name: 'never.ends',
+  retry,
+  timeout: '300ms',
+  run: () => Promise.race([]),
+});
+
+export const exits = defineTask({
+  name: 'exits',
+  retry,
+  async run() {
+    await sleep(50);
+    process.exit(3);
+  },
+});
+
+export const allocates = defineTask({
+  name: 'allocates',
+  retry: { maxAttempts: 1 },
+  async run() {
+    const hoard: unknown[] = [];
+    for (;;) {
+      hoard.push(Array.from({ length: 500_000 }, (_, index) => ({ index })));
+      await sleep(1);
+    }
+  },
+});
+
+export const boasts = defineTask({
+  name: 'boasts',
+  retry,
+  run: () => ({ text: 'x'.repeat(100_000) }),
+});
+
+/** Longer than any deadline of a test, and obedient. */
+export const long = defineTask({
+  name: 'long',
+  retry: { maxAttempts: 3 },
+  async run(_input: unknown, task) {
+    const from = typeof task.progress === 'number' ? task.progress : 0;
+    for (let step = from; step < 40; step++) {
+      await sleep(100, undefined, { signal: task.signal });
+      await task.saveProgress(step + 1);
+    }
+    return { from };
+  },
+});

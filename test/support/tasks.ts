@@ -1,0 +1,34 @@
+/** Builders for tests about tasks: each test says only what matters to it. */
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { NewTask, Stamp, TaskStore } from '../../shared/task/store.ts';
+import type { Claim, ReadyTask, RunningTask } from '../../shared/task/task.ts';
+
+export function newTask(changes: Partial<NewTask> = {}): NewTask {
+  const id = systemRuntime.ids.unique();
+  return { queue: 'q', id, name: 'work', input: { n: 1 }, priority: 'normal', runAt: 0, ...changes };
+}
+
+export function stamp({ clock, ids }: Runtime = systemRuntime): Stamp {
+  return { now: clock.now(), nonce: ids.unique() };
+}
+
+export async function enqueued(store: TaskStore, changes: Partial<NewTask> = {}): Promise<ReadyTask> {
+  const outcome = await store.enqueue(newTask(changes), stamp());
+  if (outcome.kind === 'refused') throw new Error('the task was there already');
+  return outcome.row;
+}
+
+export async function claimed(
+  store: TaskStore,
+  session = 'session-1',
+  changes: Partial<NewTask> = {},
+): Promise<RunningTask> {
+  const outcome = await store.claim(await enqueued(store, changes), session, stamp());
+  if (outcome.kind === 'refused') throw new Error('the claim was refused');
+  return outcome.row;
+}
+
+export function claimOf({ queue, id, session, leaseCounter }: RunningTask): Claim {
+  return { queue, id, session, leaseCounter };
+}

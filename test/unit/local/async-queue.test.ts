@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import type { AsyncQueueOptions } from '../../../local/lambda/async-queue.ts';
+import { AsyncQueue, LAMBDA_RETRY_TIMING } from '../../../local/lambda/async-queue.ts';
+import type { FunctionSettings } from '../../../local/lambda/function-settings.ts';
+import { localFunction } from '../../../local/lambda/function-settings.ts';
+import type { InvocationResult } from '../../../local/lambda/outcomes.ts';
+import { LambdaEvents } from '../../support/lambda-events.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const SUCCESS: InvocationResult = { outcome: 'success', payload: 'null' };
+const FAILURE: InvocationResult = { outcome: 'error', error: { errorType: 'Error', errorMessage: 'no' } };
+
+type Outcome = InvocationResult | 'throttled';
+
+/** A queue whose attempts fare as listed, the last one for ever, under AWS's own timing and the largest jitter. */
+function queueWith(outcomes: readonly Outcome[], settings: Partial<FunctionSettings> = {}) {
+  const clock = new ManualClock('2026-01-01T00:00:00.000Z');
+  const events = new LambdaEvents();
+  const attemptedAt: number[] = [];
+  const stopping = new AbortController();
+  const base = { entry: '/handler.ts', timeoutMs: 1_000, memoryMb: 128, environment: {} };
+  const options: AsyncQueueOptions = {
+    target: localFunction('work', { ...base, ...settings }),
+    attempt: async () => {
+      const outcome = outcomes[attemptedAt.length] ?? outcomes.at(-1)!;
+      attemptedAt.push(clock.monotonic());
+      return outcome;
+    },
+    timing: LAMBDA_RETRY_TIMING,
+    clock,
+    random: { next: () => 0.9999 },
+    emit: events.record,
+    signal: stopping.signal,
+  };
+  const queue = new AsyncQueue(options);
+  void queue.accept({ requestId: 'r1', payload: '{}', invokedFunctionArn: 'arn' });
+  return { clock, events, attemptedAt, queue, stopping };
+}
+
+describe('an asynchronous event', () => {
+  test('is done with after one success', async () => {
+    const { clock, attemptedAt, queue } = queueWith([SUCCESS]);
+
+    await clock.advance(10 * MINUTE);
+
+    expect({ attemptedAt, pending: queue.size }).toEqual({ attemptedAt: [0], pending: 0 });
+  });
+
+  test('is retried one and then two minutes after a function error, as on AWS', async () => {
+    const { clock, attemptedAt, events } = queueWith([FAILURE]);
+
+    await clock.advance(60 * MINUTE);
+
+    expect(attemptedAt).toEqual([0, 1 * MINUTE, 3 * MINUTE]);
+    expect(events.of('eventDiscarded')).toMatchObject([{ requestId: 'r1', because: 'retriesExhausted' }]);
+  });
+
+  test('is not retried after a function error where that was asked for', async () => {
+    const { clock, attemptedAt } = queueWith([FAILURE], { maximumRetryAttempts: 0 });
+
+    await clock.advance(60 * MINUTE);
+
+    expect(attemptedAt).toEqual([0]);
+  });
+
+  test('comes back ever later when throttled, up to five minutes apart', async () => {
+    const { clock, attemptedAt } = queueWith(['throttled']);
+
+    await clock.advance(30 * MINUTE);
+
+    const pauses = attemptedAt.slice(1).map((at, index) => Math.round((at - attemptedAt[index]!) / SECOND));
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]);
+  });
+
+  test('pays for no retry when throttled', async () => {
+    const { clock, attemptedAt, events } = queueWith([
+      'throttled',
+      'throttled',
+      'throttled',
+      FAILURE,
+      'throttled',
+      FAILURE,
+      SUCCESS,
+    ]);
+
+    await clock.advance(60 * MINUTE);
+
+    expect(attemptedAt).toHaveLength(7);
+    expect(events.of('eventDiscarded')).toEqual([]);
+  });
+
+  test('is given up once it is too old', async () => {
+    const { clock, events, queue } = queueWith(['throttled'], { maximumEventAgeMs: 5 * MINUTE });
+
+    await clock.advance(10 * MINUTE);
+
+    expect(events.of('eventDiscarded')).toMatchObject([{ because: 'tooOld' }]);
+    expect(queue.size).toBe(0);
+  });
+
+  test('is dropped without a word when the platform stops', async () => {
+    const { clock, attemptedAt, events, queue, stopping } = queueWith(['throttled']);
+    await clock.advance(10 * SECOND);
+    const attempts = attemptedAt.length;
+
+    stopping.abort();
+    await clock.advance(60 * MINUTE);
+
+    expect(attemptedAt).toHaveLength(attempts);
+    expect(events.of('eventDiscarded')).toEqual([]);
+    expect(queue.size).toBe(0);
+  });
+});

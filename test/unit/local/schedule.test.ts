@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { ScheduleEvent, ScheduleOptions } from '../../../local/schedule.ts';
+import { startSchedule } from '../../../local/schedule.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+
+const MINUTE = 60_000;
+
+/** Draws the given numbers, then 0.99 for ever: chance that never strikes. */
+function drawing(...numbers: readonly number[]): ScheduleOptions['random'] {
+  const left = [...numbers];
+  return { next: () => left.shift() ?? 0.99 };
+}
+
+function scheduleWith(overrides: Partial<ScheduleOptions> = {}) {
+  const clock = new ManualClock('2026-01-01T00:00:00.000Z');
+  const delivered: { slot: string; at: string }[] = [];
+  const deliver = async ({ slot }: ScheduleEvent) => {
+    delivered.push({ slot: slot.slice(11, 19), at: new Date(clock.now()).toISOString().slice(11, 19) });
+  };
+  const schedule = startSchedule({
+    name: 'every-minute',
+    everyMs: MINUTE,
+    clock,
+    random: drawing(),
+    deliver,
+    ...overrides,
+  });
+  return { clock, delivered, schedule };
+}
+
+describe('startSchedule', () => {
+  test('delivers the first slot at once and the others at the rate', async () => {
+    const { clock, delivered } = scheduleWith();
+
+    await clock.advance(2 * MINUTE);
+
+    expect(delivered).toEqual([
+      { slot: '00:00:00', at: '00:00:00' },
+      { slot: '00:01:00', at: '00:01:00' },
+      { slot: '00:02:00', at: '00:02:00' },
+    ]);
+  });
+
+  test('names the schedule and the slot in the event', async () => {
+    const events: ScheduleEvent[] = [];
+    const { clock } = scheduleWith({ deliver: async (event) => events.push(event) });
+
+    await clock.advance(0);
+
+    expect(events).toEqual([{ schedule: 'every-minute', slot: '2026-01-01T00:00:00.000Z' }]);
+  });
+
+  test('delivers twice at the same time, with the same slot', async () => {
+    // Not missed, not late, a twin, a concurrent one.
+    const { clock, delivered } = scheduleWith({ duplicateRate: 0.5, random: drawing(0.9, 0, 0.1, 0.1) });
+
+    await clock.advance(0);
+
+    expect(delivered).toEqual([
+      { slot: '00:00:00', at: '00:00:00' },
+      { slot: '00:00:00', at: '00:00:00' },
+    ]);
+  });
+
+  test('delivers a later twin shortly after, with the same slot', async () => {
+    const { clock, delivered } = scheduleWith({ duplicateRate: 0.5, random: drawing(0.9, 0, 0.1, 0.9, 1) });
+
+    await clock.advance(10_000);
+
+    expect(delivered).toEqual([
+      { slot: '00:00:00', at: '00:00:00' },
+      { slot: '00:00:00', at: '00:00:02' },
+    ]);
+  });
+
+  test('delivers every slot twice at a rate of one', async () => {
+    const { clock, delivered } = scheduleWith({ duplicateRate: 1 });
+
+    await clock.advance(2 * MINUTE + 5_000);
+
+    expect(delivered.map(({ slot }) => slot)).toEqual([
+      '00:00:00',
+      '00:00:00',
+      '00:01:00',
+      '00:01:00',
+      '00:02:00',
+      '00:02:00',
+    ]);
+  });
+
+  test('is late by a part of the allowance and keeps the time of the slot', async () => {
+    const { clock, delivered } = scheduleWith({ lateMs: 20_000, random: drawing(0.9, 0.5) });
+
+    await clock.advance(30_000);
+
+    expect(delivered).toEqual([{ slot: '00:00:00', at: '00:00:10' }]);
+  });
+
+  test('leaves out a missed slot and goes on with the next', async () => {
+    const { clock, delivered } = scheduleWith({ missRate: 0.1, random: drawing(0.05) });
+
+    await clock.advance(MINUTE);
+
+    expect(delivered.map(({ slot }) => slot)).toEqual(['00:01:00']);
+  });
+
+  test('offers a refused event again until it is taken', async () => {
+    const refusals: unknown[] = [];
+    let offers = 0;
+    const { clock } = scheduleWith({
+      random: drawing(0.9, 0, 0.99, 0.5, 0.5),
+      deliver: async () => {
+        offers++;
+        if (offers <= 2) throw new Error(`refusal ${offers}`);
+      },
+      onRefused: (_event, error) => void refusals.push((error as Error).message),
+    });
+
+    await clock.advance(1_000);
+
+    expect({ offers, refusals }).toEqual({ offers: 3, refusals: ['refusal 1', 'refusal 2'] });
+  });
+
+  test('delivers only the latest slot after the machine has slept through some', async () => {
+    const { clock, delivered } = scheduleWith();
+    await clock.advance(1_000);
+
+    clock.step(10 * MINUTE);
+    await clock.advance(MINUTE);
+
+    expect(delivered.map(({ slot }) => slot)).toEqual(['00:00:00', '00:11:00']);
+  });
+
+  test('goes on ticking after the wall clock was set back', async () => {
+    const { clock, delivered } = scheduleWith();
+    await clock.advance(1_000);
+
+    clock.step(-60 * MINUTE);
+    await clock.advance(MINUTE);
+
+    expect(delivered).toHaveLength(2);
+  });
+
+  test('delivers nothing after it was stopped, not even a late twin', async () => {
+    const { clock, delivered, schedule } = scheduleWith({
+      duplicateRate: 1,
+      random: drawing(0.9, 0, 0, 0.9, 1),
+    });
+    await clock.advance(500);
+
+    await schedule.stop();
+    await clock.advance(5 * MINUTE);
+
+    expect(delivered).toHaveLength(1);
+  });
+
+  test.each([
+    { everyMs: 0, message: 'everyMs must be above 0, got 0' },
+    { duplicateRate: 1.5, message: 'duplicateRate must be between 0 and 1, got 1.5' },
+    { missRate: -1, message: 'missRate must be between 0 and 1, got -1' },
+    { lateMs: -5, message: 'lateMs must be 0 or more, got -5' },
+  ])('refuses a setting that makes no sense: $message', ({ message, ...setting }) => {
+    expect(() => scheduleWith(setting)).toThrow(`schedule every-minute: ${message}`);
+  });
+});

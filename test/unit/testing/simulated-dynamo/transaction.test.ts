@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { DynamoFault } from '../../../../shared/dynamo/driver.ts';
+import { increment, TABLE, World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('transactWrite', () => {
+  test('does all or nothing, and says for each action why not', () => {
+    const world = new World();
+    world.put({ pk: 'a', n: 1 });
+
+    const fault = world.fault('transactWrite', {
+      TransactItems: [
+        { Put: { TableName: TABLE, Item: { pk: 'b' } } },
+        {
+          Delete: {
+            TableName: TABLE,
+            Key: { pk: 'a' },
+            ConditionExpression: 'n > :two',
+            ExpressionAttributeValues: { ':two': 2 },
+            ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          },
+        },
+        { Update: { TableName: TABLE, Key: { pk: 'c' }, UpdateExpression: 'SET x = gone' } },
+      ],
+    });
+
+    expect(fault).toMatchObject({ kind: 'transactionCanceled', applied: 'no' });
+    expect(fault.reasons).toMatchObject([
+      { code: 'None' },
+      { code: 'ConditionalCheckFailed', item: { pk: 'a', n: 1 } },
+      { code: 'ValidationError' },
+    ]);
+    expect(world.store.scan(TABLE)).toEqual([{ pk: 'a', n: 1 }]);
+  });
+
+  test('names only the first action whose item is impossible, before any guard is looked at', () => {
+    const fault = new World().fault('transactWrite', {
+      TransactItems: [
+        { Delete: { TableName: TABLE, Key: { pk: 'a' }, ConditionExpression: 'attribute_exists(pk)' } },
+        { Put: { TableName: TABLE, Item: { pk: 7 } } },
+        { Put: { TableName: TABLE, Item: { pk: 8 } } },
+      ],
+    });
+
+    expect(fault.reasons.map(({ code }) => code)).toEqual(['None', 'ValidationError', 'None']);
+  });
+
+  test.each([
+    ['nothing', []],
+    ['more than a hundred actions', Array.from({ length: 101 }, (_, at) => increment(String(at)))],
+    ['two actions on one item', [increment('a'), { Delete: { TableName: TABLE, Key: { pk: 'a' } } }]],
+    [
+      'a check beside a write of the same item',
+      [
+        increment('a'),
+        { ConditionCheck: { TableName: TABLE, Key: { pk: 'a' }, ConditionExpression: 'attribute_exists(pk)' } },
+      ],
+    ],
+    ['two actions in one', [{ ...increment('a'), Delete: { TableName: TABLE, Key: { pk: 'b' } } }]],
+    [
+      'more than 4 MB',
+      Array.from({ length: 11 }, (_, at) => ({
+        Put: { TableName: TABLE, Item: { pk: String(at), f: 'x'.repeat(399_000) } },
+      })),
+    ],
+  ])('refuses %s', (_, actions) => {
+    expect(new World().fault('transactWrite', { TransactItems: actions })).toMatchObject({
+      kind: 'rejected',
+      code: 'ValidationException',
+    });
+  });
+
+  test('does the same token once in ten minutes', () => {
+    const world = new World();
+
+    world.transact([increment('a')], 'token');
+    world.now += 10 * MINUTE_MS - 1;
+    world.transact([increment('a')], 'token');
+    expect(world.get('a')).toEqual({ pk: 'a', n: 1 });
+
+    world.now += 1;
+    world.transact([increment('a')], 'token');
+    expect(world.get('a')).toEqual({ pk: 'a', n: 2 });
+  });
+
+  test('refuses another transaction under the same token, but not the same with its parameters reordered', () => {
+    const world = new World();
+    world.transact([{ Put: { TableName: TABLE, Item: { pk: 'a', n: 1 } } }], 'token');
+
+    expect(() => world.transact([{ Put: { Item: { n: 1, pk: 'a' }, TableName: TABLE } }], 'token')).not.toThrow();
+    expect(() => world.transact([{ Put: { TableName: TABLE, Item: { pk: 'a', n: 2 } } }], 'token')).toThrow(
+      expect.objectContaining({ code: 'IdempotentParameterMismatchException' }),
+    );
+  });
+
+  test('forgets the token of a transaction that was canceled', () => {
+    const world = new World();
+    const guarded = { ...increment('a').Update, ConditionExpression: 'attribute_exists(pk)' };
+
+    expect(() => world.transact([{ Update: guarded }], 'token')).toThrow(DynamoFault);
+    world.put({ pk: 'a', n: 1 });
+    world.transact([{ Update: guarded }], 'token');
+
+    expect(world.get('a')).toEqual({ pk: 'a', n: 2 });
+  });
+});
+
+describe('consumed', () => {
+  test('counts what is billed, reported or not', () => {
+    const world = new World();
+    world.put({ pk: 'a', queue: 'q', readyAt: 1 });
+    world.get('a');
+    world.get('a', {});
+    world.ready();
+    world.fault('put', { TableName: TABLE, Item: { pk: 'a' }, ConditionExpression: 'attribute_not_exists(pk)' });
+    world.fault('put', { TableName: TABLE, Item: { pk: '' } });
+
+    expect(world.store.consumed).toEqual({
+      writeUnits: 3,
+      readUnits: 2,
+      byTableAndIndex: {
+        table: { writeUnits: 2, readUnits: 1.5 },
+        'table/ready': { writeUnits: 1, readUnits: 0.5 },
+      },
+    });
+  });
+
+  test('is reported by transactions with the table doubled, and as reads when they are sent again', () => {
+    const world = new World();
+    const input = {
+      TransactItems: [{ Put: { TableName: TABLE, Item: { pk: 'a', queue: 'q', readyAt: 1 } } }],
+      ClientRequestToken: 'token',
+      ReturnConsumedCapacity: 'INDEXES' as const,
+    };
+
+    const first = world.store.apply('transactWrite', input);
+    const second = world.store.apply('transactWrite', input);
+
+    expect(first.ConsumedCapacity).toEqual([
+      {
+        TableName: TABLE,
+        CapacityUnits: 3,
+        WriteCapacityUnits: 3,
+        Table: { CapacityUnits: 2, WriteCapacityUnits: 2 },
+        GlobalSecondaryIndexes: { ready: { CapacityUnits: 1, WriteCapacityUnits: 1 } },
+      },
+    ]);
+    expect(second.ConsumedCapacity).toMatchObject([{ CapacityUnits: 2, ReadCapacityUnits: 2 }]);
+  });
+});
