@@ -1,0 +1,80 @@
+/** The tasks of the deployment test: each leaves a trace in a table of its own, in one transaction with its completion. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { DynamoDBDocumentClient, DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { queueKey, taskKey } from '../../shared/dynamo/keys.ts';
+import type { Committed, TaskContext } from '../../shared/task/context.ts';
+import { defineTask } from '../../shared/task/definition.ts';
+import { messageOf } from '../../shared/errors.ts';
+
+/** Which deployment this code came with; the bundler puts it here. */
+declare const REVISION: string;
+const revision = typeof REVISION === 'undefined' ? 'not deployed' : REVISION;
+const effectsTable = process.env.EFFECTS_TABLE ?? '';
+
+/** Works for a while, unless it is told to stop. */
+export const record = defineTask({
+  name: 'record',
+  input: z.object({ workMs: z.number() }),
+  async run({ workMs }, task) {
+    await wait(workMs, undefined, { signal: task.signal });
+    return leaveTrace(task);
+  },
+});
+
+/** Takes its whole worker down, the first time. */
+export const crash = defineTask({
+  name: 'crash',
+  async run(_input, task) {
+    if (task.attempt === 1) process.exit(1);
+    return leaveTrace(task);
+  },
+});
+
+/** What a worker must not be able to do, tried from inside of one. */
+export const probe = defineTask({
+  name: 'probe',
+  input: z.object({ table: z.string(), dispatcher: z.string() }),
+  async run({ table, dispatcher }, task) {
+    const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+    const own = taskKey(task.queue, task.id);
+    const foreign = taskKey('another-queue', '1');
+    const attempts = {
+      'scan the table': () => documents.send(new ScanCommand({ TableName: table })),
+      'delete its own task': () => documents.send(new DeleteCommand({ TableName: table, Key: own })),
+      'open the queue': () => documents.send(new PutCommand({ TableName: table, Item: queueKey(task.queue) })),
+      'put a task into another queue': () => documents.send(new PutCommand({ TableName: table, Item: foreign })),
+      'read a task of another queue': () => documents.send(new GetCommand({ TableName: table, Key: foreign })),
+      'invoke the dispatcher': () =>
+        new LambdaClient({}).send(new InvokeCommand({ FunctionName: dispatcher, InvocationType: 'DryRun' })),
+    };
+    const outcomes: Record<string, string> = {};
+    for (const [what, attempt] of Object.entries(attempts)) outcomes[what] = await nameOfError(attempt);
+    return { outcomes, remainingMs: task.remainingMs() };
+  },
+});
+
+function leaveTrace(task: TaskContext): Promise<Committed> {
+  return task.commit({ revision }, [
+    {
+      Update: {
+        TableName: effectsTable,
+        Key: { id: task.id },
+        UpdateExpression: 'SET #revision = :revision, #attempt = :attempt ADD #times :one',
+        ExpressionAttributeNames: { '#revision': 'revision', '#attempt': 'attempt', '#times': 'times' },
+        ExpressionAttributeValues: { ':revision': revision, ':attempt': task.attempt, ':one': 1 },
+      },
+    },
+  ]);
+}
+
+async function nameOfError(attempt: () => Promise<unknown>): Promise<string> {
+  try {
+    await attempt();
+    return 'allowed';
+  } catch (error) {
+    return error instanceof Error ? error.name : messageOf(error);
+  }
+}
