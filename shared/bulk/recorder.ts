@@ -7,12 +7,12 @@
  * A write that is refused is looked at: the row is another's, and then this claim is lost; or it is still ours, and a request of ours that
  * had been given up for lost has decided an item meanwhile. Then the row is right, and what it says is taken over.
  */
-import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import { LeaseLostError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Settlement } from '../task/settle.ts';
-import type { CommitOutcome, Settled, UserWrite } from '../task/store.ts';
+import type { CommitOutcome, Effect, Settled } from '../task/store.ts';
 import type { Claim, Json, RunningTask, TaskRecord } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
 import type { PageOf, PageState } from './page.ts';
@@ -95,7 +95,7 @@ export class PageRecorder {
   commit(
     index: number,
     result: Json | undefined,
-    effects: readonly UserWrite[],
+    effects: readonly Effect[],
     limits: WriteLimits | undefined,
   ): Promise<CommitOutcome> {
     return this.#write<CommitOutcome>(
@@ -173,12 +173,8 @@ export class PageRecorder {
         this.#flushIn(restMs);
         return;
       }
-      try {
-        await this.flush(limits());
-      } catch (error) {
-        // What could not be written now goes with the next write, and whoever waits for that one is told.
-        if (!(error instanceof StoreUnavailableError || error instanceof LeaseLostError)) throw error;
-      }
+      // What could not be written now goes with the next write, and whoever waits for that one is told.
+      await this.flush(limits()).catch(() => undefined);
     });
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { PageOf } from '../../../shared/bulk/page.ts';
 import { isPage } from '../../../shared/bulk/page.ts';
 import { PageRecorder } from '../../../shared/bulk/recorder.ts';
+import type { PageStore } from '../../../shared/bulk/store.ts';
 import { stampOf } from '../../../shared/lease/stamp.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import type { RunningTask } from '../../../shared/task/task.ts';
@@ -25,10 +26,10 @@ async function claimedPage(q: MemoryQueue, items: number): Promise<PageOf<Runnin
   return outcome.row;
 }
 
-function recorderOf(q: MemoryQueue, page: PageOf<RunningTask>, flushIntervalMs: number) {
+function recorderOf(q: MemoryQueue, page: PageOf<RunningTask>, flushIntervalMs: number, pages = q.tasks.bulk) {
   const losses: unknown[] = [];
   const ports = {
-    pages: q.tasks.bulk,
+    pages,
     runtime: q.runtime,
     limits: () => ({}),
     onLost: (error: unknown) => losses.push(error),
@@ -55,6 +56,22 @@ describe('the ends of items', () => {
     expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });
     expect(q.taskUnits()['page.record']).toBe(1);
     expect(recorder.settled).toEqual({ done: 2 });
+  });
+
+  test('stay to be written when the store answers with an error that nobody foresaw, and nobody hears of it unasked', async () => {
+    const q = openMemoryQueue();
+    const page = await claimedPage(q, 3);
+    const pages: PageStore = Object.create(q.tasks.bulk) as PageStore;
+    pages.record = () => Promise.reject(new TypeError('unforeseen'));
+    const { recorder } = recorderOf(q, page, 500, pages);
+
+    await recorder.complete(0, 'a', undefined);
+    await q.clock.advance(500); // an unhandled rejection would fail the run
+
+    await expect(recorder.flush({})).rejects.toThrow('unforeseen');
+    pages.record = q.tasks.bulk.record.bind(q.tasks.bulk);
+    await recorder.flush({});
+    expect((await inRow(q)).done).toEqual([0]);
   });
 
   test('wait their full interval after others were written by chance', async () => {
