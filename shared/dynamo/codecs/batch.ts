@@ -5,9 +5,10 @@ import { ItemReader } from '../item-reader.ts';
 /** @throws CorruptItemError */
 export function decodeBatch(item: DynamoItem): BatchRecord {
   const row = new ItemReader(item);
+  const [queue, id] = [row.string('queue'), row.string('id')];
+  row.ensureKey(['batch', queue, id]);
   return {
-    queue: row.string('queue'),
-    id: row.string('id'),
+    ...{ queue, id },
     total: row.count('total'),
     pending: row.count('pending'),
     done: row.count('done'),

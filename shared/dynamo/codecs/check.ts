@@ -6,9 +6,10 @@ import { ItemReader } from '../item-reader.ts';
 /** @throws CorruptItemError */
 export function decodeCheck(item: DynamoItem): CheckRecord {
   const row = new ItemReader(item);
+  const [node, id] = [row.string('node'), row.string('id')];
+  row.ensureKey(['check', node, id]);
   return {
-    node: row.string('node'),
-    id: row.string('id'),
+    ...{ node, id },
     status: row.oneOf('status', CHECK_STATUSES),
     note: row.string('note'),
     ttlMs: row.numberOrNull('ttlMs'),
