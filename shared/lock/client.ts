@@ -8,7 +8,6 @@ import { validName } from '../lease/name.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock.ts';
 import { describeLock, isStored, opensAt, validContent, validKey } from './lock.ts';
-import { LONGEST_TIMER_MS } from './patience.ts';
 import type { Sighting } from './reader.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
@@ -246,11 +245,9 @@ export class LockClient {
     const finished = new AbortController();
     const late = new AbortController();
     if (timeout !== undefined)
-      void this.#ports.runtime.clock
-        .sleep(Math.min(durationMs('timeout', timeout), LONGEST_TIMER_MS), finished.signal)
-        .then(() => {
-          late.abort();
-        });
+      void this.#ports.runtime.clock.sleep(durationMs('timeout', timeout), finished.signal).then(() => {
+        late.abort();
+      });
     try {
       return await wait(signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]));
     } finally {

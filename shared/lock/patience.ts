@@ -19,9 +19,6 @@ const GROWTH = 8;
 /** Waiters that all wait for one moment spread over a tenth of their wait behind it, within these bounds. */
 const SPREAD = { share: 0.1, minMs: 50, maxMs: 2_000 };
 
-/** The longest time that a timer takes, about 25 days. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 export interface PatienceOptions {
   /** Infinity: as long as the session lasts. */
   readonly waitMs: number;
@@ -61,7 +58,7 @@ export class Patience {
       signal?.addEventListener('abort', this.#abort, { once: true, signal: this.#finished.signal });
     }
     if (Number.isFinite(options.waitMs))
-      void runtime.clock.sleep(Math.min(options.waitMs, LONGEST_TIMER_MS), this.#finished.signal).then(this.#abort);
+      void runtime.clock.sleep(options.waitMs, this.#finished.signal).then(this.#abort);
   }
 
   /** Aborts when there is nothing left to wait for. */

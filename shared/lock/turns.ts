@@ -5,7 +5,7 @@
  * A release within the process wakes him at once. So a crowd in one process costs what a single waiter costs.
  */
 import type { Clock } from '../runtime/clock.ts';
-import { LONGEST_TIMER_MS } from './patience.ts';
+import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 
 interface Queue {
   /** The one in front has the turn. */
@@ -58,7 +58,7 @@ export class Turn {
 
   /** Until the time is over, a release within the process wakes it, or `signal` aborts. */
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
-    await this.#clock.sleep(Math.min(ms, LONGEST_TIMER_MS), AbortSignal.any([this.#alarm.signal, signal]));
+    await this.#clock.sleep(ms, AbortSignal.any([this.#alarm.signal, signal]));
     if (this.#alarm.signal.aborted) this.#alarm = new AbortController();
   }
 

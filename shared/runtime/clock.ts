@@ -11,14 +11,14 @@ export interface Clock {
   /** Milliseconds since an arbitrary moment of this process; never goes back. */
   monotonic(): number;
   /**
-   * Resolves after `ms` milliseconds, or at once when `signal` aborts.
+   * Resolves after `ms` milliseconds (or `LONGEST_TIMER_MS`, if that is less), or at once when `signal` aborts.
    * Aborting is the orderly end of a wait, so it resolves instead of throwing: the caller looks at its own state next.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** Just under 25 days. A longer timer would fire at once; who waits longer is woken early, and no process of ours lives so long. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -1,6 +1,6 @@
 /** The simulated DynamoDB with our table and the user's, and the staleness that the profile asks for. */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
+import { memoryTable } from '../../testing/memory-table.ts';
 import type { AppliesRequests } from '../../testing/simulation/network.ts';
 import type { Prng } from '../../testing/simulation/prng.ts';
 import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
@@ -26,26 +26,7 @@ export class SimulatedStore implements AppliesRequests {
     };
     const staleReads = profile().staleMs > 0 ? { indexLagMs: lagMs, readLagMs: lagMs } : undefined;
     this.#dynamo = new SimulatedDynamo({ now, staleReads });
-    this.#dynamo.createTable({
-      name: TABLE_NAME,
-      partition: { name: TABLE.partitionKey, type: 'S' },
-      sort: { name: TABLE.sortKey, type: 'S' },
-      ttlAttribute: TABLE.ttlAttribute,
-      indexes: [
-        {
-          name: READY_INDEX.name,
-          projection: 'KEYS_ONLY',
-          partition: { name: READY_INDEX.partitionKey, type: 'S' },
-          sort: { name: READY_INDEX.sortKey, type: 'N' },
-        },
-        {
-          name: DIRECTORY_INDEX.name,
-          projection: 'KEYS_ONLY',
-          partition: { name: DIRECTORY_INDEX.partitionKey, type: 'S' },
-          sort: { name: DIRECTORY_INDEX.sortKey, type: 'S' },
-        },
-      ],
-    });
+    this.#dynamo.createTable(memoryTable(TABLE_NAME));
     this.#dynamo.createTable({ name: USER_TABLE, partition: { name: 'id', type: 'S' } });
     this.#setStock(FIRST_STOCK);
   }

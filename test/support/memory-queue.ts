@@ -6,7 +6,6 @@ import { createSessionStore } from '../../shared/dynamo/session-store.ts';
 import { createTaskStore } from '../../shared/dynamo/task-store.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemIds } from '../../shared/runtime/ids.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { SessionHolder } from '../../shared/session/holder.ts';
@@ -50,13 +49,7 @@ export interface MemoryWorkOptions {
 /** @param wrap makes the driver of everybody who is not given one of his own */
 export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (driver) => driver): MemoryQueue {
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
-  // A wall clock shows whole milliseconds, however long somebody slept.
-  const wholeClock: Clock = {
-    now: () => Math.floor(clock.now()),
-    monotonic: () => clock.monotonic(),
-    sleep: (ms, signal) => clock.sleep(ms, signal),
-  };
-  const runtime: Runtime = { clock: wholeClock, random: { next: () => 0.5 }, ids: systemIds };
+  const runtime: Runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
   const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
   const meter = createMeter();
   const storesOf = (process?: Mortal): { readonly tasks: TaskStore; readonly sessions: SessionStore } => {
