@@ -156,7 +156,7 @@ export interface Holding {
 export interface SessionPage {
   readonly now: number;
   readonly sessions: readonly SessionLine[];
-  /** The directory keeps ended sessions for weeks and is walked bit by bit. */
+  /** The directory keeps expired sessions for weeks and is walked bit by bit. */
   readonly walk: { readonly seen: number; readonly isComplete: boolean };
 }
 

@@ -20,7 +20,7 @@ export function sessionsCommand(bind: Bind): Command {
   const listing = new Command('list')
     .argument('[prefix]', 'sessions whose name begins with it', '')
     .description('Sessions that live, by name.')
-    .option('--all', 'those that have ended as well: they stay for some weeks')
+    .option('--all', 'those that expired as well: they stay listed for some weeks')
     .addOption(limitOption());
   sessions.addCommand(bind<ListOptions>(listing, listSessions));
   const show = new Command('show')

@@ -1,5 +1,5 @@
 /**
- * Who lives, and who ended last. The directory lists sessions by name, those that ended in the last weeks among them;
+ * Who lives, and who ended last. The directory lists sessions by name, those that expired in the last weeks among them;
  * so it is walked bit by bit, while the sessions that hold something are looked at first.
  */
 import type { Desk } from '../desk.ts';

@@ -28,7 +28,7 @@ export class SessionClient {
     return this.#ports.sessions.get(validName('session id', id));
   }
 
-  /** Sessions whose name begins with `prefix`, by name, those that have ended included. The listing is eventually consistent. */
+  /** Sessions whose name begins with `prefix`, by name: the living, and for some weeks those that expired. Eventually consistent. */
   async *list(prefix = ''): AsyncGenerator<SessionRecord> {
     const { sessions } = this.#ports;
     let after: unknown;

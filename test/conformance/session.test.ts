@@ -100,16 +100,21 @@ describeInEveryWorld('sessions', (open) => {
   });
 
   describe('the listing', () => {
-    test('shows sessions by name, those that have ended included', async () => {
-      const first = await one.leasehold.session({ name: `${name}-a` });
-      const second = await one.leasehold.session({ name: `${name}-b` });
-      await first.end();
+    test('shows sessions by name: the living and those that expired, not those that somebody ended', async () => {
+      const crashed = await one.leasehold.session({ name: `${name}-a`, ttl: '30s' });
+      const living = await other.leasehold.session({ name: `${name}-b`, ttl: null });
+      const ended = await other.leasehold.session({ name: `${name}-c`, ttl: null });
+      const destroyed = await other.leasehold.session({ name: `${name}-d`, ttl: null });
+      await ended.end();
+      await other.leasehold.sessions.destroy(destroyed.id);
+      one.driver.isDown = true;
+      await passTime(world, other.leasehold.sessions.waitForEnd(crashed.id));
 
       const found = await Array.fromAsync(other.leasehold.sessions.list(`${name}-`));
 
       expect(found.map(({ id, status }) => [id, status])).toEqual([
-        [first.id, 'invalid'],
-        [second.id, 'live'],
+        [crashed.id, 'invalid'],
+        [living.id, 'live'],
       ]);
     });
   });

@@ -19,7 +19,7 @@
  * | checks | L of S | checks of its node that it is bound to; absent: none | create |
  * | revoked | L of S | what was taken away from it one by one; absent: nothing | revoke |
  * | reason, invalidatedAt | S; N, epoch ms | why and when it ended | expire, invalidate |
- * | directoryKey, directoryName | S | `session`, name and id: the listing | create |
+ * | directoryKey, directoryName | S | `session`, name and id: the listing, of the living and of those that expired | create, invalidate |
  * | ttl | N, epoch s | sweeping, weeks beyond any use | all |
  */
 import { MAX_TTL_MS } from '../../lease/timing.ts';
@@ -168,7 +168,7 @@ export function expireSession(
 
 /**
  * Guard: live. No nonce, because ending must win over a renewal in flight, whoever ends it.
- * Effect: invalid for good.
+ * Effect: invalid for good, and listed no more: only those that nobody ended are looked for afterwards.
  * Outcomes: refused = it had ended already.
  */
 export function invalidateSession(
@@ -184,7 +184,7 @@ export function invalidateSession(
     table,
     key: sessionKey(invalidation.id),
     guard: IS_LIVE,
-    effect: INVALIDATE,
+    effect: `${INVALIDATE} REMOVE #directoryKey, #directoryName`,
     values: invalidateValues(invalidation.reason, invalidation),
   });
 }
@@ -204,7 +204,7 @@ export function revokeFromSession(table: string, id: string, revocation: string)
   });
 }
 
-/** Sessions by name, live and ended alike. Eventually consistent. */
+/** Sessions by name: the living, and for some weeks those that expired. Eventually consistent. */
 export const pageOfSessions = (table: string, prefix: string, after: unknown): Statement<'query'> =>
   directoryStatement('session.page', table, 'session', prefix, after);
 
