@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { findItem } from '../../shared/bulk/client.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
+import type { RedriveReport, RescheduleReport } from '../../shared/task/operator.ts';
 import type { TaskState } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
@@ -13,6 +14,7 @@ import { CommandError, EXIT, notFound } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 
+type RetryOptions = QueueOptions & Pick<AuditOptions, 'by'>;
 type RedriveOptions = QueueOptions &
   ConfirmOptions & { readonly all?: boolean; readonly name?: string; readonly limit?: number; readonly by?: string };
 
@@ -21,7 +23,8 @@ export function taskActs(bind: Bind): readonly Command[] {
     .argument('<id>', 'its id', name)
     .description(
       'Makes a task due now: one that waits for its time, or one that is dead or cancelled. Attempts of the dead begin anew.',
-    );
+    )
+    .addOption(byOption());
   const cancel = new Command('cancel')
     .argument('<id>', 'its id', name)
     .description(
@@ -39,7 +42,7 @@ export function taskActs(bind: Bind): readonly Command[] {
     .addOption(byOption())
     .addOption(yesOption('the queue (with --all)'));
   return [
-    bind<QueueOptions>(retry, retryTask),
+    bind<RetryOptions>(retry, retryTask),
     bind<QueueOptions & AuditOptions>(cancel, cancelTask),
     bind<RedriveOptions>(redrive, redriveTasks),
   ];
@@ -50,7 +53,7 @@ function idOrNothing(text: string): string {
   return name(text);
 }
 
-async function retryTask({ output, connect, runtime }: Context, options: QueueOptions, id: string): Promise<undefined> {
+async function retryTask({ output, connect, runtime }: Context, options: RetryOptions, id: string): Promise<undefined> {
   using connection = await connect();
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
@@ -60,10 +63,14 @@ async function retryTask({ output, connect, runtime }: Context, options: QueueOp
     output.answer(task, () => `${printable(describeTask(key))} is due already: it waits for a worker`);
     return;
   }
-  const report =
-    task.state === 'ready'
-      ? await there.operator.reschedule(id, { runAt: runtime.clock.now() })
-      : await there.operator.redrive(id);
+  const report = await connection.audit.record(
+    { verb: 'task.retry', target: `${options.queue}/${id}`, by: operatorOf(options), reason: 'this one' },
+    (): Promise<RedriveReport | RescheduleReport> =>
+      task.state === 'ready'
+        ? there.operator.reschedule(id, { runAt: runtime.clock.now() })
+        : there.operator.redrive(id),
+    ({ kind }) => kind,
+  );
   if (report.kind === 'missing') throw missing(there, id);
   if (report.kind === 'unfit')
     throw unfit(there, id, report.state, 'only one that waits, is dead or cancelled can be retried');
@@ -117,7 +124,11 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
     context.output.answer({ redriven }, () => `brought back ${plural(redriven, 'task')}`);
     return;
   }
-  const report = await there.operator.redrive(id);
+  const report = await connection.audit.record(
+    { verb: 'task.redrive', target: `${options.queue}/${id}`, by: operatorOf(options), reason: 'this one' },
+    () => there.operator.redrive(id),
+    ({ kind }) => kind,
+  );
   if (report.kind === 'missing') throw missing(there, id);
   if (report.kind === 'unfit')
     throw unfit(there, id, report.state, 'only dead and cancelled tasks can be brought back');

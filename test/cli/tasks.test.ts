@@ -110,7 +110,10 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
 
     expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toMatchObject([{ id: 'now' }]);
     expect(await json('tasks', 'list', '--state', 'later', ...queue)).toMatchObject([{ id: 'tomorrow' }]);
-    expect(await run('tasks', 'retry', 'tomorrow', ...queue)).toMatchObject({ exitCode: 0 });
+    expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
+    expect(await json('audit', '--limit', '1')).toMatchObject([
+      { verb: 'task.retry', target: 'lab/tomorrow', by: 'ada', outcome: 'rescheduled' },
+    ]);
     expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toHaveLength(2);
     const cancelled = await run('tasks', 'cancel', 'tomorrow', '--reason', 'not wanted', '--yes', 'tomorrow', ...queue);
     expect(cancelled).toMatchObject({ exitCode: 0, out: 'cancelled tomorrow\n' });
