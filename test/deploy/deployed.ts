@@ -6,6 +6,8 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import pLimit from 'p-limit';
+import { StoreUnavailableError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import type { TaskRecord } from '../../shared/task/task.ts';
@@ -15,6 +17,8 @@ import { ACCOUNT, QUEUE, REGION, SHARDS, STACK, WORKER_TIMEOUT_MS } from './sett
 
 const root = path.resolve(import.meta.dirname, '../..');
 const assembly = path.join(root, '.leasehold', 'deploy', 'cdk.out');
+/** Of single tasks. */
+const READS_AT_ONCE = 4;
 const outputs = path.join(root, '.leasehold', 'deploy', 'outputs.json');
 
 interface Outputs {
@@ -154,7 +158,9 @@ export class Deployed implements Disposable {
   }
 
   async states(ids: readonly string[]): Promise<TaskRecord[]> {
-    const records = await Promise.all(ids.map((id) => this.leasehold.tasks.get(id)));
+    // The emulator serves one request after the other: with all at once the last would outwait its time.
+    const atOnce = pLimit(READS_AT_ONCE);
+    const records = await Promise.all(ids.map((id) => atOnce(() => this.leasehold.tasks.get(id))));
     return records.filter((record) => record !== undefined);
   }
 
@@ -197,7 +203,7 @@ export class Deployed implements Disposable {
   }
 }
 
-/** Looks once a second. @throws Error naming what was last seen when it takes too long */
+/** Looks once a second, for as long as nothing answers too. @throws Error naming what was last seen when it takes too long */
 export async function until<T>(
   what: string,
   look: () => Promise<T>,
@@ -206,15 +212,20 @@ export async function until<T>(
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const seen = await look();
-    if (isReached(seen)) return seen;
+    const seen = await look().catch((error: unknown) => {
+      if (error instanceof StoreUnavailableError) return error;
+      throw error;
+    });
+    if (!(seen instanceof StoreUnavailableError) && isReached(seen)) return seen;
     if (performance.now() > deadline) {
-      throw new Error(
-        `after ${withinMs / 1000} s still not: ${what}; last seen: ${JSON.stringify(seen).slice(0, 500)}`,
-      );
+      throw new Error(`after ${withinMs / 1000} s still not: ${what}; last seen: ${describe(seen)}`);
     }
     await wait(1_000);
   }
+}
+
+function describe(seen: unknown): string {
+  return seen instanceof Error ? seen.message : JSON.stringify(seen).slice(0, 500);
 }
 
 function parseLine(message: string): Record<string, unknown>[] {
