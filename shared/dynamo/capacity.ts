@@ -50,7 +50,7 @@ export interface WriteUnits {
   readonly indexes: Readonly<Record<string, number>>;
 }
 
-const WRITE_UNIT_BYTES = 1024;
+export const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
 /** Prepare and commit. */
 const TRANSACTION_FACTOR = 2;

@@ -1,6 +1,7 @@
 /** From a table's address to a sender: the client is made here, with the settings that the protocol needs. */
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { ConfigurationError } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { clientSettings, createSdkDriver } from './sdk-driver.ts';
@@ -22,11 +23,13 @@ export interface DynamoConnection {
   readonly gauge: SkewGauge;
 }
 
+/** @throws ConfigurationError */
 export function connectDynamo(
   { endpoint, region, clientConfig }: ConnectionOptions,
   runtime: Runtime,
   observer?: SendObserver,
 ): DynamoConnection {
+  if (endpoint !== undefined) ensureEndpoint(endpoint);
   const client: DynamoDBClient = new DynamoDBClient({
     signer: createSigner(() => client.config.credentials()),
     ...(isLoopback(endpoint) ? LOCAL_SETTINGS : {}),
@@ -42,6 +45,12 @@ export function connectDynamo(
 
 /** Emulators insist on a region and credentials, but check neither. */
 const LOCAL_SETTINGS = { region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } as const;
+
+/** @throws ConfigurationError unless it is an address on the web */
+export function ensureEndpoint(endpoint: string): void {
+  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+    throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
+}
 
 function isLoopback(endpoint: string | undefined): boolean {
   const host = endpoint === undefined ? undefined : URL.parse(endpoint)?.hostname;

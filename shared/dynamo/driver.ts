@@ -57,10 +57,11 @@ export interface DynamoDriver {
  * | `conflict` | another transaction holds the row | no |
  * | `throttled` | capacity or request rate exceeded | no |
  * | `rejected` | the request is wrong (validation, access, missing table): never retried | no |
+ * | `unsent` | nobody to send it to, or nothing to sign it with: it never left | no |
  * | `unanswered` | time-out, reset connection, or a server error: it may have been applied | unknown |
  */
 export type DynamoFaultKind =
-  'conditionFailed' | 'transactionCanceled' | 'conflict' | 'throttled' | 'rejected' | 'unanswered';
+  'conditionFailed' | 'transactionCanceled' | 'conflict' | 'throttled' | 'rejected' | 'unsent' | 'unanswered';
 
 export interface CancellationReason {
   /** `None`, `ConditionalCheckFailed`, `TransactionConflict`, `ThrottlingError`, `ProvisionedThroughputExceeded`, `ValidationError`, … */

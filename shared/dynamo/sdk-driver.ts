@@ -5,6 +5,7 @@ import {
   DeleteCommand,
   DynamoDBDocumentClient,
   GetCommand,
+  NumberValue,
   PutCommand,
   QueryCommand,
   TransactWriteCommand,
@@ -32,7 +33,10 @@ export function createSdkDriver(
   observers?: { readonly clock: Clock; readonly onResponse: (timing: ResponseTiming) => void },
 ): DynamoDriver {
   if (observers !== undefined) observeDates(client, observers.clock, observers.onResponse);
-  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const documents = DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: true },
+    unmarshallOptions: { ...READABLE }, // the client changes what it is given
+  });
   return {
     async attempt<K extends DynamoKind>(
       kind: K,
@@ -49,6 +53,18 @@ export function createSdkDriver(
     },
   };
 }
+
+/**
+ * Numbers as the SDK has them, save for one: at a fraction beyond what JavaScript holds it throws, and with it goes the whole answer.
+ * One damaged row would hide all that were read with it; so it comes out as text, and its row's reader finds that it is no number of ours.
+ */
+const READABLE = {
+  wrapNumbers(text: string): number | bigint | NumberValue {
+    const nearest = Number(text);
+    if (Math.abs(nearest) <= Number.MAX_SAFE_INTEGER) return nearest;
+    return /^-?\d+$/.test(text) ? BigInt(text) : NumberValue.from(text);
+  },
+};
 
 /** One attempt per call; the sender above owns time-outs and retries. */
 export const clientSettings = { maxAttempts: 1 } as const;
@@ -92,7 +108,16 @@ const KINDS: Readonly<Record<string, DynamoFaultKind>> = {
   ThrottlingException: 'throttled',
 };
 
+/** What fails before anything is sent, by the error's code or name; the next attempt may find more. */
+const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'CredentialsProviderError', 'TokenProviderError']);
+/** The SDK's words for a setting that no further attempt will find, and ours. */
+const NO_REGION = 'Region is missing';
+const NO_REGION_IS_KNOWN = 'no AWS region is known: set AWS_REGION, or give a region or an endpoint';
+
 interface ServiceError extends Error {
+  readonly code?: string;
+  /** Of a host with several addresses: what became of each. */
+  readonly errors?: readonly Error[];
   readonly Item?: Record<string, never>;
   readonly CancellationReasons?: readonly { Code?: string; Message?: string; Item?: Record<string, never> }[];
   readonly $metadata?: { readonly httpStatusCode?: number };
@@ -100,16 +125,26 @@ interface ServiceError extends Error {
 
 function faultOf(thrown: unknown): DynamoFault {
   const error = thrown as ServiceError;
-  const status = error.$metadata?.httpStatusCode;
-  // No status: the answer never came. A server error may come after the write.
-  const kind = KINDS[error.name] ?? (status !== undefined && status >= 400 && status < 500 ? 'rejected' : 'unanswered');
-  return new DynamoFault(kind, {
-    code: error.name,
-    message: error.message,
+  return new DynamoFault(kindOf(error), {
+    code: error.code ?? error.name,
+    message: messageOf(error),
     item: decode(error.Item),
     reasons: error.CancellationReasons?.map(reasonOf) ?? [],
     cause: thrown,
   });
+}
+
+function messageOf({ message, errors = [] }: ServiceError): string {
+  if (message === NO_REGION) return NO_REGION_IS_KNOWN;
+  return message === '' ? errors.map((error) => error.message).join(', ') : message;
+}
+
+function kindOf({ name, code = name, message, $metadata }: ServiceError): DynamoFaultKind {
+  if (UNSENT.has(code)) return 'unsent';
+  const status = $metadata?.httpStatusCode;
+  const isWrong = message === NO_REGION || (status !== undefined && 400 <= status && status < 500);
+  // No status: the answer never came. A server error may come after the write.
+  return KINDS[name] ?? (isWrong ? 'rejected' : 'unanswered');
 }
 
 function reasonOf(reason: { Code?: string; Message?: string; Item?: Record<string, never> }): CancellationReason {
@@ -118,5 +153,5 @@ function reasonOf(reason: { Code?: string; Message?: string; Item?: Record<strin
 
 /** The document client translates answers, not exceptions. */
 function decode(item: Record<string, never> | undefined): DynamoItem | undefined {
-  return item === undefined ? undefined : unmarshall(item);
+  return item === undefined ? undefined : unmarshall(item, READABLE);
 }

@@ -15,6 +15,7 @@ import { fullJitterMs } from '../runtime/random.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CancellationReason, DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from './driver.ts';
 import { DynamoFault } from './driver.ts';
+import { isMissingTable, missingTable } from './missing-table.ts';
 import type { Statement } from './statement.ts';
 
 export interface SendPolicy {
@@ -117,7 +118,7 @@ export class Sender {
       unanswered ||= fault.applied === 'unknown';
       const waitMs = fullJitterMs(random, backoff, attempt);
       const isOver = limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
-      if (isOver) throw unavailable(statement.verb, attempt, fault, unanswered);
+      if (isOver) throw unavailable(statement, attempt, fault, unanswered);
       await clock.sleep(waitMs, limits.signal);
     }
   }
@@ -178,26 +179,54 @@ const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError
 const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
 
 function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
+  const { key, table } = targetOf(input);
   if (ROW_IS_FULL.test(fault.message))
-    return new CorruptItemError(keyIn(input), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
-  return new ConfigurationError(`${verb}: DynamoDB refused the request (${fault.code}): ${fault.message}`, {
+    return new CorruptItemError(String(key), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
+  const found = isMissingTable(fault)
+    ? missingTable(String(table))
+    : `the request was refused (${fault.code}): ${fault.message}`;
+  return new ConfigurationError(`${describe(verb, key)}: ${found}`, { cause: fault });
+}
+
+function unavailable(
+  { verb, kind, input }: Statement,
+  attempts: number,
+  fault: DynamoFault,
+  unanswered: boolean,
+): StoreUnavailableError {
+  const known = READS.has(kind) ? 'nothing was read' : unanswered ? 'it may have been applied' : 'nothing was applied';
+  const found = `gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`;
+  const hint = fault.kind === 'unsent' ? '; is the endpoint or region right, and are there credentials?' : '';
+  return new StoreUnavailableError(`${describe(verb, targetOf(input).key)}: ${found}${hint}`, {
+    // Of a read as well: it may be the last of several requests, of which an earlier one was a write.
+    applied: unanswered ? 'unknown' : 'no',
     cause: fault,
   });
 }
 
-function keyIn(input: Statement['input']): string {
-  const { Key, Item } = input as { readonly Key?: DynamoItem; readonly Item?: DynamoItem };
-  return String((Key ?? Item)?.pk);
+const READS: ReadonlySet<DynamoKind> = new Set(['get', 'batchGet', 'query']);
+
+function describe(verb: string, key: string | undefined): string {
+  return key === undefined ? verb : `${verb} of ${key}`;
 }
 
-function unavailable(verb: string, attempts: number, fault: DynamoFault, unanswered: boolean): StoreUnavailableError {
-  const applied = unanswered ? 'unknown' : 'no';
-  const known = unanswered ? 'it may have been applied' : 'nothing was applied';
-  return new StoreUnavailableError(
-    `${verb}: gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`,
-    {
-      applied,
-      cause: fault,
-    },
-  );
+interface Target {
+  readonly table?: string | undefined;
+  /** Of the row that carries the guard; absent: several rows are read. */
+  readonly key?: string | undefined;
+}
+
+function targetOf(input: Statement['input']): Target {
+  if ('TransactItems' in input) {
+    const action = Object.values(input.TransactItems?.[0] ?? {})[0];
+    return action === undefined ? {} : targetOf(action);
+  }
+  if ('RequestItems' in input) return { table: Object.keys(input.RequestItems ?? {})[0] };
+  const { TableName, Key, Item } = input as {
+    readonly TableName?: string;
+    readonly Key?: DynamoItem;
+    readonly Item?: DynamoItem;
+  };
+  const row = Key ?? Item;
+  return { table: TableName, ...(row === undefined ? {} : { key: String(row.pk) }) };
 }

@@ -58,7 +58,9 @@ export function validateSessionTiming(timing: SessionTiming): void {
     throw new ConfigurationError(`lockDelayMs = ${lockDelayMs} is above ${MAX_LOCK_DELAY_MS}: give 0 to 60 seconds`);
   if (ttlMs === null) return;
   if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS)
-    throw new ConfigurationError(`ttlMs = ${ttlMs}: give ${MIN_TTL_MS} to ${MAX_TTL_MS} (a day)`);
+    throw new ConfigurationError(
+      `ttlMs = ${ttlMs}: give ${MIN_TTL_MS} ms to a day; a bare number is milliseconds, '30s' is seconds`,
+    );
   if (heartbeatMs < 1 || heartbeatMs * 3 > ttlMs)
     throw new ConfigurationError(
       `ttlMs = ${ttlMs} is less than three heartbeats of heartbeatMs = ${heartbeatMs}: ` +

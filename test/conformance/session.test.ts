@@ -1,5 +1,7 @@
 import { setImmediate as drained } from 'node:timers/promises';
+import { NumberValue } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { sessionKey } from '../../shared/dynamo/keys.ts';
 import { Sender } from '../../shared/dynamo/send.ts';
 import { createSessionStore } from '../../shared/dynamo/session-store.ts';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
@@ -77,6 +79,27 @@ describeInEveryWorld('sessions', (open) => {
       const verdict = judgeSession({ ...session.record, expiresAt }, world.clock.now(), 1_000);
 
       expect(verdict).toEqual({ kind: 'damaged' });
+    });
+
+    test('whose row has a number that JavaScript has not is damaged, and hides no other', async () => {
+      const damaged = await one.leasehold.session({ name, ttl: '30s' });
+      const sound = await one.leasehold.session({ name, ttl: '30s' });
+      await world.driver.attempt(
+        'update',
+        {
+          ...{ TableName: world.table, Key: sessionKey(damaged.id), UpdateExpression: 'SET createdAt = :createdAt' },
+          ExpressionAttributeValues: { ':createdAt': NumberValue.from('9007199254740992.5') },
+        },
+        new AbortController().signal,
+      );
+      const sessions = createSessionStore(new Sender({ driver: other.driver, runtime: other.runtime }), world.table);
+      const errors: unknown[] = [];
+
+      const found = await sessions.getMany([damaged.id, sound.id], (_, error) => void errors.push(error));
+
+      expect([...found.keys()]).toEqual([sound.id]);
+      expect(errors).toMatchObject([{ name: 'CorruptItemError' }]);
+      await expect(other.leasehold.sessions.info(damaged.id)).rejects.toMatchObject({ name: 'CorruptItemError' });
     });
 
     test('without TTL has no heartbeat and no end but destruction', async () => {
@@ -175,7 +198,7 @@ describeInEveryWorld('sessions', (open) => {
 
   describe('bad input', () => {
     test.each([
-      ['a TTL below the least', { ttl: 299 }, 'ttlMs = 299: give 300 to 86400000'],
+      ['a TTL below the least', { ttl: 299 }, 'ttlMs = 299: give 300 ms to a day'],
       ['a TTL of more than a day', { ttl: '25h' as const }, 'ttlMs = 90000000'],
       ['a TTL that is no time', { ttl: 'soon' as never }, 'ttl = "soon"'],
       ['a lock-delay of more than a minute', { lockDelay: '61s' as const }, 'lockDelayMs = 61000 is above 60000'],

@@ -1,7 +1,6 @@
 /** A Leasehold on a simulated store that answers at once and judges every expression as the service would, and all that is not reached through it. */
 import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/driver.ts';
 import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
 import { Sender } from '../../shared/dynamo/send.ts';
 import { createSessionStore } from '../../shared/dynamo/session-store.ts';
 import { createSlotStore } from '../../shared/dynamo/slot-store.ts';
@@ -17,7 +16,7 @@ import { TaskOperator } from '../../shared/task/operator.ts';
 import type { WorkerReport } from '../../shared/task/worker.ts';
 import { runWorker } from '../../shared/task/worker.ts';
 import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
-import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import { memoryDynamo } from '../../testing/memory-table.ts';
 import type { Recording } from './recording.ts';
 import { recordingDriver } from './recording.ts';
 
@@ -28,27 +27,7 @@ const ignore = (): void => undefined;
 export type World = ReturnType<typeof openWorld>;
 
 export function openWorld(recording: Recording = { expressions: new Set(), names: new Set() }) {
-  const store = new SimulatedDynamo({ now: () => systemRuntime.clock.now() });
-  store.createTable({
-    name: TABLE_NAME,
-    partition: { name: TABLE.partitionKey, type: 'S' },
-    sort: { name: TABLE.sortKey, type: 'S' },
-    ttlAttribute: TABLE.ttlAttribute,
-    indexes: [
-      {
-        name: READY_INDEX.name,
-        partition: { name: READY_INDEX.partitionKey, type: 'S' },
-        sort: { name: READY_INDEX.sortKey, type: 'N' },
-        projection: 'KEYS_ONLY',
-      },
-      {
-        name: DIRECTORY_INDEX.name,
-        partition: { name: DIRECTORY_INDEX.partitionKey, type: 'S' },
-        sort: { name: DIRECTORY_INDEX.sortKey, type: 'S' },
-        projection: 'KEYS_ONLY',
-      },
-    ],
-  });
+  const store = memoryDynamo(TABLE_NAME, () => systemRuntime.clock.now());
   const plain = simulatedDriver(store);
   const driver = recordingDriver(plain, recording);
   const runtime = systemRuntime;

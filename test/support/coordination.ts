@@ -8,15 +8,14 @@ import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../sh
 import { DynamoFault } from '../../shared/dynamo/driver.ts';
 import type { MeterReading } from '../../shared/dynamo/meter.ts';
 import { createMeter } from '../../shared/dynamo/meter.ts';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
 import { Sender } from '../../shared/dynamo/send.ts';
 import type { LeaseholdOptions } from '../../shared/leasehold.ts';
 import { Leasehold } from '../../shared/leasehold.ts';
 import { systemIds } from '../../shared/runtime/ids.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { memoryDynamo } from '../../testing/memory-table.ts';
 import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
-import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
 import { describeOnEveryStore } from './stores.ts';
@@ -107,27 +106,7 @@ export function describeInEveryWorld(name: string, suite: (open: () => World) =>
 /** A world that holds nothing yet and answers at once: for tests in which time passes. */
 export function simulatedWorld(): World {
   const clock = new ManualClock(STARTS_AT);
-  const store = new SimulatedDynamo({ now: () => clock.now() });
-  store.createTable({
-    name: 'leasehold',
-    partition: { name: TABLE.partitionKey, type: 'S' },
-    sort: { name: TABLE.sortKey, type: 'S' },
-    ttlAttribute: TABLE.ttlAttribute,
-    indexes: [
-      {
-        name: READY_INDEX.name,
-        partition: { name: READY_INDEX.partitionKey, type: 'S' },
-        sort: { name: READY_INDEX.sortKey, type: 'N' },
-        projection: 'KEYS_ONLY',
-      },
-      {
-        name: DIRECTORY_INDEX.name,
-        partition: { name: DIRECTORY_INDEX.partitionKey, type: 'S' },
-        sort: { name: DIRECTORY_INDEX.sortKey, type: 'S' },
-        projection: 'KEYS_ONLY',
-      },
-    ],
-  });
+  const store = memoryDynamo('leasehold', () => clock.now());
   return worldOn(simulatedDriver(store), 'leasehold', true, clock);
 }
 

@@ -3,6 +3,7 @@
  * Nobody outside ever holds what the store holds.
  * What the document client would refuse to translate is refused here as a validation error.
  */
+import { NumberValue } from '@aws-sdk/lib-dynamodb';
 import type { DynamoItem } from '../../shared/dynamo/driver.ts';
 import type { StoredElement, StoredItem, StoredMap, StoredSet, StoredValue } from './attribute-value.ts';
 import { emptyMap, identityOf, isList, isMap, isSet, typeOf } from './attribute-value.ts';
@@ -39,13 +40,15 @@ export function copyItemOut(item: StoredItem): DynamoItem {
   return copy;
 }
 
-/** As the document client would decode it: a number that JavaScript cannot hold exactly comes out rounded. */
+/** As our driver decodes it: a fraction that JavaScript cannot hold exactly comes out rounded, and beyond all that it can, as text. */
 function copyOut(value: StoredValue): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isList(value)) return value.map(copyOut);
   if (isSet(value)) return new Set([...value].map(copyOut));
   if (value instanceof Uint8Array) return value.slice();
-  return isMap(value) ? copyItemOut(value) : Number(value.value);
+  if (isMap(value)) return copyItemOut(value);
+  const rounded = Number(value.value);
+  return Math.abs(rounded) > Number.MAX_SAFE_INTEGER ? NumberValue.from(value.value) : rounded;
 }
 
 /** Levels of lists and maps in a value: 0 for a scalar. */

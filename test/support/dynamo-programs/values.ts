@@ -9,7 +9,7 @@ export const INDEX_KEYS = ['gpk', 'gsk'] as const;
 
 const bytes = fc.constantFrom('', 'a', 'ab').map((text) => Uint8Array.from(Buffer.from(text)));
 const text = fc.constantFrom('', 'a', 'ab', 'b', 'é', '😀', 'x'.repeat(40));
-/** No sum of these is both a fraction and too large for a JavaScript number: the document client cannot decode such. */
+/** Sums of these are beyond what JavaScript numbers hold, fractions and whole ones. */
 const number = fc.oneof(
   fc.integer({ min: -3, max: 3 }),
   fc.constantFrom(0.1, 0.2, -1.5, 1e-7, 120, 1_700_000_000_000, Number.MAX_SAFE_INTEGER),

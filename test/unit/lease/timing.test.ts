@@ -14,7 +14,7 @@ describe('sessionTiming', () => {
       { ttlMs: 1_000, heartbeatMs: 300, holderMarginMs: 800 },
       /heartbeatMs = 300 plus holderMarginMs = 800 does not fit into ttlMs = 1000/,
     ],
-    [{ ttlMs: 100 }, /ttlMs = 100: give 300 to 86400000/],
+    [{ ttlMs: 100 }, /ttlMs = 100: give 300 ms to a day/],
     [{ ttlMs: 86_400_001 }, /ttlMs = 86400001/],
     [{ ttlMs: NaN }, /ttlMs = NaN: give a number of milliseconds/],
     [{ lockDelayMs: 60_001 }, /lockDelayMs = 60001 is above 60000/],
