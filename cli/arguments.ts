@@ -17,6 +17,14 @@ export function spanOption(flags: string, description: string, defaultMs?: numbe
   return defaultMs === undefined ? option : option.default(defaultMs, span(defaultMs));
 }
 
+/** A moment, as ISO 8601 writes it. */
+export function time(text: string): Date {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime()))
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is no time: give one such as 2027-01-31T08:00:00Z`);
+  return at;
+}
+
 /** A name as the protocol takes it: a key, a queue, an id. */
 export function name(text: string): string {
   return checked(() => validName('the value', text));

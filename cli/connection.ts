@@ -2,7 +2,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { probe } from '../local/engine/probe.ts';
 import { AuditStore } from '../shared/dynamo/audit-store.ts';
-import { connectDynamo } from '../shared/dynamo/connect.ts';
+import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { createQueueStore } from '../shared/dynamo/queue-store.ts';
 import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
 import { createSemaphoreStore } from '../shared/dynamo/semaphore-store.ts';
@@ -99,8 +99,7 @@ async function ensureAccess(client: DynamoDBClient): Promise<void> {
 }
 
 async function ensureDynamo(endpoint: string): Promise<void> {
-  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
+  ensureEndpoint(endpoint);
   const answer = await probe(endpoint, PROBE_TIMEOUT_MS);
   if (answer.kind === 'silent')
     throw new StoreUnavailableError(`endpoint ${endpoint} did not answer (${answer.cause}): is it running?`, {

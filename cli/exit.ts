@@ -2,6 +2,7 @@
  * How the command ends: one table for all commands, printed by `leasehold help exit-codes`.
  * An error takes at most two lines on the screen; with `--json` it is one JSON object on standard error.
  */
+import { isMissingTable, missingTable } from '../shared/dynamo/missing-table.ts';
 import {
   ClockSkewError,
   ConfigurationError,
@@ -73,7 +74,7 @@ export function failureOf(thrown: unknown, table: string): Failure {
   if (isMissingTable(thrown))
     return {
       exitCode: EXIT.usage,
-      message: `there is no table ${table} in this account and region: create it with 'leasehold up', or name another with --table`,
+      message: `${missingTable(table)} with --table`,
     };
   const message = messageOf(thrown);
   if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };
@@ -83,12 +84,4 @@ export function failureOf(thrown: unknown, table: string): Failure {
   if (thrown instanceof LockUnavailableError) return { exitCode: EXIT.notAcquired, message };
   const failure = { exitCode: EXIT.failed, message };
   return thrown instanceof Error && thrown.stack !== undefined ? { ...failure, stack: thrown.stack } : failure;
-}
-
-function isMissingTable(thrown: unknown): boolean {
-  for (let error = thrown; error instanceof Error; error = error.cause) {
-    const { name, code } = error as Error & { readonly code?: unknown };
-    if (name === 'ResourceNotFoundException' || code === 'ResourceNotFoundException') return true;
-  }
-  return false;
 }

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
+import { isMissingTable, missingTable } from '../shared/dynamo/missing-table.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
 import { validName } from '../shared/lease/name.ts';
 import { parseAct, perform } from './acts.ts';
@@ -116,17 +117,8 @@ export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts)
 }
 
 function fail(context: Context, error: unknown, { options: { table } }: Desk): Response {
-  if (isMissingTable(error))
-    return context.json({ error: `there is no table ${table} here: create it with 'leasehold up'` }, 503);
+  if (isMissingTable(error)) return context.json({ error: missingTable(table) }, 503);
   if (error instanceof ConfigurationError) return context.json({ error: error.message }, 400);
   if (error instanceof StoreUnavailableError) return context.json({ error: error.message }, 503);
   return context.json({ error: messageOf(error) }, 500);
-}
-
-function isMissingTable(thrown: unknown): boolean {
-  for (let error = thrown; error instanceof Error; error = error.cause) {
-    const { name, code } = error as Error & { readonly code?: unknown };
-    if (name === 'ResourceNotFoundException' || code === 'ResourceNotFoundException') return true;
-  }
-  return false;
 }

@@ -9,6 +9,7 @@
  *
  * Engines that we start keep their data in memory and end with this process, however it ends (see `leash.ts`).
  */
+import { ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';
 import { embeddedEngine } from './engine/embedded.ts';
@@ -47,10 +48,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 }
 
 async function useEndpoint(endpoint: string): Promise<Engine> {
-  const isWebAddress = /^https?:$/.test(URL.parse(endpoint)?.protocol ?? '');
-  if (!isWebAddress) {
-    throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
-  }
+  ensureEndpoint(endpoint);
   const answer = await probe(endpoint, PROBE_TIMEOUT_MS);
   switch (answer.kind) {
     case 'ready':

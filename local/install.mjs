@@ -5,7 +5,7 @@
  * What is installed is judged by content (npm keeps a list in node_modules), because a checkout changes times and not packages.
  * Install scripts stay off: none of our dependencies needs one.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +17,10 @@ const WANTED = path.join(ROOT, 'package-lock.json');
 const INSTALLED = path.join(ROOT, 'node_modules', '.package-lock.json');
 /** Holds the process id of the run that installs; in the folder for things that may be deleted at any time. */
 const LOCK = path.join(ROOT, '.leasehold', 'install.lock');
+/** Comes with the packages on Linux, and is the first that npm's scripts find. */
+const NODE_OF_PACKAGES = path.join(ROOT, 'node_modules', '.bin', 'node');
+/** It strips types by itself, and knows `using`. */
+const OLDEST_NODE = 24;
 const KEPT_OUTPUT_LINES = 15;
 const ABANDONED_AFTER_MS = 20 * 60 * 1000;
 
@@ -26,13 +30,32 @@ main().catch((error) => {
 });
 
 async function main() {
-  if (isInstalled()) return;
+  if (!isInstalled()) await installAlone();
+  ensureNode();
+}
+
+async function installAlone() {
   await takeLock();
   try {
     if (!isInstalled()) await install(); // Somebody else may have done it while we waited.
   } finally {
     rmSync(LOCK, { force: true });
   }
+}
+
+/** Otherwise the first module would end in a syntax error that says nothing of versions. */
+function ensureNode() {
+  if (majorOf(process.version) >= OLDEST_NODE) return;
+  const { stdout } = spawnSync(NODE_OF_PACKAGES, ['--version'], { encoding: 'utf8' });
+  if (majorOf(stdout ?? '') >= OLDEST_NODE) return;
+  throw new Error(
+    `the sources run on Node ${OLDEST_NODE} or later, and this is ${process.version}: install a current one from https://nodejs.org (the package itself runs on older ones)`,
+  );
+}
+
+/** @param {string} version */
+function majorOf(version) {
+  return Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
 }
 
 /** Optional packages may be absent: they are those of other platforms. */

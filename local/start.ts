@@ -1,6 +1,5 @@
 /** `npm start`: the whole story on this machine. See `--help`. */
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
@@ -12,7 +11,7 @@ import type { Verdict } from './demonstration/verdict.ts';
 import { isKept } from './demonstration/verdict.ts';
 import type { EngineOptions } from './engine.ts';
 
-const ROOT = path.resolve(fileURLToPath(new URL('..', import.meta.url)));
+const ROOT = path.resolve(import.meta.dirname, '..');
 
 interface Flags {
   readonly tasks?: string;
@@ -51,7 +50,10 @@ const command = new Command('npm start --')
       .default('embedded'),
   )
   .option('--endpoint <url>', 'a DynamoDB that runs already, instead of starting one')
-  .addHelpText('after', () => HELP);
+  .addHelpText('after', () => HELP)
+  .showHelpAfterError("('npm start -- --help' lists what can be changed)")
+  // Help that was asked for is no mistake; whatever else commander ends with is.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
 async function main(options: Flags): Promise<number> {
   const stop = new AbortController();
@@ -60,13 +62,15 @@ async function main(options: Flags): Promise<number> {
   });
   const display = createDisplay(options.json ? process.stderr : process.stdout);
   try {
+    if (options.tasks === undefined && command.getOptionValueSource('entry') === 'cli')
+      throw new ConfigurationError('--entry names the module that defines the tasks of a file: give --tasks as well');
     const verdict = await demonstrate(
       {
         ...options,
         engine: engineOf(options),
         root: ROOT,
         tasksFile: options.tasks,
-        tasksEntry: pathToFileURL(path.resolve(options.entry)).pathname,
+        tasksEntry: path.resolve(options.entry),
         sessionTtlMs: options.sessionTtl,
         timeoutMs: options.timeout,
       },
@@ -98,7 +102,8 @@ function summary(verdict: Verdict): string {
   const promise = isKept(verdict)
     ? 'Every task ended exactly once; nothing lost, nothing committed twice.'
     : 'THE PROMISE WAS BROKEN: see above.';
-  return `${table.toString()}\n${promise}`;
+  const rest = verdict.rejected === 0 ? [] : ['Lines of the input were rejected: see above.'];
+  return [table.toString(), promise, ...rest].join('\n');
 }
 
 const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {

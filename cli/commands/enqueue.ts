@@ -9,7 +9,7 @@ import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/task/dedup.ts';
 import type { Priority } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
-import { name, spanOption } from '../arguments.ts';
+import { name, spanOption, time } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -26,7 +26,7 @@ interface Options extends QueueOptions {
   readonly entry?: string;
   readonly id?: string;
   readonly priority?: Priority;
-  readonly runAt?: string;
+  readonly runAt?: Date;
   readonly delay?: number;
   readonly onDuplicate?: DuplicatePolicy;
   readonly expiresIn?: number;
@@ -48,7 +48,7 @@ export function enqueueCommand(bind: Bind): Command {
     .addOption(shardsOption())
     .option('--id <id>', 'its identity: adding it again changes nothing', name)
     .addOption(new Option('--priority <priority>', 'its priority').choices(PRIORITIES))
-    .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z')
+    .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z', time)
     .addOption(spanOption('--delay <span>', 'not before so long from now'))
     .addOption(spanOption('--expires-in <span>', 'dropped unless it is started within so long'))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
@@ -76,7 +76,7 @@ function enqueueOptions({ id, priority, runAt, delay, expiresIn, onDuplicate }: 
   return {
     ...(id === undefined ? {} : { id }),
     ...(priority === undefined ? {} : { priority }),
-    ...(runAt === undefined ? {} : { runAt: new Date(runAt) }),
+    ...(runAt === undefined ? {} : { runAt }),
     ...(delay === undefined ? {} : { delay }),
     ...(expiresIn === undefined ? {} : { expiresIn }),
     ...(onDuplicate === undefined ? {} : { onDuplicate }),
@@ -94,7 +94,9 @@ function jsonOf(input: string | undefined): unknown {
 async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {
   if (file === '-') return buffer(stdin);
   return readFile(file).catch((cause: unknown) => {
-    throw new ConfigurationError(`the file of tasks cannot be read: ${messageOf(cause)}`, { cause });
+    throw new ConfigurationError(`the file of tasks cannot be read (${messageOf(cause)}): give the path of one`, {
+      cause,
+    });
   });
 }
 

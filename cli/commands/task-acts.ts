@@ -83,7 +83,7 @@ async function cancelTask(context: Context, options: QueueOptions & AuditOptions
   const key = { queue: options.queue, id };
   const task = (await there.store.get(key)) ?? (await findItem(key, there.store));
   if (task === undefined) throw missing(there, id);
-  await confirm(context, `cancels the task (${task.state}) of queue ${options.queue}`, id, options);
+  await confirm(context, `cancels in queue ${options.queue} the ${task.state} task`, id, options);
   const { reason } = options;
   const report = await connection.audit.record(
     { verb: 'task.cancel', target: `${options.queue}/${id}`, by: operatorOf(options), reason },

@@ -5,6 +5,7 @@ import { ConfigurationError, messageOf } from '../../shared/errors.ts';
 import type { EnqueueOptions, TaskClient, TaskReference } from '../../shared/task/client.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
 import type { NewTask } from '../../shared/task/store.ts';
+import { time } from '../arguments.ts';
 
 export interface Line {
   /** Counted from 1, empty ones included, as editors do. */
@@ -105,7 +106,7 @@ function momentOption(
   value: unknown,
 ): Partial<Record<'runAt' | 'expiresAt', number | Date>> {
   if (value === undefined) return {};
-  return { [field]: typeof value === 'string' ? new Date(value) : (value as number) };
+  return { [field]: typeof value === 'string' ? time(value) : (value as number) };
 }
 
 /** One of two different pieces of work under one id would be refused, after the others were written. */

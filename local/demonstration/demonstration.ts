@@ -1,17 +1,20 @@
 /** The demonstration, from an empty table to the verdict. */
-import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
+import { pathToFileURL } from 'node:url';
+import { CreateTableCommand, ResourceInUseException, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { INVENTORY_TABLE, inventoryPackage } from '../../examples/inventory/tasks.ts';
 import { installedPackages } from '../../examples/inventory/input.ts';
-import { MismatchError } from '../../shared/errors.ts';
+import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import type { TaskRegistry } from '../../shared/task/definition.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
 import type { NewTask } from '../../shared/task/store.ts';
 import type { EngineOptions } from '../engine.ts';
 import { startEngine } from '../engine.ts';
 import type { Platform } from '../platform.ts';
-import { startPlatform } from '../platform.ts';
+import { TABLE_NAME, startPlatform } from '../platform.ts';
 import { Census } from './census.ts';
 import { serveConsole } from './console.ts';
 import type { Display } from './display.ts';
@@ -50,11 +53,14 @@ const WORKER_MEMORY_MB = 512;
 /** The kill comes when this share of the work is done. */
 const KILL_AFTER_SHARE = 0.2;
 
+/** @throws ConfigurationError, before anything is started where that is possible */
 export async function demonstrate(
   options: DemonstrationOptions,
   display: Display,
   stop: AbortSignal,
 ): Promise<Verdict> {
+  sessionTiming({ ttlMs: options.sessionTtlMs });
+  const registry = await loadTasks(options.tasksEntry);
   const clock = systemClock;
   const fleet = new FleetView();
   // The number of tasks decides how many justify a worker, so the platform starts after they are counted; they are validated against it.
@@ -82,7 +88,7 @@ export async function demonstrate(
     try {
       const settings = { queue: options.queue, maxClockSkewMs: MAX_CLOCK_SKEW_MS };
       await using _console = options.console ? await serveConsole(platform, settings, display) : undefined;
-      return await run(platform, { options, display, fleet, clock, stop });
+      return await run(platform, { options, registry, display, fleet, clock, stop });
     } finally {
       await platform.stop();
     }
@@ -96,6 +102,7 @@ const TASKS_PER_WORKER = 8;
 
 interface Stage {
   readonly options: DemonstrationOptions;
+  readonly registry: TaskRegistry;
   readonly display: Display;
   readonly fleet: FleetView;
   readonly clock: Clock;
@@ -103,9 +110,9 @@ interface Stage {
 }
 
 async function run(platform: Platform, stage: Stage): Promise<Verdict> {
-  const { options, display, fleet, clock, stop } = stage;
-  await createInventoryTable(platform.client);
-  const input = await loadInput(platform, options);
+  const { options, registry, display, fleet, clock, stop } = stage;
+  if (options.tasksFile === undefined) await createInventoryTable(platform.client);
+  const input = await loadInput(platform, options, registry);
   for (const { line, error } of input.rejected) display.note(`line ${line} rejected: ${error}`);
   const outcomes = await platform.tasks.enqueueAll(input.tasks);
   const conflicts = outcomes.filter((outcome) => outcome instanceof MismatchError);
@@ -133,8 +140,8 @@ async function run(platform: Platform, stage: Stage): Promise<Verdict> {
       workers: [...fleet.workers.values()],
       now: clock.now(),
       elapsedMs: clock.monotonic() - startedAt,
-      notes: [],
     });
+    for (const failure of fleet.takeFailures()) display.note(`failed     ${failure}`);
     if (census.isDrained()) break;
     if (options.kill && counts.done >= census.total * KILL_AFTER_SHARE)
       killing ??= killOneWorker(
@@ -190,16 +197,26 @@ interface LoadedInput {
   readonly rejected: readonly { readonly line: number; readonly error: string }[];
 }
 
-async function loadInput(platform: Platform, options: DemonstrationOptions): Promise<LoadedInput> {
-  if (options.tasksFile !== undefined) {
-    const registry = registerTasks((await import(options.tasksEntry)) as Record<string, unknown>);
-    return readTaskFile(options.tasksFile, platform.tasks, registry);
-  }
-  const { root } = options;
+async function loadInput(
+  platform: Platform,
+  { tasksFile, root }: DemonstrationOptions,
+  registry: TaskRegistry,
+): Promise<LoadedInput> {
+  if (tasksFile !== undefined) return readTaskFile(tasksFile, platform.tasks, registry);
   const tasks = installedPackages(root).map((place) =>
     platform.tasks.validate(inventoryPackage, { root, place }, { id: place }),
   );
   return { tasks: await Promise.all(tasks), rejected: [] };
+}
+
+async function loadTasks(entry: string): Promise<TaskRegistry> {
+  let exports: Record<string, unknown>;
+  try {
+    exports = (await import(pathToFileURL(entry).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${messageOf(cause)}`, { cause });
+  }
+  return registerTasks(exports);
 }
 
 function distinctKeys(tasks: readonly { readonly queue: string; readonly id: string }[]) {
@@ -207,13 +224,18 @@ function distinctKeys(tasks: readonly { readonly queue: string; readonly id: str
 }
 
 async function createInventoryTable(client: DynamoDBClient): Promise<void> {
-  await client.send(
-    new CreateTableCommand({
-      TableName: INVENTORY_TABLE,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [{ AttributeName: 'place', AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: 'place', KeyType: 'HASH' }],
-    }),
-  );
+  const definition = new CreateTableCommand({
+    TableName: INVENTORY_TABLE,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [{ AttributeName: 'place', AttributeType: 'S' }],
+    KeySchema: [{ AttributeName: 'place', KeyType: 'HASH' }],
+  });
+  await client.send(definition).catch((error: unknown) => {
+    if (!(error instanceof ResourceInUseException)) throw error;
+    throw new ConfigurationError(
+      `table ${INVENTORY_TABLE} is there already, of an earlier run whose tasks would not be run again: ` +
+        `delete it and table ${TABLE_NAME}, or give another --endpoint`,
+    );
+  });
   await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 0.05, maxDelay: 1 }, { TableName: INVENTORY_TABLE });
 }

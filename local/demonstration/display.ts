@@ -10,7 +10,6 @@ export interface Picture {
   readonly workers: readonly WorkerView[];
   readonly now: number;
   readonly elapsedMs: number;
-  readonly notes: readonly string[];
 }
 
 export interface Display {

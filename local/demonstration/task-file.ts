@@ -1,4 +1,4 @@
-/** Tasks from a file, one JSON object a line: `{"name": …, "input": …, "id"?, "queue"?, "priority"?, "runAt"?}`. */
+/** Tasks from a file, one JSON object a line: `{"name": …, "input": …, "id"?, "priority"?, "runAt"?, "delay"?}`. */
 import { readFile } from 'node:fs/promises';
 import { ConfigurationError, messageOf } from '../../shared/errors.ts';
 import type { EnqueueOptions, TaskClient } from '../../shared/task/client.ts';
@@ -33,7 +33,7 @@ export async function readTaskFile(file: string, client: TaskClient, registry: T
   return { tasks, rejected };
 }
 
-const FIELDS = new Set(['name', 'input', 'id', 'queue', 'priority', 'runAt', 'delay']);
+const FIELDS = new Set(['name', 'input', 'id', 'priority', 'runAt', 'delay']);
 
 async function parseLine(line: string, client: TaskClient, registry: TaskRegistry): Promise<NewTask> {
   const { name, input, runAt, ...options } = parseObject(line);
@@ -45,8 +45,15 @@ async function parseLine(line: string, client: TaskClient, registry: TaskRegistr
     throw new ConfigurationError(
       `no task is named ${JSON.stringify(name)}: known are ${[...registry.keys()].join(', ')}`,
     );
-  const at = runAt === undefined ? {} : { runAt: typeof runAt === 'string' ? new Date(runAt) : (runAt as number) };
+  const at = runAt === undefined ? {} : { runAt: typeof runAt === 'string' ? timeOf(runAt) : (runAt as number) };
   return client.validate(definition, input === undefined ? null : input, { ...(options as EnqueueOptions), ...at });
+}
+
+function timeOf(text: string): Date {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime()))
+    throw new ConfigurationError(`runAt = ${JSON.stringify(text)}: give a time such as 2027-01-31T08:00:00Z`);
+  return at;
 }
 
 function parseObject(line: string): Record<string, unknown> {

@@ -26,7 +26,7 @@ interface LogLine {
   readonly writeUnits?: number;
   readonly readUnits?: number;
   readonly capacity?: { readonly writeUnits: number; readonly readUnits: number };
-  readonly report?: { readonly claimed?: number; readonly claimsRefused?: number; readonly duplicate?: boolean };
+  readonly report?: { readonly claimsRefused?: number; readonly duplicate?: boolean };
 }
 
 export interface TakeOver {
@@ -38,16 +38,22 @@ export interface TakeOver {
 export class FleetView {
   readonly workers = new Map<string, WorkerView>();
   readonly takeOvers: TakeOver[] = [];
-  claimed = 0;
   claimsRefused = 0;
-  ticks = 0;
   duplicateTicks = 0;
   /** Of invocations that have reported, and of workers that died, as far as they had said. */
   writeUnits = 0;
   readUnits = 0;
-  readonly errors: string[] = [];
+  readonly #failures = new Set<string>();
+  readonly #untold: string[] = [];
+
+  /** Why invocations of any function failed, each reason once: those that were not told yet. */
+  takeFailures(): string[] {
+    return this.#untold.splice(0);
+  }
 
   onEvent(event: LambdaEvent, now: number): void {
+    if (event.type === 'invocationEnded' && (event.outcome === 'error' || event.outcome === 'initError'))
+      this.#onFailure(`${event.functionName}: ${event.error?.errorMessage ?? event.outcome}`);
     if (event.type === 'log') this.#onLog(event.environmentId, event.functionName, event.line, now);
     if (!('functionName' in event) || event.functionName !== WORK_FUNCTION || !('environmentId' in event)) return;
     const worker = this.#worker(event.environmentId);
@@ -56,6 +62,11 @@ export class FleetView {
     if (event.type === 'environmentThawed') worker.state = 'working';
     if (event.type === 'environmentKilled') worker.state = event.requestId === undefined ? 'ended' : 'killed';
     if (event.type === 'invocationEnded') this.#end(worker, event.outcome === 'success');
+  }
+
+  #onFailure(reason: string): void {
+    if (!this.#failures.has(reason)) this.#untold.push(reason);
+    this.#failures.add(reason);
   }
 
   #worker(id: string): WorkerView {
@@ -93,7 +104,6 @@ export class FleetView {
     const log = parseLog(line);
     if (log?.message === undefined) return;
     if (functionName === WORK_FUNCTION) this.#onWorkerLog(this.#worker(environmentId), log, now);
-    if (log.message === 'tick dispatched') this.ticks++;
     if (log.message === 'tick dispatched' && log.report?.duplicate === true) this.duplicateTicks++;
     if (log.capacity !== undefined) {
       this.writeUnits += log.capacity.writeUnits;
@@ -125,7 +135,6 @@ export class FleetView {
         worker.settled++;
         break;
       case 'worker ended':
-        this.claimed += log.report?.claimed ?? 0;
         this.claimsRefused += log.report?.claimsRefused ?? 0;
         break;
       case undefined:

@@ -34,6 +34,23 @@ describe('npm start', () => {
     expect(run.exitCode).toBe(2);
     expect(run.said).toMatch(/error: endpoint http:\/\/127\.0\.0\.1:9 did not answer/);
   });
+
+  test.each([
+    ['an option that is not there', ['--colour', 'red'], /error: unknown option '--colour'/],
+    ['a TTL that cannot work', ['--session-ttl', '1ms'], /error: ttlMs = 1: give 300 ms to a day/],
+    ['a module without a file of tasks', ['--entry', 'tasks.ts'], /error: --entry .* give --tasks as well/],
+    [
+      'a module that is not there',
+      ['--tasks', 'a.jsonl', '--entry', 'nowhere.ts'],
+      /error: the module of tasks .*nowhere\.ts/,
+    ],
+  ])('refuses %s before it starts anything, in a line', async (_what, flags, message) => {
+    const run = await runStart(...flags);
+
+    expect(run.exitCode).toBe(2);
+    expect(run.said).toMatch(message);
+    expect(run.said).not.toMatch(/^\s+at |engine/m);
+  });
 });
 
 describe('a file of tasks', () => {
