@@ -30,7 +30,8 @@ interface Manifest {
 }
 
 rmSync(DIST, { recursive: true, force: true });
-compile();
+// The compiler has said what is wrong.
+if (!compiles()) process.exit(1);
 for (const file of globSync('**/*.d.ts', { cwd: DIST })) nameCompiledModules(path.join(DIST, file));
 copyAssets();
 chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
@@ -40,13 +41,13 @@ for (const document of DOCUMENTS)
   if (existsSync(path.join(ROOT, document))) cpSync(path.join(ROOT, document), path.join(DIST, document));
 console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
 
-function compile(): void {
+function compiles(): boolean {
   const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
     cwd: ROOT,
     stdio: 'inherit',
   });
-  if (status !== 0) throw new Error('the package was not built: mend what the compiler says');
+  return status === 0;
 }
 
 /** The compiler rewrites the imports of modules, and leaves those of declarations as they are. */

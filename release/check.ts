@@ -1,16 +1,20 @@
 /**
  * `npm run test:package`: uses the package as a stranger would: packed, installed in an empty project, imported in every way that it offers.
  *
- * Each step prints what it saw; the first that fails ends the run with its output.
+ * Each step prints what it saw, and how long it took; the first that fails ends the run with its output.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Engine } from '../local/engine.ts';
+import { startEngine } from '../local/engine.ts';
+import { messageOf } from '../shared/errors.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
 const project = mkdtempSync(path.join(tmpdir(), 'leasehold-consumer-'));
+let engine: Engine | undefined;
 
 try {
   step('build', () => run('node', ['release/build.ts'], ROOT));
@@ -35,8 +39,22 @@ try {
   });
   step('import from an ES module', () => run('node', ['module.mjs'], project));
   step('require from CommonJS', () => run('node', ['common.cjs'], project));
-  step('npx leasehold', () =>
-    run('npx', ['--no-install', 'leasehold', 'cost', '--tasks-per-day', '1e6', '--json'], project),
+  step('npx leasehold', () => leasehold('cost', '--tasks-per-day', '1e6'));
+  engine = await startEngine({ kind: 'embedded' });
+  const endpoint = ['--endpoint', engine.endpoint];
+  step('a queue of its own, by npx leasehold', () => {
+    leasehold('up', ...endpoint);
+    leasehold('enqueue', 'greet', '{"name": "world"}', '--id', 'first', '--entry', 'greetings.ts', ...endpoint);
+    leasehold('work', '--entry', 'greetings.ts', '--until-drained', ...endpoint);
+    const { state, result } = JSON.parse(leasehold('tasks', 'show', 'first', '--json', ...endpoint)) as {
+      readonly state: string;
+      readonly result: unknown;
+    };
+    if (state !== 'done') throw new Error(`the task is ${state}`);
+    return `a task in TypeScript is done, with the result ${JSON.stringify(result)}`;
+  });
+  step('a job under a lock, by npx leasehold', () =>
+    leasehold('run', '--lock', 'nightly', ...endpoint, '--', process.execPath, '--print', '"it ran"'),
   );
   step('types, seen from a TypeScript module and from CommonJS', () => {
     run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...typeTools()], project);
@@ -48,7 +66,11 @@ try {
     run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...tools], project);
     return run('node', ['cdk-app.mjs'], project);
   });
+} catch (error) {
+  console.error(messageOf(error));
+  process.exitCode = 1;
 } finally {
+  await engine?.stop();
   rmSync(project, { recursive: true, force: true });
 }
 
@@ -69,11 +91,13 @@ function run(command: string, args: readonly string[], cwd: string): string {
   const program = command === 'node' ? process.execPath : command;
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 });
   if (status === 0) return stdout;
-  process.stderr.write(
-    `${[command, ...args].join(' ')} failed\n${stdout}${stderr}${error === undefined ? '' : String(error)}\n`,
-  );
-  process.exitCode = 1;
-  throw new Error(`${command} ended with ${status ?? 'a signal'}`);
+  const said = `${stdout}${stderr}${error === undefined ? '' : String(error)}`;
+  throw new Error(`${[command, ...args].join(' ')} ended with ${status ?? 'a signal'}:\n${said}`);
+}
+
+/** As its user types it. */
+function leasehold(...args: readonly string[]): string {
+  return run('npx', ['--no-install', 'leasehold', ...args], project);
 }
 
 function bin(name: string): string {
