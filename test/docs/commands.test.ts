@@ -1,7 +1,7 @@
-/** Commands that documents tell a reader to type: each is there, with the options that are named. */
+/** Commands that documents tell a reader to type: each is there, with the options that are named, and a whole one has all that it needs. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
 import type { Document } from './documents.ts';
@@ -29,21 +29,30 @@ function commandsOf(line: string): string[][] {
     .filter((words) => words.length > 0);
 }
 
-function shellCommands(document: Document): string[][] {
+interface ShellCommand {
+  readonly words: readonly string[];
+  /** To be typed as it stands; a sentence may leave out what it does not speak of. */
+  readonly isWhole: boolean;
+}
+
+function shellCommands(document: Document): ShellCommand[] {
   const lines = codeBlocks(document)
     .filter(({ language }) => SHELLS.includes(language))
     .flatMap(({ code }) => code.replace(/\\\n/g, ' ').split('\n'));
   const inSentences = inlineCode(document).filter((code) =>
     /^(?:npm (?:run|start|test)|npx leasehold|leasehold|node) ?/.test(code),
   );
-  return [...lines, ...inSentences].flatMap(commandsOf);
+  return [
+    ...lines.flatMap(commandsOf).map((words) => ({ words, isWhole: true })),
+    ...inSentences.flatMap(commandsOf).map((words) => ({ words, isWhole: false })),
+  ];
 }
 
-function complaint(words: readonly string[]): string | undefined {
+function complaint({ words, isWhole }: ShellCommand): string | undefined {
   const [first, second = '', ...rest] = words;
   if (first === 'npm') return npmComplaint(second, rest);
-  if (first === 'npx' && second === 'leasehold') return leaseholdComplaint(rest);
-  if (first === 'leasehold') return leaseholdComplaint(words.slice(1));
+  if (first === 'npx' && second === 'leasehold') return leaseholdComplaint(rest, isWhole);
+  if (first === 'leasehold') return leaseholdComplaint(words.slice(1), isWhole);
   if (first === 'node' && /\.[cm]?[jt]s$/.test(second) && /^(?:examples|test|bench|local|release|cli)\//.test(second))
     return existsSync(path.join(ROOT, second)) ? undefined : `there is no ${second}`;
   return undefined;
@@ -55,10 +64,10 @@ function npmComplaint(verb: string, rest: readonly string[]): string | undefined
   return `package.json has no script ${script}`;
 }
 
-function leaseholdComplaint(words: readonly string[]): string | undefined {
+function leaseholdComplaint(words: readonly string[], isWhole: boolean): string | undefined {
   let command: Command = program;
   for (const word of words) {
-    if (word === '--') return undefined;
+    if (word === '--') break;
     if (word.startsWith('-')) {
       const [option = ''] = word.split('=', 1);
       if (!knowsOption(command, option)) return `${nameOf(command)} has no option ${option}`;
@@ -69,7 +78,9 @@ function leaseholdComplaint(words: readonly string[]): string | undefined {
     else if (command.commands.length > 0 && /^[a-z]+$/.test(word) && command.registeredArguments.length === 0)
       return `${nameOf(command)} has no command ${word}`;
   }
-  return undefined;
+  const isMissing = ({ mandatory, long }: Option): boolean => mandatory && !words.includes(long ?? '');
+  const missing = isWhole && !words.includes('--help') ? command.options.find(isMissing) : undefined;
+  return missing === undefined ? undefined : `${nameOf(command)} needs ${missing.flags}`;
 }
 
 function knowsOption(command: Command, option: string): boolean {
@@ -83,9 +94,9 @@ function nameOf(command: Command): string {
 }
 
 function complaints(document: Document): string[] {
-  return shellCommands(document).flatMap((words) => {
-    const found = complaint(words);
-    return found === undefined ? [] : [`${document.path}: ${words.join(' ')}: ${found}`];
+  return shellCommands(document).flatMap((command) => {
+    const found = complaint(command);
+    return found === undefined ? [] : [`${document.path}: ${command.words.join(' ')}: ${found}`];
   });
 }
 
@@ -114,6 +125,7 @@ describe('the check itself', () => {
     ['one behind a pipe', block('echo x | leasehold tasks list --colour')],
     ['one behind a variable', block('LEASEHOLD_TABLE=x leasehold explode')],
     ['a program that is not there', block('node examples/nothing/main.ts')],
+    ['an option that was forgotten', block('npx leasehold queues resume mail')],
   ])('finds %s', (_what, text) => {
     expect(planted(text)).toHaveLength(1);
   });
@@ -124,6 +136,7 @@ describe('the check itself', () => {
     ['what is behind two dashes', block('leasehold run --lock nightly -- ./nightly.sh --colour red')],
     ['a module that is named like the command', 'Import `leasehold/tasks`.'],
     ['a comment', block('npm test   # npm run nothing')],
+    ['a command that a sentence speaks of', 'Use `leasehold queues resume`.'],
   ])('accepts %s', (_what, text) => {
     expect(planted(text)).toEqual([]);
   });
