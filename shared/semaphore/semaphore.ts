@@ -71,6 +71,8 @@ export interface SemaphoreRecord {
   /** The limit less what is held; below zero after the limit was lowered. */
   readonly free: number;
   readonly leaseCounter: number;
+  /** Grows with each write. */
+  readonly revision: number;
   readonly nonce: string;
   readonly holders: readonly HolderRecord[];
   /** Fair contenders, first come first. */

@@ -28,6 +28,7 @@ export function decodeSemaphore(item: DynamoItem): SemaphoreRecord {
     declared: row.count('declared'),
     free: row.number('free'),
     leaseCounter: row.count('leaseCounter'),
+    revision: row.count('revision'),
     nonce: row.string('nonce'),
     holders: Object.entries(row.map('holders')).map(([key, token]) => decodeHolder(row, key, token)),
     waiting: (row.optional('waiting', (attribute) => row.strings(attribute)) ?? []).map((text) =>

@@ -12,6 +12,7 @@
  * | waiting | L of S | the queue of fair contenders, first come first; absent while nobody queues | queue, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
  * | leaseCounter | N | the last token; starts at the clock, grows by one with each admission, never restarts | create, admit, replace |
+ * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `semaphore`, its name: the listing | create |
  * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
@@ -48,7 +49,7 @@ export function createSemaphore(
     ...semaphoreKey(name),
     ...{ v: SCHEMA_VERSION, declared: limit, limit, free: limit - (first?.permits ?? 0) },
     ...{ holders: encodeHolders(holders), leaseCounter: token },
-    ...{ nonce, ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
+    ...{ nonce, revision: now, ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
     ...{ directoryKey: 'semaphore', directoryName: name },
   });
 }
@@ -74,7 +75,7 @@ export function admitHolder(
     mapKeys: { '#PERMIT': formatClaim(claim) },
     values: {
       ...{ ':limit': limit, ':permits': claim.permits, ':holdersLimit': HOLDERS_LIMIT },
-      ...{ ':v': SCHEMA_VERSION, ':one': 1, ...touchValues(stamp) },
+      ...{ ':v': SCHEMA_VERSION, ...touchValues(stamp) },
     },
   });
 }
@@ -98,7 +99,7 @@ export function queueTicket(table: string, name: string, ticket: Ticket, stamp: 
 }
 
 /**
- * Guard: not written since it was observed.
+ * Guard: not written since it was observed. The nonce would not tell: a late attempt to join the queue puts an old one back.
  * Effect: limits, holders and queue as calculated from what was observed.
  * Outcomes: refused = somebody acquired, released or changed it meanwhile: look again.
  */
@@ -115,10 +116,10 @@ export function replaceSemaphore(
   return updateStatement('semaphore.replace', {
     table,
     key: semaphoreKey(observed.name),
-    guard: '#nonce = :observedNonce',
+    guard: '#revision = :observedRevision',
     effect: isQueued ? `${effect}, #waiting = :waiting` : `${effect} REMOVE #waiting`,
     values: {
-      ':observedNonce': observed.nonce,
+      ':observedRevision': observed.revision,
       ...{ ':declared': next.declared, ':limit': next.limit, ':free': next.free, ':leaseCounter': next.leaseCounter },
       ':holders': encodeHolders(next.holders),
       ...(isQueued ? { ':waiting': next.waiting.map(encodeTicket) } : {}),
@@ -203,8 +204,8 @@ const NOBODY_QUEUES = 'attribute_not_exists(#waiting)';
 const IS_NEW = 'attribute_not_exists(#holders.#PERMIT)';
 const IS_HELD = '#holders.#PERMIT = :token';
 const IS_EVICTED = '#holders.#PERMIT[0] = :token';
-const TOUCH = '#nonce = :nonce, #ttl = :ttl';
+const TOUCH = '#nonce = :nonce, #revision = #revision + :one, #ttl = :ttl';
 
 function touchValues({ now, nonce }: Stamp) {
-  return { ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) };
+  return { ':nonce': nonce, ':one': 1, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) };
 }

@@ -17,6 +17,7 @@ const EMPTY: SemaphoreRecord = {
   declared: 3,
   free: 3,
   leaseCounter: 100,
+  revision: 7,
   nonce: 'n',
   holders: [],
   waiting: [],
