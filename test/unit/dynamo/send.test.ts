@@ -1,0 +1,34 @@
+/** When a sender stops sending. */
+import { expect, test } from 'vitest';
+import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import { Sender } from '../../../shared/dynamo/send.ts';
+import { takeSlot } from '../../../shared/dynamo/statements/slot.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+
+const MONTH_MS = 30 * 86_400_000;
+
+test('whoever was frozen between two attempts sends nothing when he wakes behind his time', async () => {
+  let monotonic = 0;
+  let attempts = 0;
+  const clock: Clock = {
+    now: () => monotonic,
+    monotonic: () => monotonic,
+    sleep: (ms, signal) => {
+      if (signal === undefined) monotonic += MONTH_MS; // the back-off; time-outs of attempts can be called off
+      return Promise.resolve();
+    },
+  };
+  const driver: DynamoDriver = {
+    attempt: () => {
+      attempts++;
+      return Promise.reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'slow down' }));
+    },
+  };
+  const sender = new Sender({ driver, runtime: { ...systemRuntime, clock } });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+
+  await expect(sender.write(slot, 'mine')).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
+  expect(attempts).toBe(1);
+});
