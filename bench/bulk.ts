@@ -4,18 +4,16 @@
  * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
  * Tasks do nothing; `--record-each` records the end of each by itself, which is the most that a task in a page can cost without writes of its own.
  */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { startEngine } from '../local/engine.ts';
-import { clientSettings } from '../shared/dynamo/sdk-driver.ts';
-import { createTable } from '../shared/dynamo/table.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { TaskClient } from '../shared/task/client.ts';
 import type { AnyTask } from '../shared/task/definition.ts';
 import { defineTask } from '../shared/task/definition.ts';
-import type { Drained } from './bulk/drain.ts';
-import { drain } from './bulk/drain.ts';
+import type { Drained } from './drain.ts';
+import { drain } from './drain.ts';
+import type { World } from './table.ts';
+import { openTable } from './table.ts';
 
 interface Settings {
   readonly tasks: number;
@@ -27,38 +25,27 @@ interface Settings {
   readonly recordEach: boolean;
 }
 
-const TABLE = 'bench';
+const SHARDS = 8;
+const POLL_MS = 100;
 /** 60 bytes as JSON, with the index in six digits. */
 const INPUT_KEY = '2026/11/21/IMG_20261121_';
 
-type Round = Readonly<Record<'plain' | 'bulk', Drained & { readonly seconds: number }>>;
+type Round = Readonly<Record<'plain' | 'bulk', Drained & { readonly wallSeconds: number }>>;
 
 export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
-  const engine = await startEngine({ kind: settings.engine });
-  const client = new DynamoDBClient({
-    endpoint: engine.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
-    ...clientSettings,
-  });
-  try {
-    await createTable(client, TABLE);
-    const rounds: Round[] = [];
-    // The first round warms engine and compiler, and does not count.
-    for (let round = 0; round <= settings.rounds; round++) {
-      const plain = await measure(client, settings, `plain${round}`, enqueueOneByOne(settings));
-      const bulk = await measure(client, settings, `bulk${round}`, enqueueInBulk(settings));
-      const name = `round ${round}${round === 0 ? ' (warm-up)' : ''}`;
-      console.error(`${name}: ${rate(settings, bulk)} tasks/s in bulk, ${rate(settings, plain)} one by one`);
-      if (round > 0) rounds.push({ plain, bulk });
-    }
-    console.log(report(rounds, settings));
-    return rounds.every(({ plain, bulk }) => plain.done === settings.tasks && bulk.done === settings.tasks) ? 0 : 1;
-  } finally {
-    client.destroy();
-    await engine.stop();
+  await using table = await openTable(settings.engine);
+  const rounds: Round[] = [];
+  // The first round warms engine and compiler, and does not count.
+  for (let round = 0; round <= settings.rounds; round++) {
+    const plain = await measure(table.world, settings, `plain${round}`, enqueueOneByOne(settings));
+    const bulk = await measure(table.world, settings, `bulk${round}`, enqueueInBulk(settings));
+    const name = `round ${round}${round === 0 ? ' (warm-up)' : ''}`;
+    console.error(`${name}: ${rate(settings, bulk)} tasks/s in bulk, ${rate(settings, plain)} one by one`);
+    if (round > 0) rounds.push({ plain, bulk });
   }
+  console.log(report(rounds, settings));
+  return rounds.every(({ plain, bulk }) => plain.done === settings.tasks && bulk.done === settings.tasks) ? 0 : 1;
 }
 
 type Enqueue = (tasks: TaskClient, noop: AnyTask) => Promise<unknown>;
@@ -75,7 +62,7 @@ function enqueueInBulk({ tasks, pageSize }: Settings): Enqueue {
 }
 
 async function measure(
-  client: DynamoDBClient,
+  world: World,
   { workers, concurrency, recordEach }: Settings,
   queue: string,
   enqueue: Enqueue,
@@ -87,10 +74,13 @@ async function measure(
     run: () => undefined,
   });
   const startedAt = clock.monotonic();
-  const drained = await drain(client, { table: TABLE, queue, workers, concurrency }, noop, (tasks) =>
-    enqueue(tasks, noop),
+  const drained = await drain(
+    world,
+    { queue, shards: SHARDS, workers, concurrency, pollMs: POLL_MS },
+    { noop },
+    (tasks) => enqueue(tasks, noop),
   );
-  return { ...drained, seconds: (clock.monotonic() - startedAt) / 1000 };
+  return { ...drained, wallSeconds: (clock.monotonic() - startedAt) / 1000 };
 }
 
 function inputsOf(count: number): readonly unknown[] {
@@ -100,8 +90,8 @@ function inputsOf(count: number): readonly unknown[] {
   }));
 }
 
-function rate({ tasks }: Settings, { seconds }: { readonly seconds: number }): number {
-  return Math.round(tasks / seconds);
+function rate({ tasks }: Settings, { wallSeconds }: { readonly wallSeconds: number }): number {
+  return Math.round(tasks / wallSeconds);
 }
 
 function report(rounds: readonly Round[], settings: Settings): string {
@@ -116,10 +106,10 @@ function report(rounds: readonly Round[], settings: Settings): string {
     const cells = [median(ratios), ratios[0] ?? NaN, ratios.at(-1) ?? NaN].map((ratio) => ratio.toFixed(2));
     table.push([name, ...shown.map((value) => value.toFixed(digits)), ...cells]);
   };
-  row('tasks/s', ({ seconds }) => tasks / seconds, 0);
-  row('write units a task', ({ writeUnits }) => writeUnits / tasks, 3);
-  row('read units a task', ({ readUnits }) => readUnits / tasks, 3);
-  row('requests a task', ({ requests }) => requests / tasks, 2);
+  row('tasks/s', ({ wallSeconds }) => tasks / wallSeconds, 0);
+  row('write units a task', ({ cost }) => cost.writeUnits / tasks, 3);
+  row('read units a task', ({ cost }) => cost.readUnits / tasks, 3);
+  row('requests a task', ({ cost }) => cost.requests / tasks, 2);
   row('done', ({ done }) => done, 0);
   const how = recordEach ? 'each end recorded by itself' : 'ends recorded together';
   return (

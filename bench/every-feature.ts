@@ -82,8 +82,23 @@ export async function exerciseFeatures(sender: Sender, table: string, about: (fe
   about('2 children');
   const parent = await start('parent');
   await store.waitForChildren(claimOf(parent), 'p', [child('p/1', 'p'), child('p/2', 'p')], stamp());
-  const spawned = ['s/1', 's/2'].flatMap((id) => store.enqueueWrites(child(id), stamp()));
-  await store.commit(claimOf(await start('spawner')), RESULT, spawned, stamp());
+  const spawned = (...ids: string[]) => ids.map((id) => ({ spawn: child(id) }));
+  await store.commit(claimOf(await start('spawner')), RESULT, spawned('s/1', 's/2'), stamp());
+
+  about('2 children in order');
+  const inOrder = (key: string, ...ids: string[]) => ids.map((id) => ({ ...child(id), line: key }));
+  const spawnedInOrder = (key: string, ...ids: string[]) => inOrder(key, ...ids).map((task) => ({ spawn: task }));
+  const awaited = inOrder('line-1', 'o/1', 'o/2').map((task) => ({ ...task, links: { batch: 'o' } }));
+  await store.waitForChildren(claimOf(await start('parent in order')), 'o', awaited, stamp());
+  const spawner = await start('spawner in order');
+  await store.commit(claimOf(spawner), RESULT, spawnedInOrder('line-2', 'o/3', 'o/4'), stamp());
+  about('2 children in order, in its own line');
+  const own = { key: 'line-3', ordered: true };
+  const lone = await start('alone in its line', own);
+  await store.commit(claimOf(lone), RESULT, spawnedInOrder('line-3', 'o/5', 'o/6'), stamp());
+  about('2 children in order, in its own line, others wait');
+  const first = await claim('o/5');
+  await store.commit(claimOf(first), RESULT, spawnedInOrder('line-3', 'o/7', 'o/8'), stamp());
 
   about('');
   await takeOverAndBury(await start('abandoned'));

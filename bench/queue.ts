@@ -5,17 +5,18 @@
  * no session, no polling, no decoding; the same client, the same number of requests in flight.
  * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
  */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import pLimit from 'p-limit';
-import { startEngine } from '../local/engine.ts';
-import { clientSettings } from '../shared/dynamo/sdk-driver.ts';
-import { createTable } from '../shared/dynamo/table.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { Drained, TaskMix } from './drain.ts';
+import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
+import type { EngineTable } from './table.ts';
+import { TABLE, openTable } from './table.ts';
+import type { TaskMix } from './task-mix.ts';
+import { enqueueMix, noop } from './task-mix.ts';
 
 interface Settings {
   readonly tasks: number;
@@ -27,35 +28,33 @@ interface Settings {
 }
 
 const SHARDS = 8;
-const TABLE = 'bench';
+const POLL_MS = 100;
 
 export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
-  const engine = await startEngine({ kind: settings.engine });
-  const client = new DynamoDBClient({
-    endpoint: engine.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
-    ...clientSettings,
-  });
-  try {
-    await createTable(client, TABLE);
-    const rounds: Round[] = [];
-    // The first round warms engine and compiler, and does not count.
-    for (let round = 0; round <= settings.rounds; round++) {
-      const ceiling = await timed(() => ceilingOf(client, settings, round));
-      const queue = await timed(() => drain(client, TABLE, `q${round}`, { ...settings, shards: SHARDS }));
-      console.error(
-        `round ${round}${round === 0 ? ' (warm-up)' : ''}: ${Math.round(settings.tasks / queue.seconds)} tasks/s of ${Math.round(settings.tasks / ceiling.seconds)}`,
-      );
-      if (round > 0) rounds.push({ ceilingSeconds: ceiling.seconds, queueSeconds: queue.seconds, ...queue.value });
-    }
-    console.log(report(rounds, settings));
-    return 0;
-  } finally {
-    client.destroy();
-    await engine.stop();
+  await using table = await openTable(settings.engine);
+  const rounds: Round[] = [];
+  // The first round warms engine and compiler, and does not count.
+  for (let round = 0; round <= settings.rounds; round++) {
+    const ceiling = await timed(() => ceilingOf(table.client, settings, round));
+    const queue = await timed(() => drainOf(table, settings, round));
+    console.error(
+      `round ${round}${round === 0 ? ' (warm-up)' : ''}: ${Math.round(settings.tasks / queue.seconds)} tasks/s of ${Math.round(settings.tasks / ceiling.seconds)}`,
+    );
+    if (round > 0) rounds.push({ ...queue.value, ceilingSeconds: ceiling.seconds, queueSeconds: queue.seconds });
   }
+  console.log(report(rounds, settings));
+  return 0;
+}
+
+function drainOf({ world }: EngineTable, settings: Settings, round: number): Promise<Drained> {
+  const { tasks, workers, concurrency, mix } = settings;
+  return drain(
+    world,
+    { queue: `q${round}`, shards: SHARDS, pollMs: POLL_MS, workers, concurrency },
+    { noop },
+    (client) => enqueueMix(client, tasks, mix, workers * concurrency),
+  );
 }
 
 type Round = Drained & { readonly ceilingSeconds: number; readonly queueSeconds: number };
@@ -107,8 +106,8 @@ function report(rounds: readonly Round[], { tasks, workers, concurrency, engine,
   row('queue, tasks/s', ({ queueSeconds }) => tasks / queueSeconds, 0);
   row('ceiling, tasks/s', ({ ceilingSeconds }) => tasks / ceilingSeconds, 0);
   row('queue / ceiling', ({ queueSeconds, ceilingSeconds }) => ceilingSeconds / queueSeconds, 2);
-  row('write units a task', ({ writeUnits }) => writeUnits / tasks, 3);
-  row('read units a task', ({ readUnits }) => readUnits / tasks, 3);
+  row('write units a task', ({ cost }) => cost.writeUnits / tasks, 3);
+  row('read units a task', ({ cost }) => cost.readUnits / tasks, 3);
   row('refused claims, % of claims', ({ claimsRefused }) => (claimsRefused / (tasks + claimsRefused)) * 100, 2);
   row('done', ({ done }) => done, 0);
   return `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn with the ceiling\n${table.toString()}`;

@@ -1,120 +1,172 @@
 /**
  * Whether a task costs the same in a long backlog as in a short one, and among many workers as with one.
  *
- * Every worker is a session of its own in this process, on the embedded engine. Rates are not compared: the engine and the machine are the same
- * for one worker and for sixteen. What is compared is what is paid: units a task, and claims that were refused.
+ * What is compared is what is paid: units a task, and claims that were refused. Every worker is a session of its own.
+ * Time is simulated by default, because sixteen workers in one process on one engine are no sixteen workers: what each of them pays for being
+ * there, its heartbeats and a look round now and then, would be paid for the time that a task waits for the machine.
+ * `--engine embedded` measures just that. The enqueuing is counted, the dispatcher's tick is shown by itself.
  */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError } from 'commander';
-import { startEngine } from '../local/engine.ts';
-import { clientSettings } from '../shared/dynamo/sdk-driver.ts';
-import { createTable } from '../shared/dynamo/table.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { defineTask } from '../shared/task/definition.ts';
 import type { Drained } from './drain.ts';
-import { PLAIN, drain } from './drain.ts';
+import { drain } from './drain.ts';
+import type { World } from './table.ts';
+import { openTable, simulatedWorld } from './table.ts';
+import { PLAIN, enqueueMix } from './task-mix.ts';
 
 interface Settings {
   readonly tasks: readonly number[];
   readonly workers: readonly number[];
+  readonly shards: number;
   readonly concurrency: number;
+  readonly taskMs: number;
+  readonly engine: 'simulated' | 'embedded' | 'dynamodb-local';
 }
 
 interface Measured extends Drained {
   readonly tasks: number;
   readonly workers: number;
-  readonly seconds: number;
 }
 
-const FULL: Settings = { tasks: [10_000, 100_000], workers: [1, 2, 4, 8, 16], concurrency: 10 };
-const QUICK: Settings = { tasks: [1_000, 3_000], workers: [1, 4, 16], concurrency: 10 };
-/** Two for each of the most workers, as a dispatcher would deal them. */
-const SHARDS = 32;
+const FULL = { tasks: [10_000, 100_000], workers: [1, 2, 4, 8, 16] };
+const QUICK = { tasks: [1_000, 3_000], workers: [1, 4, 16] };
+const ENQUEUES_IN_FLIGHT = 64;
 /** What counts as flat: the dearest row beside the cheapest, and refused claims among all. */
 const FLAT = 0.05;
-const TABLE = 'bench';
 
 export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
-  const engine = await startEngine({ kind: 'embedded' });
-  const client = new DynamoDBClient({
-    ...{ endpoint: engine.endpoint, region: 'us-east-1', ...clientSettings },
-    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
-  });
-  try {
-    await createTable(client, TABLE);
-    const rows: Measured[] = [];
-    for (const tasks of settings.tasks)
-      for (const workers of settings.workers) {
-        const row = await measure(client, { tasks, workers, concurrency: settings.concurrency });
-        console.error(`${tasks} tasks, ${workers} workers: ${Math.round(tasks / row.seconds)} tasks/s`);
-        rows.push(row);
-      }
-    console.log(tableOf(rows));
-    const failures = judge(rows);
-    console.log(failures.length === 0 ? 'flat: yes' : `flat: NO\n${failures.join('\n')}`);
-    return failures.length === 0 ? 0 : 1;
-  } finally {
-    client.destroy();
-    await engine.stop();
-  }
+  if (settings.engine === 'simulated') return await measureAll(settings, () => simulatedWorld());
+  await using table = await openTable(settings.engine);
+  return await measureAll(settings, () => table.world);
+}
+
+async function measureAll(settings: Settings, worldOf: () => World): Promise<number> {
+  const rows: Measured[] = [];
+  for (const tasks of settings.tasks)
+    for (const workers of settings.workers) {
+      const startedAt = systemRuntime.clock.monotonic();
+      const row = await measure(worldOf(), settings, { tasks, workers });
+      const seconds = Math.round((systemRuntime.clock.monotonic() - startedAt) / 1000);
+      console.error(`${tasks} tasks, ${workers} workers: measured in ${seconds} s`);
+      rows.push(row);
+    }
+  console.log(`${tableOf(rows)}\n${describe(settings, rows)}`);
+  const failures = judge(rows);
+  for (const failure of failures) console.log(failure);
+  return failures.length === 0 ? 0 : 1;
 }
 
 async function measure(
-  client: DynamoDBClient,
-  { tasks, workers, concurrency }: { readonly tasks: number; readonly workers: number; readonly concurrency: number },
+  world: World,
+  { shards, concurrency, taskMs }: Settings,
+  { tasks, workers }: { readonly tasks: number; readonly workers: number },
 ): Promise<Measured> {
-  const { clock } = systemRuntime;
-  const startedAt = clock.monotonic();
-  const settings = { tasks, workers, concurrency, shards: SHARDS, mix: PLAIN };
-  const drained = await drain(client, TABLE, `scale-${tasks}-${workers}`, settings);
-  return { ...drained, tasks, workers, seconds: (clock.monotonic() - startedAt) / 1000 };
+  const { clock } = world.placeOf('task code').runtime;
+  const noop = defineTask({ name: 'noop', run: () => (taskMs === 0 ? undefined : clock.sleep(taskMs)) });
+  const queue = `scale-${tasks}-${workers}`;
+  const settings = { queue, shards, workers, concurrency, pollMs: 1_000 };
+  const drained = await drain(world, settings, { noop }, (client) =>
+    enqueueMix(client, tasks, PLAIN, ENQUEUES_IN_FLIGHT),
+  );
+  return { ...drained, tasks, workers };
 }
 
 function tableOf(rows: readonly Measured[]): string {
+  const head = ['tasks', 'workers', 'done', 'write units a task', 'read units a task', 'refused claims', 'tasks/s'];
   const table = new Table({
-    head: ['tasks', 'workers', 'done', 'write units a task', 'read units a task', 'refused claims'],
+    head,
     style: { head: [], border: [], compact: true },
-    colAligns: ['right', 'right', 'right', 'right', 'right', 'right'],
+    colAligns: head.map(() => 'right'),
   });
   for (const row of rows)
     table.push([
       ...[row.tasks, row.workers, row.done],
-      ...[(row.writeUnits / row.tasks).toFixed(3), (row.readUnits / row.tasks).toFixed(3)],
-      `${(refusedShare(row) * 100).toFixed(2)} %`,
+      ...[writeUnits(row).toFixed(3), readUnits(row).toFixed(3)],
+      ...[`${(refusedShare(row) * 100).toFixed(2)} %`, (row.tasks / row.seconds).toFixed(0)],
     ]);
   return table.toString();
 }
 
+function describe({ engine, shards, concurrency, taskMs }: Settings, rows: readonly Measured[]): string {
+  const refused = Math.max(...rows.map(refusedShare));
+  const tick = Math.max(...rows.map((row) => row.tick.readUnits));
+  return [
+    `tasks of ${taskMs} ms, ${concurrency} at a time in each worker, ${shards} shards, engine ${engine}`,
+    `flat within ${percent(spreadOf(rows, writeUnits))} in write units and ${percent(spreadOf(rows, readUnits))} in read units; ` +
+      `at most ${percent(refused)} of claims refused; a tick of the dispatcher up to ${tick} read units`,
+  ].join('\n');
+}
+
 /** What is not flat, in words. */
 function judge(rows: readonly Measured[]): string[] {
-  const units = rows.map(({ writeUnits, tasks }) => writeUnits / tasks);
-  const spread = Math.max(...units) / Math.min(...units) - 1;
-  const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
   const missing = rows.filter(({ done, tasks }) => done !== tasks);
   const contended = rows.filter((row) => refusedShare(row) > FLAT);
+  const uneven = [
+    { name: 'write', of: writeUnits },
+    { name: 'read', of: readUnits },
+  ].filter(({ of }) => spreadOf(rows, of) > FLAT);
   return [
-    ...(spread > FLAT ? [`write units a task differ by ${percent(spread)}, more than ${percent(FLAT)}`] : []),
-    ...contended.map(
-      (row) => `${row.tasks} tasks, ${row.workers} workers: ${percent(refusedShare(row))} of claims refused`,
-    ),
-    ...missing.map(({ tasks, workers, done }) => `${tasks} tasks, ${workers} workers: ${done} done`),
+    ...uneven.map(({ name, of }) => `NOT FLAT: ${name} units a task differ by ${percent(spreadOf(rows, of))}`),
+    ...contended.map((row) => `${nameOf(row)}: ${percent(refusedShare(row))} of claims refused`),
+    ...missing.map((row) => `${nameOf(row)}: ${row.done} done`),
   ];
+}
+
+function nameOf({ tasks, workers }: Measured): string {
+  return `${tasks} tasks, ${workers} workers`;
+}
+
+function writeUnits({ cost, tasks }: Measured): number {
+  return cost.writeUnits / tasks;
+}
+
+function readUnits({ cost, tasks }: Measured): number {
+  return cost.readUnits / tasks;
 }
 
 function refusedShare({ claimed, claimsRefused }: Drained): number {
   return claimsRefused / Math.max(1, claimed + claimsRefused);
 }
 
+function spreadOf(rows: readonly Measured[], figure: (row: Measured) => number): number {
+  const figures = rows.map(figure);
+  return Math.max(...figures) / Math.min(...figures) - 1;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
 function parse(argv: readonly string[]): Settings {
   const flags = new Command('npm run bench -- scale')
-    .option('--quick', 'fewer tasks, fewer workers: a minute or two')
+    .option('--quick', 'fewer tasks, fewer workers')
     .option('--tasks <list>', 'backlogs, separated by commas', wholeNumbers)
     .option('--workers <list>', 'numbers of workers, separated by commas', wholeNumbers)
+    .option('--shards <n>', 'shards of the queue', '16')
+    .option('--concurrency <n>', 'tasks at a time in each worker', '10')
+    .option('--task-ms <n>', 'how long a task takes', '20')
+    .addOption(
+      new Option('--engine <kind>', 'what they run on')
+        .choices(['simulated', 'embedded', 'dynamodb-local'])
+        .default('simulated'),
+    )
     .parse([...argv], { from: 'user' })
-    .opts<{ quick?: boolean; tasks?: readonly number[]; workers?: readonly number[] }>();
+    .opts<
+      Record<'shards' | 'concurrency' | 'taskMs', string> & {
+        readonly quick?: boolean;
+        readonly tasks?: readonly number[];
+        readonly workers?: readonly number[];
+        readonly engine: Settings['engine'];
+      }
+    >();
   const base = flags.quick === true ? QUICK : FULL;
-  return { ...base, tasks: flags.tasks ?? base.tasks, workers: flags.workers ?? base.workers };
+  return {
+    ...{ tasks: flags.tasks ?? base.tasks, workers: flags.workers ?? base.workers, engine: flags.engine },
+    ...{ shards: Number(flags.shards), concurrency: Number(flags.concurrency), taskMs: Number(flags.taskMs) },
+  };
 }
 
 function wholeNumbers(text: string): readonly number[] {

@@ -4,23 +4,21 @@
  * Every write is preceded and followed by a read of the rows that it touches; the model is given both. Where the two columns differ,
  * the model is what AWS charges and the engine is an emulator that does not (see ARCHITECTURE), or one of them is wrong.
  */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
-import { startEngine } from '../local/engine.ts';
-import { TABLE_SHAPE } from '../shared/cost/verbs.ts';
+import { TABLE_SHAPE } from '../shared/cost/rows.ts';
 import type { WriteUnits } from '../shared/dynamo/capacity.ts';
 import { inTransaction, readUnitsOfBytes, refusedUnits, sized, writeUnits } from '../shared/dynamo/capacity.ts';
 import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../shared/dynamo/driver.ts';
 import { DynamoFault } from '../shared/dynamo/driver.ts';
 import type { RowKey } from '../shared/dynamo/keys.ts';
 import { createMeter } from '../shared/dynamo/meter.ts';
-import { clientSettings, createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
+import { createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
 import { Sender } from '../shared/dynamo/send.ts';
-import { createTable } from '../shared/dynamo/table.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { exerciseVerbs } from './every-verb.ts';
+import { openTable } from './table.ts';
 
 type Writes = 'put' | 'update' | 'delete' | 'transactWrite';
 
@@ -34,43 +32,33 @@ const TABLE = 'units';
 
 export async function run(argv: readonly string[]): Promise<number> {
   const { engine: kind, json } = parse(argv);
-  const engine = await startEngine({ kind });
-  const client = new DynamoDBClient({
-    ...{ endpoint: engine.endpoint, region: 'us-east-1', ...clientSettings },
-    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
-  });
-  try {
-    await createTable(client, TABLE);
-    const modelled: ModelUnits[] = [];
-    const model = new Map<string, ModelUnits>();
-    const meter = createMeter();
-    const driver = modellingDriver(createSdkDriver(client), DynamoDBDocumentClient.from(client), modelled);
-    let feature = '';
-    const sender = new Sender({
-      driver,
-      runtime: systemRuntime,
-      observer: {
-        onAttempt(attempt) {
-          const verb = feature === '' ? attempt.statement.verb : `${attempt.statement.verb}, ${feature}`;
-          meter.onAttempt({ ...attempt, statement: { ...attempt.statement, verb } });
-          const { write = 0, read = 0 } = modelled.shift() ?? {};
-          const sum = model.get(verb) ?? { write: 0, read: 0 };
-          model.set(verb, { write: sum.write + write, read: sum.read + read });
-        },
+  await using table = await openTable(kind, TABLE);
+  const modelled: ModelUnits[] = [];
+  const model = new Map<string, ModelUnits>();
+  const meter = createMeter();
+  const driver = modellingDriver(createSdkDriver(table.client), DynamoDBDocumentClient.from(table.client), modelled);
+  let feature = '';
+  const sender = new Sender({
+    driver,
+    runtime: systemRuntime,
+    observer: {
+      onAttempt(attempt) {
+        const verb = feature === '' ? attempt.statement.verb : `${attempt.statement.verb}, ${feature}`;
+        meter.onAttempt({ ...attempt, statement: { ...attempt.statement, verb } });
+        const { write = 0, read = 0 } = modelled.shift() ?? {};
+        const sum = model.get(verb) ?? { write: 0, read: 0 };
+        model.set(verb, { write: sum.write + write, read: sum.read + read });
       },
-    });
-    await exerciseVerbs(sender, TABLE, (name) => {
-      feature = name;
-    });
-    const rows = Object.entries(meter.read().byVerb)
-      .sort(([one], [other]) => one.localeCompare(other))
-      .map(([verb, cost]) => ({ verb, ...cost, model: model.get(verb) ?? { write: 0, read: 0 } }));
-    console.log(json ? JSON.stringify(rows) : tableOf(rows));
-    return 0;
-  } finally {
-    client.destroy();
-    await engine.stop();
-  }
+    },
+  });
+  await exerciseVerbs(sender, TABLE, (name) => {
+    feature = name;
+  });
+  const rows = Object.entries(meter.read().byVerb)
+    .sort(([one], [other]) => one.localeCompare(other))
+    .map(([verb, cost]) => ({ verb, ...cost, model: model.get(verb) ?? { write: 0, read: 0 } }));
+  console.log(json ? JSON.stringify(rows) : tableOf(rows));
+  return 0;
 }
 
 interface Row {

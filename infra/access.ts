@@ -53,13 +53,13 @@ const readyEntries = (queue: string): string => `${queue}#*`;
 const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
-/** The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be, and counts them and the backlog. */
+/** The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be and which lanes are in use, and counts workers and the backlog. */
 export function dispatchAccess({ queue, schedule }: QueueScope): AccessRule[] {
   return [
     { on: 'table', actions: ['PutItem'], keys: [slotRows(schedule)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem'], keys: [taskRows(queue)] },
-    { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
@@ -77,7 +77,7 @@ export function workAccess({ queue }: QueueScope): AccessRule[] {
     },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [batchRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
-    { on: 'table', actions: ['Query', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: ['session#*'] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },

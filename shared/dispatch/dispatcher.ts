@@ -7,9 +7,10 @@
  */
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { QueueStore } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import { stampOf } from '../lease/stamp.ts';
+import { LANES, laneName } from '../task/lane.ts';
 import type { ReadyHint, ReadyPartition, TaskStore } from '../task/store.ts';
-import { PRIORITIES } from '../task/task.ts';
 import { TenantWalk } from '../task/tenants.ts';
 import type { PartitionBacklog, PlanSettings } from './plan.ts';
 import { planWorkers } from './plan.ts';
@@ -100,6 +101,7 @@ export async function dispatch(
   };
   const recurred = await enqueueDueSlots(settings.queue, ports, onDamaged);
   const [pages, queue] = await allOf([readBacklog(ports, settings), ports.queues?.get(settings.queue)]);
+  await noteLanes(new Set(pages.flatMap(({ lane }) => lane ?? [])), queue, ports, settings.queue);
   const paused = queue?.isPaused === true;
   const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
   const due = backlog.reduce((sum, partition) => sum + partition.due, 0);
@@ -134,26 +136,46 @@ export async function dispatch(
 interface PartitionPage {
   readonly partition: ReadyPartition;
   readonly hints: readonly ReadyHint[];
+  /** The name of its lane, if anything is in it, be it due or not. */
+  readonly lane: string | undefined;
 }
 
 async function readBacklog(ports: DispatcherPorts, settings: DispatchSettings): Promise<PartitionPage[]> {
   const { queue, shards, maxWorkers, tasksPerWorker } = settings;
   // No more is counted than the whole fleet could begin with.
   const limit = Math.min(PAGE_LIMIT, Math.max(1, Math.ceil((maxWorkers * tasksPerWorker) / shards)));
-  const partitions = PRIORITIES.flatMap((priority) =>
-    Array.from({ length: shards }, (_, shard) => ({ queue, priority, shard })),
+  const partitions = LANES.flatMap((lane) =>
+    Array.from({ length: shards }, (_, shard) => ({ lane, partition: { queue, priority: lane.priority, shard } })),
   );
   return allOf(
-    partitions.map(async (partition) => {
+    partitions.map(async ({ lane, partition }) => {
       const now = ports.runtime.clock.now();
-      const tenants = new TenantWalk(partition, ports.tasks, ports.runtime.random);
-      const [plain, ofTenants] = await allOf([
-        ports.tasks.page(partition, { now, limit }),
-        tenants.next({ now, wanted: limit, quantum: limit, isWorthReading: () => true }),
-      ]);
-      return { partition, hints: [...plain.hints, ...ofTenants.hints] };
+      const { hints, isEmpty } = lane.isOfTenants
+        ? await new TenantWalk(partition, ports.tasks).next({ now, wanted: limit, quantum: limit })
+        : await pageOf(partition, { now, limit }, ports);
+      return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
     }),
   );
+}
+
+async function pageOf(
+  partition: ReadyPartition,
+  query: { readonly now: number; readonly limit: number },
+  { tasks }: DispatcherPorts,
+): Promise<{ hints: readonly ReadyHint[]; isEmpty: boolean }> {
+  const { hints } = await tasks.page(partition, query);
+  return { hints, isEmpty: hints.length === 0 };
+}
+
+/** Writes down which lanes are in use, before any worker is started that needs to know. */
+async function noteLanes(
+  found: ReadonlySet<string>,
+  record: QueueRecord | undefined,
+  { queues, runtime }: DispatcherPorts,
+  queue: string,
+): Promise<void> {
+  const isNew = [...found].some((lane) => record?.lanes?.has(lane) !== true);
+  if (isNew) await queues?.addLanes(queue, record, found, stampOf(runtime));
 }
 
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */

@@ -83,6 +83,13 @@ export class ItemReader {
     return value as ReadonlySet<number>;
   }
 
+  texts(attribute: string): ReadonlySet<string> {
+    const value = this.#item[attribute];
+    const isSet = value instanceof Set && [...value].every((element) => typeof element === 'string');
+    if (!isSet) throw this.corrupt(attribute, `should be a set of strings and is ${describe(value)}`);
+    return value as ReadonlySet<string>;
+  }
+
   isBinary(attribute: string): boolean {
     return this.#item[attribute] instanceof Uint8Array;
   }

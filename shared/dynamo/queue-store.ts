@@ -12,8 +12,18 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
       return Item === undefined ? undefined : decodeQueue(Item);
     },
 
+    async glance(queue) {
+      const { Item } = await sender.read(statements.glanceAtQueue(table, queue));
+      return Item === undefined ? undefined : decodeQueue(Item);
+    },
+
     async change(queue, observed, to, stamp, limits) {
       const statement = statements.changeQueue(table, queue, observed, to, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
+    },
+
+    async addLanes(queue, observed, lanes, stamp, limits) {
+      const statement = statements.addLanes(table, queue, observed, lanes, stamp);
       return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
     },
   };
@@ -27,5 +37,6 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     reason: row.string('reason'),
     changedAt: row.count('updatedAt'),
     nonce: row.string('nonce'),
+    lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
   };
 }

@@ -107,7 +107,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...['batch', 'children', 'key', 'tenant', 'traceparent'],
   ],
   // queue
-  'paused',
+  ...['paused', 'lanes'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // page
@@ -121,7 +121,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // schedule
   ...['task', 'cron', 'zone', 'missed', 'toleranceMs'],
   // semaphore
-  ...['limit', 'declared', 'free', 'holders', 'waiting'],
+  ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision'],
   // wait group
   ...['generation', 'members', 'lost'],
   // rate limit

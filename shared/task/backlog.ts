@@ -1,26 +1,31 @@
 /**
  * The backlog as one worker sees it: which task to try next.
  *
- * The index proposes, the row disposes.
- * A page of index entries is read, the rows behind it are read in one batch, those that a live session holds are dropped, and the rest is
- * shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
- * Each worker looks at its home shards first, helps elsewhere when those are empty, and passes by elsewhere now and then for the tasks of the dead.
+ * Every shard has a worker at home in it, and a worker looks at home first, from the highest priority down. What a look costs decides the rest,
+ * so that a task costs as much to find in a long backlog as in a short one, and among many workers as with one:
+ *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`); rows are read in small batches, just before
+ *     they are tried, and shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
+ *   - A partition in which nothing was found rests, and lanes that the queue has never used are seldom looked at (`lane.ts`).
+ *   - Whoever finds nothing at home helps elsewhere: in a few shards, chosen by chance, of each of which a row is read: where the backlog is more than its own
+ *     worker can cope with, that row most likely is free, and then there are more.
+ *   - A busy worker passes by one other shard now and then, at a rate that all workers share, for the tasks of the dead. Where it finds any,
+ *     nobody is at home; so it is at home there, too, from then on.
+ * Nothing is called empty before all lanes at home were looked at, and, of the others' shards, some that were not looked at a while ago.
  *
  * Nothing here is authority: reads may be stale, and the claim's own guard decides.
  */
-import { ClockSkewError } from '../errors.ts';
-import type { SkewGauge } from '../lease/skew.ts';
 import { allOf } from '../runtime/all-of.ts';
 import { shuffled } from '../runtime/random.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import type { Standing } from '../session/contender.ts';
-import { settleSession } from '../session/contender.ts';
-import type { SessionRecord } from '../session/session.ts';
-import type { SessionStore } from '../session/store.ts';
-import type { ReadyHint, TaskStore } from './store.ts';
-import type { Priority, ReadyTask, RunningTask, TaskKey, TaskLinks, TaskRecord } from './task.ts';
+import type { Candidate, CandidatePorts, Linked } from './candidates.ts';
+import { Candidates } from './candidates.ts';
+import type { Lane } from './lane.ts';
+import { LANES, laneName } from './lane.ts';
+import { entriesOf } from './partition-entries.ts';
+import type { PartitionPlace } from './partition-view.ts';
+import { PartitionView } from './partition-view.ts';
+import type { ReadyHint } from './store.ts';
+import type { Priority, TaskKey } from './task.ts';
 import { PRIORITIES } from './task.ts';
-import { TenantWalk } from './tenants.ts';
 
 export interface BacklogSettings {
   readonly queue: string;
@@ -29,96 +34,100 @@ export interface BacklogSettings {
   /** Wait between looks at an empty backlog. */
   readonly pollMs: number;
   readonly maxClockSkewMs: number;
+  /** Of workers' sessions: a third of what it takes to see that one is dead. */
+  readonly heartbeatMs: number;
 }
 
-/**
- * `ready`      claim it.
- * `abandoned`  its holder's session is dead: take it over.
- * `adopted`    it runs under our own session without our knowing, because the answer to its claim was lost: it is ours already.
- */
-export type Candidate =
-  | { readonly kind: 'ready'; readonly task: ReadyTask }
-  | { readonly kind: 'abandoned'; readonly task: RunningTask }
-  | { readonly kind: 'adopted'; readonly task: RunningTask };
-
-export interface BacklogPorts {
-  readonly tasks: TaskStore;
-  readonly sessions: SessionStore;
-  readonly runtime: Runtime;
-  readonly gauge: SkewGauge;
-  /** Rows that cannot be decoded, sessions with an expiry beyond reason: skipped, and reported here. */
-  readonly onDamaged: (error: unknown) => void;
-  /** Our clock is too wrong to take over from anybody. */
-  readonly onSkewed: (error: ClockSkewError) => void;
+export interface BacklogPorts extends CandidatePorts {
+  /** Names of the lanes that are in use; undefined: any may be. */
+  readonly lanes: () => ReadonlySet<string> | undefined;
 }
 
-/** Entries of one page: 50 keys of about 130 bytes stay within one read unit. */
-const PAGE_LIMIT = 50;
-const MIN_READ_AT_A_TIME = 4;
-/** Pages read in one partition while everything on them is held by others. */
-const PAGES_LIMIT = 40;
+const MAX_READ_AT_A_TIME = 50;
+/** Partitions at home that are read side by side: their pages last for a while, and each has its turn. */
+const LOOKS_AT_ONCE = 4;
+/** Batches of rows read in one look while all of them are held by others. */
+const BATCHES_LIMIT = 40;
+/** Two rows that others had taken cost as much as reading their page again. */
+const STALE_ROWS = 2;
 /**
  * Candidates older than this are read again before they are tried: whoever works on the same shard has had time to take them,
  * and a row costs a twentieth of a refused claim to read.
  */
 const FRESH_MS = 500;
-/** A dead worker's shard waits for this long, times shards by workers, until somebody comes by. */
-const PATROL_EVERY_MS = 1_000;
-/** A task seen in somebody's hands is looked at again after this long: he may have given it back. */
-const HELD_RECHECK_MS = 2_000;
-/** Where no tenant's task has ever been seen, nobody looks for one more often while there is other work. */
-const TENANTS_EVERY_MS = 1_000;
+/** Others' shards that a worker with nothing to do at home looks at, at a time; and before it gives up. */
+const LOOKS_ELSEWHERE = { whileBusy: 1, atLast: 4 };
+/** Rows read at a time of an others' shard that has proven to have more than they take; of any other, one. */
+const HELPED_AT_A_TIME = 4;
+/** A dead worker's shards wait for a heartbeat at most until somebody passes by: a third of what it takes to see that it is dead. */
+const PATROL_HEARTBEATS = 1;
+/** Entries of a shard that is passed by: as many as half a read unit buys. Those that are known to be held are left out. */
+const PATROL_LIMIT = 25;
+/** One of so many oldest is read: a worker takes the oldest first, so where it has died, it held most of them. */
+const PATROLLED = 4;
+/** Lanes that the queue has never used are looked at so often while there is other work. */
+const UNUSED_EVERY_MS = 60_000;
 
 export class Backlog {
   readonly #settings: BacklogSettings;
   readonly #ports: BacklogPorts;
-  readonly #session: string;
-  readonly #otherShards: readonly number[];
-  /** Tasks proposed, being claimed, or running here: not to be proposed again. */
-  readonly #inHand = new Set<string>();
-  /** Tasks held by others, and until when it is not worth looking. */
-  readonly #heldUntil = new Map<string, number>();
-  /** By key: tasks that found it full. */
-  readonly #turnedAway = new Map<string | undefined, readonly string[]>();
-  /** By partition of the index: this worker's way round its tenants. */
-  readonly #walks = new Map<string, TenantWalk>();
-  #hasTenants = false;
-  #nextTenantsMonotonicMs = 0;
+  readonly #candidates: Candidates;
+  readonly #home: number[];
+  #elsewhere: readonly number[];
+  readonly #views = new Map<string, PartitionView>();
+  /** Lanes that entries were met in here. */
+  readonly #metLanes = new Set<string>();
+  #turn = 0;
   #buffer: Candidate[] = [];
-  #staleAtMonotonicMs = 0;
+  #filledAtMonotonicMs = 0;
+  /** Slots that wait for a candidate. */
+  #waiting = 0;
+  /** What slots take in half the time that candidates stay fresh; and what they have taken since that was reckoned last. */
+  #pace = 0;
+  #taken = 0;
+  #reckonedAtMonotonicMs: number;
   #emptyUntilMonotonicMs = 0;
   /** Tasks that have ended here; and how many had when the last look began that found nothing. */
   #ends = 0;
   #emptyAfterEnds: number | undefined;
-  /** Rows read together: grows while slots are faster than the buffer grows stale, and shrinks when they are slower. */
-  #readAtATime = MIN_READ_AT_A_TIME;
-  #nextPatrolMonotonicMs = 0;
-  #patrols = 0;
+  /** When a task ended here last whose end makes others due, in any shard. */
+  #followedAtMonotonicMs = -Infinity;
+  #nextPatrolMonotonicMs: number;
   #refilling: Promise<void> | undefined;
 
   constructor(session: string, settings: BacklogSettings, ports: BacklogPorts) {
-    this.#session = session;
     this.#settings = settings;
     this.#ports = ports;
+    this.#candidates = new Candidates(session, settings.maxClockSkewMs, ports);
     const { shards, homeShards } = settings;
+    const { clock, random } = ports.runtime;
+    this.#home = [...homeShards];
     const others = Array.from({ length: shards }, (_, shard) => shard).filter((shard) => !homeShards.includes(shard));
-    this.#otherShards = shuffled(ports.runtime.random, others);
+    this.#elsewhere = shuffled(random, others);
+    this.#reckonedAtMonotonicMs = clock.monotonic();
+    this.#nextPatrolMonotonicMs = clock.monotonic() + this.#patrolEveryMs() * random.next();
   }
 
   /** The next candidate, in hand until `settle`, `putBack` or `park` is called; undefined when nothing is due that others do not hold. */
   async next(): Promise<Candidate | undefined> {
-    if (this.#ports.runtime.clock.monotonic() > this.#staleAtMonotonicMs) this.#dropBuffer();
+    const { clock } = this.#ports.runtime;
+    if (clock.monotonic() > this.#filledAtMonotonicMs + FRESH_MS) this.#dropBuffer();
     if (this.#buffer.length === 0) {
-      if (this.#ports.runtime.clock.monotonic() < this.#emptyUntilMonotonicMs) return undefined;
+      if (clock.monotonic() < this.#emptyUntilMonotonicMs) return undefined;
+      this.#waiting++;
       this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));
-      await this.#refilling;
+      await this.#refilling.finally(() => {
+        this.#waiting--;
+      });
     }
-    return this.#buffer.shift();
+    const candidate = this.#buffer.shift();
+    if (candidate !== undefined) this.#taken++;
+    return candidate;
   }
 
   /** It was not taken after all. */
   putBack(key: TaskKey): void {
-    this.#inHand.delete(nameOf(key));
+    this.#candidates.putBack(key);
     // Whoever is last looks once more before the worker goes home.
     if (this.isIdle) this.#emptyUntilMonotonicMs = 0;
   }
@@ -127,28 +136,33 @@ export class Backlog {
   settle(task: Linked): void {
     // Its end may have made others due: a callback, a parent, the next of its key.
     this.#ends++;
-    const key = task.links?.key?.key;
-    for (const name of this.#turnedAway.get(key) ?? []) this.#heldUntil.delete(name);
-    this.#turnedAway.delete(key);
+    this.#candidates.callBack(task);
+    if (task.links !== undefined) {
+      this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
+      for (const view of this.#viewsOf(this.#home, this.#lanesInUse())) view.wake();
+    }
     this.putBack(task);
   }
 
   /** Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that. */
   park(key: TaskKey): void {
     this.settle(key);
-    this.#heldUntil.set(nameOf(key), Infinity);
+    this.#candidates.skip(key, Infinity);
   }
 
   /** Its key is full: worth another look when one of that key ends here, or after a while. */
   turnAway(task: Linked): void {
-    const key = task.links?.key?.key;
-    this.#turnedAway.set(key, [...(this.#turnedAway.get(key) ?? []), nameOf(task)]);
-    this.skip(task);
+    this.#candidates.turnAway(task);
+  }
+
+  /** Somebody else was faster: not worth another look for a while. */
+  skip(key: TaskKey): void {
+    this.#candidates.skip(key);
   }
 
   /** Whether nothing is proposed, being claimed, or running here. */
   get isIdle(): boolean {
-    return this.#inHand.size === 0;
+    return this.#candidates.areNone;
   }
 
   /** Whether, besides, a look that began after the last end of a task here has found nothing. */
@@ -156,15 +170,9 @@ export class Backlog {
     return this.isIdle && this.#emptyAfterEnds === this.#ends;
   }
 
-  /** Somebody else was faster: not worth another look for a while. */
-  skip(key: TaskKey): void {
-    this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + HELD_RECHECK_MS);
-  }
-
   /** Slots were slower than the buffer stayed fresh: what is left was read in vain. */
   #dropBuffer(): void {
-    if (this.#buffer.length > 0) this.#readAtATime = Math.max(MIN_READ_AT_A_TIME, Math.ceil(this.#readAtATime / 2));
-    for (const { task } of this.#buffer) this.#inHand.delete(nameOf(task));
+    for (const { task } of this.#buffer) this.#candidates.putBack(task);
     this.#buffer = [];
   }
 
@@ -172,205 +180,205 @@ export class Backlog {
     const { clock } = this.#ports.runtime;
     const now = clock.monotonic();
     const endsBefore = this.#ends;
-    if (now < this.#staleAtMonotonicMs) this.#readAtATime = Math.min(PAGE_LIMIT, this.#readAtATime * 2);
-    this.#staleAtMonotonicMs = now + FRESH_MS;
-    this.#forgetHeld();
-    const sources = this.#sources(now);
-    this.#buffer = await this.#patrol(sources);
-    if (this.#buffer.length === 0) await this.#look(sources);
-    // Nothing is called empty before all of it was looked at.
-    if (this.#buffer.length === 0 && sources.length === 1) await this.#look([this.#proposeInTurn]);
+    this.#reckonPace(now);
+    this.#candidates.forgetHeld();
+    this.#buffer = await this.#patrol(now);
+    if (this.#buffer.length === 0) await this.#look();
+    // What rests at home, or was never used, may be all that is left.
+    if (this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore) await this.#lookAtRest(now);
+    this.#filledAtMonotonicMs = clock.monotonic();
     if (this.#buffer.length > 0) return;
     this.#emptyAfterEnds = endsBefore;
     // One look serves all slots that wait, unless something has ended meanwhile.
     if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = clock.monotonic() + this.#settings.pollMs / 2;
-    this.#readAtATime = MIN_READ_AT_A_TIME;
   }
 
-  /** Fills the buffer from the first shard and priority that has something. */
-  async #look(sources: readonly Source[]): Promise<void> {
-    const { random } = this.#ports.runtime;
+  /** Over a while, because slots that began together come back together. */
+  #reckonPace(now: number): void {
+    const elapsedMs = now - this.#reckonedAtMonotonicMs;
+    if (elapsedMs < FRESH_MS) return;
+    this.#pace = (this.#taken * FRESH_MS) / 2 / elapsedMs;
+    this.#taken = 0;
+    this.#reckonedAtMonotonicMs = now;
+  }
+
+  /** Rows worth reading: as many as slots will take while they are fresh, and at least one for each slot that waits. */
+  get #wanted(): number {
+    return Math.min(MAX_READ_AT_A_TIME, Math.max(1, this.#waiting, Math.round(this.#pace)));
+  }
+
+  /** Fills the buffer from the first priority that has something, at home or elsewhere. */
+  async #look(): Promise<void> {
     for (const priority of PRIORITIES) {
-      const atHome = await allOf(
-        this.#settings.homeShards.flatMap((shard) => sources.map((source) => source(priority, shard, 'oldest'))),
-      );
-      this.#buffer = shuffled(random, atHome.flat());
-      // Whoever is at home elsewhere works through the same page: help with one shard at a time, anywhere in its page.
-      for (const shard of shuffled(random, this.#otherShards)) {
-        if (this.#buffer.length > 0) return;
-        const found = await allOf(sources.map((source) => source(priority, shard, 'any')));
-        this.#buffer = shuffled(random, found.flat());
-      }
-      if (this.#buffer.length > 0) return;
+      const isDue = (view: PartitionView): boolean => !view.isResting;
+      const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority)).filter(isDue);
+      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority)).filter(isDue);
+      await this.#fill(() => this.#lookThrough(atHome));
+      await this.#fill(() => this.#lookElsewhere(elsewhere));
     }
+  }
+
+  /** At home in every lane; and wherever what follows from a task that ended here may wait, for nobody else may look there any more. */
+  async #lookAtRest(since: number): Promise<void> {
+    for (const priority of PRIORITIES) {
+      const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority));
+      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority));
+      const unseen = [
+        ...atHome.filter((view) => !view.wasLookedAtSince(since)),
+        ...elsewhere.filter((view) => !view.wasLookedAtSince(this.#followedAtMonotonicMs)),
+      ];
+      await this.#fill(() => this.#lookThrough(unseen));
+    }
+  }
+
+  async #fill(find: () => Promise<readonly Candidate[]>): Promise<void> {
+    if (this.#buffer.length === 0) this.#buffer = shuffled(this.#ports.runtime.random, await find());
+  }
+
+  /** Candidates of some of these partitions, whatever has to be read for them: of those whose pages are not used up, then of those whose turn it is. */
+  async #lookThrough(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
+    const turn = this.#turn++ % Math.max(1, views.length);
+    const inTurn = [...views.slice(turn), ...views.slice(0, turn)];
+    const waiting = [...inTurn.filter(({ isAhead }) => isAhead), ...inTurn.filter(({ isAhead }) => !isAhead)];
+    let wanted = this.#wanted;
+    for (let batch = 0; waiting.length > 0 && batch < BATCHES_LIMIT; batch++) {
+      const some = waiting.splice(0, LOOKS_AT_ONCE);
+      const share = Math.ceil(wanted / some.length);
+      const found = await allOf(some.map((view) => this.#nextOf(view, share)));
+      const candidates = await this.#choose(some, found);
+      if (candidates.length > 0) return candidates;
+      waiting.push(...some.filter((_, at) => found[at]?.length !== 0));
+      wanted = Math.min(MAX_READ_AT_A_TIME, 2 * wanted);
+    }
+    return [];
+  }
+
+  /** Whoever claimed a task since then will not be found dead yet: so the others' are not asked after. */
+  #aHeartbeatAgo(): number {
+    return this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
+  }
+
+  /** Candidates of one of a few others' partitions. */
+  async #lookElsewhere(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
+    const known = views.filter(({ isAhead }) => isAhead);
+    const unknown = views.filter(({ isAhead }) => !isAhead);
+    const looks = this.isIdle ? LOOKS_ELSEWHERE.atLast : LOOKS_ELSEWHERE.whileBusy;
+    for (const view of [...known, ...shuffled(this.#ports.runtime.random, unknown)].slice(0, looks)) {
+      const hints = await this.#nextOf(view, view.isGiving ? Math.min(this.#wanted, HELPED_AT_A_TIME) : 1);
+      const candidates = await this.#choose([view], [hints], this.#aHeartbeatAgo());
+      if (candidates.length > 0) return candidates;
+      this.#rest(view);
+    }
+    return [];
   }
 
   /**
-   * Looks at another shard's oldest entries now and then, for tasks whose holders are dead.
-   * The worker at home there may be the one that died, and nobody else would come by before its own shards are empty.
+   * Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died.
    */
-  async #patrol(sources: readonly Source[]): Promise<Candidate[]> {
-    const now = this.#ports.runtime.clock.monotonic();
-    if (this.#otherShards.length === 0 || now < this.#nextPatrolMonotonicMs) return [];
-    this.#nextPatrolMonotonicMs = now + PATROL_EVERY_MS;
-    const [shard = 0] = this.#otherShards.slice(this.#patrols++ % this.#otherShards.length);
-    const found = await allOf(
-      PRIORITIES.flatMap((priority) => sources.map((source) => source(priority, shard, 'oldest'))),
-    );
-    const isAbandoned = ({ kind }: Candidate): boolean => kind === 'abandoned';
-    for (const { task } of found.flat().filter((candidate) => !isAbandoned(candidate)))
-      this.#inHand.delete(nameOf(task));
-    return found.flat().filter(isAbandoned);
+  async #patrol(now: number): Promise<Candidate[]> {
+    const [shard, ...others] = this.#elsewhere;
+    if (shard === undefined || now < this.#nextPatrolMonotonicMs) return [];
+    this.#nextPatrolMonotonicMs = now + this.#patrolEveryMs();
+    this.#elsewhere = [...others, shard];
+    const oldest = await allOf(this.#lanesInUse().map((lane) => this.#oneOfOldest({ shard, lane })));
+    const seen = await this.#candidates.choose(oldest.flat(), this.#aHeartbeatAgo());
+    const abandoned = seen.filter(({ kind }) => kind === 'abandoned');
+    for (const { kind, task } of seen) if (kind !== 'abandoned') this.#candidates.putBack(task);
+    if (abandoned.length > 0) this.#moveIn(shard);
+    return abandoned;
   }
 
-  /** Candidates of one partition, from the first entries that give any; no more rows are read than slots may soon use. */
-  readonly #propose: Source = async (priority, shard, order) => {
+  async #oneOfOldest({ shard, lane }: PartitionPlace): Promise<readonly ReadyHint[]> {
+    if (lane.isOfTenants) return this.#nextOf(this.#viewOf({ shard, lane }), 1);
     const { tasks, runtime } = this.#ports;
-    const partition = { queue: this.#settings.queue, priority, shard };
-    let after: unknown;
-    for (let page = 0; page < PAGES_LIMIT; page++) {
-      const { hints, next } = await tasks.page(partition, { now: runtime.clock.now(), limit: PAGE_LIMIT, after });
-      const worthReading = hints.filter((hint) => this.#isWorthReading(hint));
-      const ordered = order === 'oldest' ? worthReading : shuffled(runtime.random, worthReading);
-      for (let from = 0; from < ordered.length; from += this.#readAtATime) {
-        const candidates = await this.#choose(ordered.slice(from, from + this.#readAtATime));
-        if (candidates.length > 0) return candidates;
-      }
-      if (next === undefined) return [];
-      after = next;
-    }
-    return [];
-  };
-
-  /** Where to look: the ready index, and that of tenants where there are any. */
-  #sources(now: number): readonly Source[] {
-    if (!this.#hasTenants && now < this.#nextTenantsMonotonicMs) return [this.#propose];
-    this.#nextTenantsMonotonicMs = now + TENANTS_EVERY_MS;
-    return [this.#propose, this.#proposeInTurn];
+    const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+    const { hints } = await tasks.page(partition, { now: runtime.clock.now(), limit: PATROL_LIMIT });
+    const oldest = hints.filter((hint) => this.#candidates.isWorthReading(hint)).slice(0, PATROLLED);
+    return shuffled(runtime.random, oldest).slice(0, 1);
   }
 
-  /** Candidates of one partition, some of each tenant. */
-  readonly #proposeInTurn: Source = async (priority, shard) => {
-    const walk = this.#walkOf(priority, shard);
-    for (let round = 0; round < PAGES_LIMIT; round++) {
-      const { hints, isEmpty } = await walk.next({
-        now: this.#ports.runtime.clock.now(),
-        wanted: this.#readAtATime,
-        isWorthReading: (hint) => this.#isWorthReading(hint),
-      });
-      this.#hasTenants ||= !isEmpty;
-      if (hints.length === 0) return [];
-      const candidates = await this.#choose(hints);
-      if (candidates.length > 0) return candidates;
-    }
-    return [];
-  };
-
-  #walkOf(priority: Priority, shard: number): TenantWalk {
-    const name = `${priority} ${shard}`;
-    const { tasks, runtime } = this.#ports;
-    const walk =
-      this.#walks.get(name) ?? new TenantWalk({ queue: this.#settings.queue, priority, shard }, tasks, runtime.random);
-    this.#walks.set(name, walk);
-    return walk;
+  /** All workers together pass by every shard once in this time; how many there are is told by how many shards each was given. */
+  #patrolEveryMs(): number {
+    const { shards, homeShards, heartbeatMs } = this.#settings;
+    const workers = shards / homeShards.length;
+    return (PATROL_HEARTBEATS * heartbeatMs * workers) / Math.max(1, this.#elsewhere.length);
   }
 
-  async #choose(hints: readonly ReadyHint[]): Promise<Candidate[]> {
-    if (hints.length === 0) return [];
-    const { tasks, onDamaged } = this.#ports;
-    const rows = await tasks.getMany(hints, onDamaged);
-    const abandoned = await this.#findAbandoned(rows.filter((row) => row.state === 'running'));
-    const ready = rows.filter((row) => row.state === 'ready' && row.readyAt <= this.#ports.runtime.clock.now());
-    const candidates: Candidate[] = [
-      ...ready.map((task) => ({ kind: 'ready', task: task as ReadyTask }) as const),
-      ...abandoned,
-    ];
-    // A concurrent proposal may have taken one of them in hand while rows were read.
-    return candidates.filter(({ task }) => {
-      if (this.#inHand.has(nameOf(task))) return false;
-      this.#inHand.add(nameOf(task));
-      return true;
+  #moveIn(shard: number): void {
+    this.#home.push(shard);
+    this.#elsewhere = this.#elsewhere.filter((other) => other !== shard);
+    for (const view of this.#viewsOf([shard], this.#lanesInUse())) view.wake();
+  }
+
+  async #nextOf(view: PartitionView, wanted: number): Promise<readonly ReadyHint[]> {
+    const hints = await view.next({
+      now: this.#ports.runtime.clock.now(),
+      wanted,
+      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
     });
+    if (hints.length === 0) this.#rest(view);
+    else this.#metLanes.add(laneName(view.lane));
+    return hints;
   }
 
-  /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */
-  async #findAbandoned(running: readonly RunningTask[]): Promise<Candidate[]> {
-    const mine = running.filter(({ session }) => session === this.#session);
-    const foreign = running.filter(({ session }) => session !== this.#session);
-    const standings = await this.#standingsOf(new Set(foreign.map(({ session }) => session)));
-    const now = this.#ports.runtime.clock.now();
-    const free = foreign.filter((task) => {
-      const heldUntil = standings.get(task.session);
-      if (heldUntil === undefined) return true;
-      // Whoever has held a task for long will likely hold it as long again; but it may come back sooner than its session ends.
-      const recheckAt = now + Math.max(HELD_RECHECK_MS, (now - task.claimedAt) / 2);
-      this.#heldUntil.set(nameOf(task), Math.min(heldUntil, recheckAt));
-      return false;
+  async #choose(
+    views: readonly PartitionView[],
+    found: readonly (readonly ReadyHint[])[],
+    claimedBefore?: number,
+  ): Promise<Candidate[]> {
+    const candidates = await this.#candidates.choose(found.flat(), claimedBefore);
+    const chosen = new Set(candidates.map(({ task }) => task.id));
+    views.forEach((view, at) => {
+      const hints = found[at] ?? [];
+      const stale = hints.filter(({ id }) => !chosen.has(id)).length;
+      if (stale < hints.length) view.wake();
+      // Of tenants whatever is let go has lost its turn.
+      if (stale >= STALE_ROWS && !view.lane.isOfTenants) view.letGo();
     });
-    return [...free.map((task) => ({ kind: 'abandoned', task }) as const), ...(await this.#findAdopted(mine))];
+    return candidates;
   }
 
-  /** By session: until when it is not worth asking again; absent when what it held is free. */
-  async #standingsOf(ids: ReadonlySet<string>): Promise<Map<string, number>> {
-    const heldUntil = new Map<string, number>();
-    if (ids.size === 0) return heldUntil;
-    // What a session held whose row is damaged waits for a person, and nothing else does.
-    const records = await this.#ports.sessions.getMany([...ids], (id, error) => {
-      this.#ports.onDamaged(error);
-      heldUntil.set(id, Infinity);
-    });
-    for (const id of ids) {
-      if (heldUntil.has(id)) continue;
-      const standing = await this.#settle(records.get(id));
-      if (standing.kind === 'free') continue;
-      if (standing.kind === 'damaged')
-        this.#ports.onDamaged(new Error(`session ${id} has an expiry beyond reason; its tasks wait`));
-      const until = standing.kind === 'damaged' ? null : standing.until;
-      heldUntil.set(id, until ?? Infinity);
+  #rest(view: PartitionView): void {
+    const { pollMs } = this.#settings;
+    const { random } = this.#ports.runtime;
+    if (!this.#isInUse(view.lane)) view.rest({ fromMs: UNUSED_EVERY_MS, toMs: UNUSED_EVERY_MS }, random);
+    else if (this.#home.includes(view.shard)) view.rest({ fromMs: pollMs / 8, toMs: pollMs / 2 }, random);
+    // All workers together look at each of the others' as often as they pass by it.
+    else
+      view.rest(
+        { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrolEveryMs() * this.#elsewhere.length) },
+        random,
+      );
+  }
+
+  #lanesInUse(): readonly Lane[] {
+    return LANES.filter((lane) => this.#isInUse(lane));
+  }
+
+  #isInUse(lane: Lane): boolean {
+    const name = laneName(lane);
+    return this.#ports.lanes()?.has(name) !== false || this.#metLanes.has(name);
+  }
+
+  #viewsOf(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionView[] {
+    return shards.flatMap((shard) => lanes.map((lane) => this.#viewOf({ shard, lane })));
+  }
+
+  #viewOf(place: PartitionPlace): PartitionView {
+    const { shard, lane } = place;
+    const name = `${laneName(lane)} ${shard}`;
+    let view = this.#views.get(name);
+    if (view === undefined) {
+      const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+      const options = { ...lane, isExpected: this.#isInUse(lane), isHome: this.#home.includes(shard) };
+      view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
+      if (!this.#isInUse(lane)) this.#rest(view);
+      this.#views.set(name, view);
     }
-    return heldUntil;
-  }
-
-  /** With a clock that is proven wrong nobody is declared dead; what waits for no verdict can be worked on all the same. */
-  async #settle(session: SessionRecord | undefined): Promise<Standing> {
-    try {
-      return await settleSession(session, this.#ports, this.#settings.maxClockSkewMs);
-    } catch (error) {
-      if (!(error instanceof ClockSkewError)) throw error;
-      this.#ports.onSkewed(error);
-      return { kind: 'live', until: this.#ports.runtime.clock.now() + HELD_RECHECK_MS };
-    }
-  }
-
-  /** The batch read may be stale and show a task that we have just finished, so each is read again, consistently. */
-  async #findAdopted(mine: readonly RunningTask[]): Promise<Candidate[]> {
-    const rows = await allOf(mine.map((task) => this.#ports.tasks.get(task)));
-    return rows
-      .filter((row) => row !== undefined)
-      .flatMap((row) => (this.#isMine(row) ? [{ kind: 'adopted', task: row } as const] : []));
-  }
-
-  #isMine(row: TaskRecord): row is RunningTask {
-    return row.state === 'running' && row.session === this.#session && !this.#inHand.has(nameOf(row));
-  }
-
-  #isWorthReading(hint: ReadyHint): boolean {
-    const name = nameOf(hint);
-    return !this.#inHand.has(name) && (this.#heldUntil.get(name) ?? 0) <= this.#ports.runtime.clock.now();
-  }
-
-  #forgetHeld(): void {
-    const now = this.#ports.runtime.clock.now();
-    for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
+    return view;
   }
 }
 
-/** Proposes candidates of one priority and shard. */
-type Source = (priority: Priority, shard: number, order: 'oldest' | 'any') => Promise<Candidate[]>;
-
-type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
-
-/** A key within one queue. */
-function nameOf(key: TaskKey): string {
-  return key.id;
+function lanesOf(lanes: readonly Lane[], priority: Priority): readonly Lane[] {
+  return lanes.filter((lane) => lane.priority === priority);
 }

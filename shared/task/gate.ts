@@ -1,10 +1,10 @@
 /**
- * Whether a queue is open, as one worker knows it.
- * Asked before every claim and answered from memory, so that a pause costs a worker one read every few seconds, and takes as long to be noticed.
- * Nothing depends on its being exact: a pause is a wish of operators, not a lock.
+ * What one worker knows of its queue's row: whether the queue is open, and which of its lanes are in use.
+ * Asked before every claim and answered from memory, so that it costs a worker half a read unit every few seconds, and a change takes as long
+ * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes see `lane.ts`.
  */
 import type { Clock } from '../runtime/clock.ts';
-import type { QueueStore } from './queue-store.ts';
+import type { QueueRecord, QueueStore } from './queue-store.ts';
 
 const FRESH_MS = 5_000;
 
@@ -12,10 +12,11 @@ export class QueueGate {
   readonly #queue: string;
   readonly #queues: QueueStore | undefined;
   readonly #clock: Clock;
+  #record: QueueRecord | undefined;
   #asking: Promise<boolean> | undefined;
   #staleAtMonotonicMs = 0;
 
-  /** @param queues absent: the queue is always open */
+  /** @param queues absent: the queue is always open, and any of its lanes may be in use */
   constructor(queue: string, queues: QueueStore | undefined, clock: Clock) {
     this.#queue = queue;
     this.#queues = queues;
@@ -31,8 +32,13 @@ export class QueueGate {
     return this.#asking;
   }
 
+  /** Of the last answer; undefined: any. */
+  get lanes(): ReadonlySet<string> | undefined {
+    return this.#record?.lanes;
+  }
+
   async #ask(): Promise<boolean> {
-    const record = await this.#queues?.get(this.#queue);
-    return record?.isPaused !== true;
+    this.#record = await this.#queues?.glance(this.#queue);
+    return this.#record?.isPaused !== true;
   }
 }

@@ -33,7 +33,8 @@ export interface WalkQuery {
   readonly wanted: number;
   /** Of one tenant in one visit: absent, `QUANTUM`. */
   readonly quantum?: number;
-  readonly isWorthReading: (hint: ReadyHint) => boolean;
+  /** Absent: each is. */
+  readonly isWorthReading?: (hint: ReadyHint) => boolean;
 }
 
 /** One worker's way round the tenants of one partition. */
@@ -43,12 +44,11 @@ export class TenantWalk {
   /** Everything before has been visited in this round. */
   #position: string;
 
-  constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random: Random) {
+  /** @param random says where it begins; absent: with the first, for whoever only counts */
+  constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
     this.#partition = partition;
     this.#tasks = tasks;
-    this.#position = Math.floor(random.next() * HASHES)
-      .toString(16)
-      .padStart(HASH_DIGITS, '0');
+    this.#position = random === undefined ? FIRST_PLACE : anyPlace(random);
   }
 
   /**
@@ -59,7 +59,7 @@ export class TenantWalk {
     now,
     wanted,
     quantum = QUANTUM,
-    isWorthReading,
+    isWorthReading = () => true,
   }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean }> {
     const found: TenantHint[] = [];
     const share = new Map<string, number>();
@@ -92,8 +92,17 @@ export class TenantWalk {
       this.#position = FIRST_PLACE;
       if (start === FIRST_PLACE) break;
     }
-    return { hints: found, isEmpty: hasWrapped && seen === 0 };
+    // Where nobody is, the next look begins at the first place, and so takes one request.
+    const isEmpty = hasWrapped && seen === 0;
+    if (isEmpty) this.#position = FIRST_PLACE;
+    return { hints: found, isEmpty };
   }
+}
+
+function anyPlace(random: Random): string {
+  return Math.floor(random.next() * HASHES)
+    .toString(16)
+    .padStart(HASH_DIGITS, '0');
 }
 
 /** Places begin with so many digits of a hash of the tenant, so that neighbours on the way are strangers. */

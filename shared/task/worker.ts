@@ -12,8 +12,8 @@ import type { SkewGauge } from '../lease/skew.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionHolder } from '../session/holder.ts';
 import type { SessionStore } from '../session/store.ts';
-import type { Candidate } from './backlog.ts';
 import { Backlog } from './backlog.ts';
+import type { Candidate } from './candidates.ts';
 import { Company } from './company.ts';
 import type { TaskLog } from './context.ts';
 import type { TaskRegistry } from './definition.ts';
@@ -115,12 +115,17 @@ class Worker {
     this.#settings = settings;
     this.#handBack = handBack;
     const { queue, shards, homeShards, pollMs } = settings;
-    const { maxClockSkewMs } = ports.session.timing;
+    const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#gate = new QueueGate(queue, ports.queues, ports.runtime.clock);
     this.#backlog = new Backlog(
       ports.session.id,
-      { queue, shards, homeShards, pollMs, maxClockSkewMs },
-      { ...ports, onDamaged: (error) => this.#onDamaged(error), onSkewed: (error) => this.#onSkewed(error) },
+      { queue, shards, homeShards, pollMs, maxClockSkewMs, heartbeatMs },
+      {
+        ...ports,
+        lanes: () => this.#gate.lanes,
+        onDamaged: (error) => this.#onDamaged(error),
+        onSkewed: (error) => this.#onSkewed(error),
+      },
     );
   }
 

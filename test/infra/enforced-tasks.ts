@@ -2,6 +2,10 @@
 import { DoNotRetry } from '../../shared/task/control.ts';
 import type { TaskDefinition } from '../../shared/task/definition.ts';
 import { defineTask } from '../../shared/task/definition.ts';
+import { spawn } from '../../shared/task/request.ts';
+
+export const SPAWNED_IN_ORDER = ['spawned-1', 'spawned-2'];
+const AWAITED_IN_ORDER = { key: 'awaited', ordered: true };
 
 export function tasks(effectsTable: string): Readonly<Record<string, TaskDefinition<unknown>>> {
   const options = { retry: { maxAttempts: 2, backoff: 1 } };
@@ -29,12 +33,19 @@ export function tasks(effectsTable: string): Readonly<Record<string, TaskDefinit
     spawns: defineTask({
       name: 'spawns',
       run: (_input, task) =>
-        task.commit('ok', [], { spawn: [{ task: 'succeeds', input: {}, options: { id: 'follows' } }] }),
+        task.commit('ok', [], {
+          spawn: [
+            spawn('succeeds', {}, { id: 'follows' }),
+            ...SPAWNED_IN_ORDER.map((id) => spawn('succeeds', {}, { id, key: 'spawned', ordered: true })),
+          ],
+        }),
     }),
     waits: defineTask({
       name: 'waits',
       run: async (_input, task) =>
-        task.children === undefined ? task.waitFor([{ task: 'succeeds', input: {}, options: {} }]) : 'ok',
+        task.children === undefined
+          ? task.waitFor([spawn('succeeds', {}), spawn('succeeds', {}, AWAITED_IN_ORDER)])
+          : 'ok',
     }),
     progresses: defineTask({
       name: 'progresses',

@@ -27,7 +27,7 @@ import { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import { TaskOperator } from '../../shared/task/operator.ts';
 import { ScheduleClient } from '../../shared/task/schedule-client.ts';
 import type { ReadyTask } from '../../shared/task/task.ts';
-import { tasks } from './enforced-tasks.ts';
+import { SPAWNED_IN_ORDER, tasks } from './enforced-tasks.ts';
 import { statementsOf } from './policy.ts';
 import type { PolicyGate } from './policy-gate.ts';
 import { openPolicyGate } from './policy-gate.ts';
@@ -131,7 +131,9 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     expect(gate.refusals()).toEqual([]);
     expect(result).toMatchObject({ permit: true });
     const states = await Promise.all(
-      [...ids, 'orphan', ...IN_ORDER, 'large'].map(async (id) => (await root.leasehold.tasks.get(id))?.state),
+      [...ids, 'orphan', ...IN_ORDER, ...SPAWNED_IN_ORDER, 'large'].map(
+        async (id) => (await root.leasehold.tasks.get(id))?.state,
+      ),
     );
     expect(states).toEqual([
       'done',
@@ -139,6 +141,8 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
       'dead',
       'dead',
       'ready',
+      'done',
+      'done',
       'done',
       'done',
       'done',

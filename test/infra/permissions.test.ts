@@ -124,7 +124,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       GetItem: ['task', 'schedule', 'queue', 'permits', 'session'],
       BatchGetItem: ['task', 'schedule', 'session'],
       PutItem: ['slot', 'task', 'permits'],
-      UpdateItem: ['schedule', 'permits'],
+      UpdateItem: ['schedule', 'queue', 'permits'],
     },
     ready: ['ready', 'schedules'],
     directory: ['tenants'],
@@ -134,7 +134,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     rows: {
       GetItem: ['task', 'batch', 'key', 'payload', 'session', 'permits', 'queue'],
       BatchGetItem: ['task', 'session'],
-      PutItem: ['task', 'batch', 'payload', 'continuation', 'session', 'permits'],
+      PutItem: ['task', 'batch', 'line', 'payload', 'continuation', 'session', 'permits'],
       UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits'],
       DeleteItem: ['line', 'payload'],
       ConditionCheckItem: ['task'],

@@ -1,15 +1,16 @@
 /**
- * The queue row: what operators have set. It is there only for queues that somebody has touched, and is never swept.
+ * The queue row: what operators have set, and what dispatchers have seen. It is there only for queues that either has touched, and is never swept.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `queue#<name>`, `queue` | change |
- * | v | N | schema version | change |
- * | queue | S | its name | change |
- * | paused | BOOL | nothing is claimed while true | change |
- * | reason | S | why, for people | change |
- * | updatedAt | N, epoch ms | | change |
- * | nonce | S | of the last write | change |
+ * | pk, sk | S | `queue#<name>`, `queue` | change, addLanes |
+ * | v | N | schema version | change, addLanes |
+ * | queue | S | its name | change, addLanes |
+ * | paused | BOOL | nothing is claimed while true | change; addLanes if absent |
+ * | reason | S | why, for people | change; addLanes if absent |
+ * | updatedAt | N, epoch ms | when it was paused or opened | change; addLanes if absent |
+ * | lanes | SS | lanes that tasks have been seen in; only grows | addLanes |
+ * | nonce | S | of the last write | change, addLanes |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
 import type { QueueRecord } from '../../task/queue-store.ts';
@@ -34,7 +35,7 @@ export function changeQueue(
   return updateStatement('queue.change', {
     table,
     key: queueKey(queue),
-    guard: observed === undefined ? 'attribute_not_exists(#pk)' : '#nonce = :observedNonce',
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
     effect:
       'SET #v = :v, #queue = :queue, #paused = :paused, #reason = :reason, #updatedAt = :now, #nonce = :nonce, ' +
       '#directoryKey = :directory, #directoryName = :queue',
@@ -46,5 +47,40 @@ export function changeQueue(
   });
 }
 
+/**
+ * Guard: as above; what is refused is found again with the next tick.
+ * Effect: the lanes are in use; a queue that had no row is open.
+ * Outcomes: refused = somebody else wrote it meanwhile, perhaps the same.
+ */
+export function addLanes(
+  table: string,
+  queue: string,
+  observed: QueueRecord | undefined,
+  lanes: ReadonlySet<string>,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  return updateStatement('queue.addLanes', {
+    table,
+    key: queueKey(queue),
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    effect:
+      'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
+      '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce ADD #lanes :lanes',
+    values: {
+      ...{ ':v': SCHEMA_VERSION, ':queue': queue, ':open': false, ':none': '' },
+      ...{ ':now': now, ':nonce': nonce, ':lanes': new Set(lanes) },
+      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+    },
+  });
+}
+
+const IS_ABSENT = 'attribute_not_exists(#pk)';
+const IS_AS_OBSERVED = '#nonce = :observedNonce';
+
 export const readQueue = (table: string, queue: string): Statement<'get'> =>
   getStatement('queue.get', table, queueKey(queue));
+
+export function glanceAtQueue(table: string, queue: string): Statement<'get'> {
+  const { input } = readQueue(table, queue);
+  return { verb: 'queue.glance', kind: 'get', input: { ...input, ConsistentRead: false } };
+}

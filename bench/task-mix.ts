@@ -1,0 +1,54 @@
+/** No-op tasks for a bench, and what they have beside their input. */
+import type { EnqueueOptions, TaskClient } from '../shared/task/client.ts';
+import type { TaskContext } from '../shared/task/context.ts';
+import { RetryAfter } from '../shared/task/control.ts';
+import { defineTask } from '../shared/task/definition.ts';
+import type { NewTask } from '../shared/task/store.ts';
+import { PRIORITIES } from '../shared/task/task.ts';
+
+export interface TaskMix {
+  readonly hasPriorities: boolean;
+  /** Keys that the tasks are spread over, each with a limit of 2; 0: none has a key. */
+  readonly keys: number;
+  /** As keys, in strict order. */
+  readonly lines: number;
+  /** Tenants that the tasks are spread over; 0: none has a tenant. */
+  readonly tenants: number;
+  /** The share of tasks whose first attempt fails, in percent. */
+  readonly retries: number;
+}
+
+export const PLAIN: TaskMix = { hasPriorities: false, keys: 0, lines: 0, tenants: 0, retries: 0 };
+
+/** Fails the first attempts of its share, by the number in the input. */
+export const noop = defineTask({
+  name: 'noop',
+  run({ fails }: { n: number; fails?: true }, { attempt }: TaskContext) {
+    if (fails === true && attempt === 1) throw new RetryAfter(0, 'the first attempt fails');
+  },
+});
+
+/** Validated at a time: the whole of a large backlog need not be in memory twice. */
+const ENQUEUED_AT_A_TIME = 5_000;
+
+/** Enqueues so many of them, one by one. */
+export async function enqueueMix(client: TaskClient, tasks: number, mix: TaskMix, inFlight: number): Promise<void> {
+  for (let from = 0; from < tasks; from += ENQUEUED_AT_A_TIME) {
+    const some = Array.from({ length: Math.min(ENQUEUED_AT_A_TIME, tasks - from) }, (_, at) => from + at);
+    const valid = some.map((n): Promise<NewTask> => client.validate(noop, inputOf(n, mix), optionsOf(n, mix)));
+    await client.enqueueAll(await Promise.all(valid), { inFlight });
+  }
+}
+
+function inputOf(n: number, { retries }: TaskMix): object {
+  return n % 100 < retries ? { n, fails: true } : { n };
+}
+
+function optionsOf(n: number, { hasPriorities, keys, lines, tenants }: TaskMix): EnqueueOptions {
+  return {
+    ...(hasPriorities ? { priority: PRIORITIES[n % PRIORITIES.length] ?? 'normal' } : {}),
+    ...(keys > 0 ? { key: `key-${n % keys}`, limit: 2 } : {}),
+    ...(lines > 0 ? { key: `line-${n % lines}`, ordered: true } : {}),
+    ...(tenants > 0 ? { tenant: `tenant-${n % tenants}` } : {}),
+  };
+}

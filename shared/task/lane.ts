@@ -1,0 +1,26 @@
+/**
+ * Lanes: a queue's tasks of one priority that name a tenant, or those of it that name none. Each shard has an index partition for each lane.
+ *
+ * Few queues use more than one, and a look at an empty partition costs as much as one at a short one.
+ * So the queue's row says which lanes have ever been seen to be used: the dispatcher looks at all of them with each tick, and adds what it
+ * finds. Workers look at those of the row all the time, and at the others seldom, and before they call their own shards empty.
+ * A queue's first task in a new lane may so wait for the next tick; nothing waits for ever, whether there is a dispatcher or not.
+ */
+import type { Priority } from './task.ts';
+import { PRIORITIES } from './task.ts';
+
+export interface Lane {
+  readonly priority: Priority;
+  readonly isOfTenants: boolean;
+}
+
+/** In order of service; those of one priority are served alike. */
+export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
+  { priority, isOfTenants: false },
+  { priority, isOfTenants: true },
+]);
+
+/** As the queue's row has it. */
+export function laneName({ priority, isOfTenants }: Lane): string {
+  return isOfTenants ? `${priority} tenants` : priority;
+}
