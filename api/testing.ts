@@ -1,6 +1,8 @@
 /** `leasehold/testing`: a queue in memory for the tests of those who write tasks, and a clock that tests move. */
 export { TestKit, createTestKit } from '../testing/kit.ts';
-export type { CrashPoint, TestKitOptions } from '../testing/kit.ts';
+export type { CrashPoint, TestKitOptions, TestTable, WorkOptions } from '../testing/kit.ts';
+export { MemoryPayloads } from '../testing/memory-payloads.ts';
 export { FakeClock } from '../testing/fake-clock.ts';
 export type { Clock } from '../shared/runtime/clock.ts';
+export type { PayloadStore } from '../shared/task/payload.ts';
 export type { WorkerReport } from '../shared/task/worker.ts';

@@ -1,68 +1,93 @@
-/** A queue of an example's own, with workers in the example's process, on the given endpoint or the embedded engine. */
-import { startEngine } from '../local/engine.ts';
-import { connectDynamo } from '../shared/dynamo/connect.ts';
-import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { createTable } from '../shared/dynamo/table.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
-import { sessionTiming } from '../shared/lease/timing.ts';
-import { systemRuntime as runtime } from '../shared/runtime/runtime.ts';
-import { SessionHolder } from '../shared/session/holder.ts';
-import { TaskClient } from '../shared/task/client.ts';
-import { registerTasks } from '../shared/task/definition.ts';
-import type { PayloadStore } from '../shared/task/payload.ts';
-import type { WorkerReport } from '../shared/task/worker.ts';
-import { runWorker } from '../shared/task/worker.ts';
+/** A queue of an example's own on the store of all examples, and workers of it: processes, each started as `npx leasehold work` starts one. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Leasehold, LeaseholdOptions } from 'leasehold';
+import { createLeasehold } from 'leasehold';
+import { TABLE, localSettings, openLeasehold } from './store.ts';
 
 export interface ExampleQueue extends AsyncDisposable {
-  readonly client: TaskClient;
-  /** Runs workers until nothing is due any more, nor will be soon. */
-  drain(tasks: Readonly<Record<string, unknown>>, options?: { readonly workers?: number }): Promise<void>;
+  readonly name: string;
+  readonly leasehold: Leasehold;
+  /** Starts workers of a module of tasks; they go on until they are stopped. */
+  start(tasks: URL, options?: WorkerOptions): readonly Worker[];
+  /** Waits until each of these tasks has ended, whoever works on them. */
+  ended(ids: readonly string[]): Promise<void>;
+  /** Starts workers, waits until each of these tasks has ended, and stops them. @returns what the code of the tasks has printed */
+  finish(tasks: URL, ids: readonly string[], options?: WorkerOptions): Promise<readonly string[]>;
 }
 
-const TABLE = 'leasehold-examples';
-const SHARDS = 2;
-/** Longer than the retries of the examples wait. */
-const PATIENCE_MS = 400;
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+export interface WorkerOptions {
+  readonly workers?: number;
+  readonly concurrency?: number;
+  /** How long after its last sign of life a worker's tasks are taken over. */
+  readonly ttl?: string;
+}
+
+export interface Worker {
+  /** What the code of its tasks has printed. */
+  readonly lines: readonly string[];
+  /** What it has said of itself: `done <id> …`, one for each. */
+  readonly notes: readonly string[];
+  kill(): void;
+  /** It hands back what it runs, and ends. */
+  stop(): Promise<void>;
+}
+
+const PATIENCE_MS = 90_000;
+const LOOK_EVERY_MS = 100;
+const COMMAND = fileURLToPath(new URL('../cli/main.ts', import.meta.url));
 
 export async function openQueue(
+  name: string,
   endpoint: string | undefined,
-  options: { readonly payloads?: PayloadStore } = {},
+  options: Pick<LeaseholdOptions, 'payloads' | 'observer'> = {},
 ): Promise<ExampleQueue> {
-  const engine = endpoint === undefined ? await startEngine({ kind: 'embedded' }) : undefined;
-  const connection = connectDynamo({ endpoint: endpoint ?? engine?.endpoint }, runtime);
-  await createTable(connection.client, TABLE);
-  const tasks = createTaskStore(connection.sender, { table: TABLE, shards: SHARDS });
-  const sessions = createSessionStore(connection.sender, TABLE);
-  const queue = `example-${runtime.ids.unique()}`;
+  // Before modules of tasks are loaded that make clients of their own.
+  Object.assign(process.env, await localSettings(endpoint));
+  using creator = await openLeasehold(endpoint);
+  const { table } = creator;
+  // Runs on the same store do not meet.
+  const queue = `${name}-${randomUUID()}`;
+  const leasehold = createLeasehold({ table, queue, ...options });
+  const workers: Worker[] = [];
 
-  const work = async (definitions: Readonly<Record<string, unknown>>): Promise<WorkerReport> => {
-    const timing = sessionTiming({ lockDelayMs: 0 });
-    const holder = { timing, name: 'example', node: 'here', behaviour: 'release' } as const;
-    await using session = await SessionHolder.create(holder, { store: sessions, runtime });
-    const ports = { tasks, sessions, session, runtime, gauge: connection.gauge, log: silent, ...options };
-    return await runWorker(
-      ...[registerTasks(definitions), ports],
-      {
-        ...{ queue, shards: SHARDS, homeShards: [0, 1], concurrency: 5 },
-        ...{ pollMs: 50, graceMs: 1_000, deadlineMonotonicMs: Infinity },
-      },
-      new AbortController().signal,
+  const start: ExampleQueue['start'] = (tasks, { workers: count = 1, concurrency = 5, ttl = '5s' } = {}) => {
+    const words = ['work', '--entry', fileURLToPath(tasks), '--table', TABLE, '--queue', queue];
+    const started = Array.from({ length: count }, () =>
+      workerOf([...words, '--concurrency', String(concurrency), '--session-ttl', ttl]),
     );
+    workers.push(...started);
+    return started;
+  };
+
+  const ended: ExampleQueue['ended'] = async (ids) => {
+    const deadline = performance.now() + PATIENCE_MS;
+    let left = ids;
+    for (;;) {
+      const tasks = await Promise.all(left.map((id) => leasehold.tasks.get(id)));
+      left = left.filter((_, at) => tasks[at] === undefined || ['ready', 'running'].includes(tasks[at].state));
+      if (left.length === 0) return;
+      if (performance.now() > deadline) throw new Error(`${left.length} tasks have not ended, ${left[0]} is one`);
+      await sleep(LOOK_EVERY_MS);
+    }
   };
 
   return {
-    client: new TaskClient({ store: tasks, runtime }, { queue, ...options }),
-    async drain(definitions, { workers = 1 } = {}) {
-      for (;;) {
-        const reports = await Promise.all(Array.from({ length: workers }, () => work(definitions)));
-        if (reports.every(({ claimed }) => claimed === 0)) return;
-        await runtime.clock.sleep(PATIENCE_MS);
-      }
+    ...{ name: queue, leasehold, start, ended },
+    async finish(tasks, ids, workerOptions) {
+      const started = start(tasks, workerOptions);
+      await ended(ids);
+      await Promise.all(started.map((worker) => worker.stop()));
+      return started.flatMap(({ lines }) => lines);
     },
     async [Symbol.asyncDispose]() {
-      connection.client.destroy();
-      await engine?.stop();
+      await Promise.all(workers.map((worker) => worker.stop()));
+      leasehold.close();
     },
   };
 }
@@ -73,6 +98,30 @@ export function check(holds: boolean, claim: string): void {
   if (!holds) process.exitCode = 1;
 }
 
-function ignore(): void {
-  // Nobody reads it.
+function workerOf(words: readonly string[]): Worker {
+  const child = spawn(process.execPath, [COMMAND, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = once(child, 'close');
+  const lines: string[] = [];
+  const notes: string[] = [];
+  createInterface(child.stdout).on('line', (line) => {
+    lines.push(line);
+  });
+  createInterface(child.stderr).on('line', (line) => {
+    notes.push(line);
+    if (!/^(done|retried|dead|released|snoozed|cancelled) /.test(line)) console.error(line);
+  });
+  return {
+    ...{ lines, notes },
+    kill() {
+      child.kill('SIGKILL');
+    },
+    async stop() {
+      if (isRunning(child)) child.kill('SIGINT');
+      await exited;
+    },
+  };
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }

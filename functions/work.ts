@@ -21,6 +21,7 @@ import type { TaskEvents } from '../shared/task/events.ts';
 import type { TaskMiddleware } from '../shared/task/middleware.ts';
 import { withMiddleware } from '../shared/task/middleware.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
+import { exportedPayloads } from '../shared/task/payload.ts';
 import type { WorkerReport } from '../shared/task/worker.ts';
 import { runWorker } from '../shared/task/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
@@ -41,7 +42,7 @@ export interface WorkHandlerOptions {
   /** What runs around every attempt, first one outermost. */
   readonly middleware?: readonly TaskMiddleware[];
   readonly events?: TaskEvents;
-  /** Where inputs are that do not fit into the table. */
+  /** Where inputs are that do not fit into the table; absent: what the module of the tasks exports as `payloads`, if it does. */
   readonly payloads?: PayloadStore;
 }
 
@@ -61,6 +62,7 @@ export function createWorkHandler(
 ): MiddyfiedHandler<WorkEvent, WorkResult> {
   const env = parseWorkEnv();
   const registry = withMiddleware(registerTasks(taskExports), options.middleware ?? []);
+  const payloads = options.payloads ?? exportedPayloads(taskExports);
   const connection = connect(env);
   const telemetry = createTelemetry(env.queue);
   const invocations = new WeakMap<Context, Invocation>();
@@ -124,7 +126,7 @@ export function createWorkHandler(
       telemetry.logger.info('worker started', { session: session.id, queue: env.queue, homeShards });
       const report = await runWorker(
         registry,
-        { ...stores, session, log: telemetry.logger, events: options.events, payloads: options.payloads },
+        { ...stores, session, log: telemetry.logger, events: options.events, payloads },
         settings,
         signal,
       );

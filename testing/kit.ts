@@ -14,24 +14,32 @@ import { createQueueStore } from '../shared/dynamo/queue-store.ts';
 import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
 import { Sender } from '../shared/dynamo/send.ts';
 import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { createTaskOperatorStore } from '../shared/dynamo/task-operator-store.ts';
 import { createTaskStore } from '../shared/dynamo/task-store.ts';
-import { LeaseLostError } from '../shared/errors.ts';
+import { ConfigurationError, LeaseLostError } from '../shared/errors.ts';
 import type { Duration } from '../shared/lease/duration.ts';
 import { durationMs } from '../shared/lease/duration.ts';
+import { validName } from '../shared/lease/name.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
+import { Leasehold } from '../shared/leasehold.ts';
 import { systemIds } from '../shared/runtime/ids.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import { SessionHolder } from '../shared/session/holder.ts';
 import type { SessionStore } from '../shared/session/store.ts';
-import { DEFAULT_QUEUE, TaskClient } from '../shared/task/client.ts';
+import type { TaskClient } from '../shared/task/client.ts';
+import { DEFAULT_QUEUE } from '../shared/task/client.ts';
 import type { TaskLog } from '../shared/task/context.ts';
+import { HandedBackError } from '../shared/task/control.ts';
 import type { AnyTask, TaskRegistry } from '../shared/task/definition.ts';
 import { registerTasks } from '../shared/task/definition.ts';
-import { TaskOperator } from '../shared/task/operator.ts';
+import type { TaskEvents } from '../shared/task/events.ts';
+import type { TaskMiddleware } from '../shared/task/middleware.ts';
+import { withMiddleware } from '../shared/task/middleware.ts';
+import type { TaskOperator } from '../shared/task/operator.ts';
+import type { PayloadStore } from '../shared/task/payload.ts';
 import type { QueueStore } from '../shared/task/queue-store.ts';
-import { ScheduleClient } from '../shared/task/schedule-client.ts';
+import { validMoment } from '../shared/task/request.ts';
+import type { ScheduleClient } from '../shared/task/schedule-client.ts';
 import type { ScheduleStore } from '../shared/task/schedule-store.ts';
 import type { TaskStore } from '../shared/task/store.ts';
 import type { WorkerReport } from '../shared/task/worker.ts';
@@ -39,6 +47,8 @@ import { runWorker } from '../shared/task/worker.ts';
 import { FakeClock } from './fake-clock.ts';
 import { memoryDynamo } from './memory-table.ts';
 import { simulatedDriver } from './simulated-dynamo/driver.ts';
+import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
+import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 export interface TestKitOptions {
   /** The exports of the module that defines the tasks, or any record of them. */
@@ -49,19 +59,43 @@ export interface TestKitOptions {
   readonly concurrency?: number;
   /** The chance of jitter and shuffling, in [0, 1); a half when absent: the same in every run. */
   readonly random?: () => number;
+  /** Where inputs go that do not fit into the table, such as `new MemoryPayloads()`; refused when absent, as in production. */
+  readonly payloads?: PayloadStore;
+  /** Tables of your own, which commits may write to. */
+  readonly tables?: readonly TestTable[];
+  /** What runs around every attempt, as your handler has it. */
+  readonly middleware?: readonly TaskMiddleware[];
+  readonly events?: TaskEvents;
   readonly log?: TaskLog;
+}
+
+/** A table whose keys are texts. */
+export interface TestTable {
+  readonly name: string;
+  readonly partitionKey: string;
+  readonly sortKey?: string;
+}
+
+export interface WorkOptions {
+  /** How long the worker lives: then it hands back what it runs, and code that lets time pass is told to stop. */
+  readonly lifetime?: Duration;
 }
 
 /**
  * Where a worker dies in `crash`:
  * `beforeRun`     it has claimed a task, and its code has not begun.
  * `beforeSettle`  the code has ended, and nobody has heard of it: what it wrote elsewhere is written, its commit is not.
+ * `afterSettle`   its end has been written, and the worker has not heard of it: nothing is left to be done.
  */
-export type CrashPoint = 'beforeRun' | 'beforeSettle';
+export type CrashPoint = 'beforeRun' | 'beforeSettle' | 'afterSettle';
+
+const CRASH_POINTS: readonly CrashPoint[] = ['beforeRun', 'beforeSettle', 'afterSettle'];
 
 const TABLE = 'leasehold';
 const SHARDS = 1;
 const TTL_MS = 30_000;
+/** For task code to stop, once it has been told to. */
+const GRACE_MS = 1_000;
 const STARTS_AT = new Date('2026-01-01T00:00:00Z');
 const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
@@ -71,14 +105,17 @@ export function createTestKit(options: TestKitOptions): TestKit {
 
 export class TestKit {
   readonly clock: FakeClock;
+  /** The whole library on the same table and clock: locks, semaphores, rate limits, sessions. */
+  readonly leasehold: Leasehold;
   readonly tasks: TaskClient;
   readonly operator: TaskOperator;
   readonly schedules: ScheduleClient;
+  readonly #dynamo: SimulatedDynamo;
+  readonly #options: TestKitOptions;
   readonly #queue: string;
   readonly #registry: TaskRegistry;
   readonly #runtime: Runtime;
   readonly #concurrency: number;
-  readonly #log: TaskLog;
   readonly #stores: {
     readonly tasks: TaskStore;
     readonly sessions: SessionStore;
@@ -88,42 +125,63 @@ export class TestKit {
   /** Task code at work: time stands still for it. */
   #running = 0;
 
+  /** @throws ConfigurationError */
   constructor(options: TestKitOptions) {
-    const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5 } = options;
-    this.clock = new FakeClock(startsAt);
+    const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5, concurrency = 1, payloads } = options;
+    if (!Number.isInteger(concurrency) || concurrency < 1)
+      throw new ConfigurationError(`concurrency = ${concurrency}: give a whole number from 1`);
+    this.clock = new FakeClock(new Date(validMoment('startsAt', startsAt)));
+    this.#options = options;
     this.#queue = queue;
+    this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
-    this.#registry = this.#watched(registerTasks(options.tasks));
-    this.#concurrency = options.concurrency ?? 1;
-    this.#log = options.log ?? silent;
+    this.#registry = withMiddleware(this.#watched(registerTasks(options.tasks)), options.middleware ?? []);
     const runtime = this.#runtime;
-    const dynamo = memoryDynamo(TABLE, () => this.clock.now());
-    const sender = new Sender({ driver: simulatedDriver(dynamo), runtime });
+    this.#dynamo = memoryDynamo(TABLE, () => this.clock.now());
+    for (const table of options.tables ?? []) this.#dynamo.createTable(definitionOf(table));
+    const sender = new Sender({ driver: simulatedDriver(this.#dynamo), runtime });
     this.#stores = {
       tasks: createTaskStore(sender, { table: TABLE, shards: SHARDS }),
       sessions: createSessionStore(sender, TABLE),
       queues: createQueueStore(sender, TABLE),
       schedules: createScheduleStore(sender, TABLE),
     };
-    const operations = createTaskOperatorStore(sender, { table: TABLE, shards: SHARDS });
-    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue });
-    this.operator = new TaskOperator({ ...this.#stores, operations, runtime, gauge: noSkewGauge }, { queue });
-    this.schedules = new ScheduleClient({ schedules: this.#stores.schedules, runtime }, { queue });
+    this.leasehold = new Leasehold(
+      { sender, runtime, gauge: noSkewGauge },
+      { table: TABLE, queue, shards: SHARDS, payloads },
+    );
+    this.tasks = this.leasehold.tasks;
+    this.operator = this.leasehold.operator;
+    this.schedules = this.leasehold.schedules;
   }
 
   /** Runs what is due, and what becomes due because of it, until nothing is. What waits for later stays: let time pass, and drain again. */
-  drain(): Promise<WorkerReport> {
-    return this.#work({ concurrency: this.#concurrency });
+  drain(options: WorkOptions = {}): Promise<WorkerReport> {
+    return this.#work({ ...options, concurrency: this.#concurrency });
   }
 
   /** Runs one attempt of one task, the first that is due. */
-  runOnce(): Promise<WorkerReport> {
-    return this.#work({ concurrency: 1, attempts: 1 });
+  runOnce(options: WorkOptions = {}): Promise<WorkerReport> {
+    return this.#work({ ...options, concurrency: 1, attempts: 1 });
   }
 
   /** As `runOnce`, by a worker that dies at the given point without a word. Its task is taken over once its session has expired: let time pass. */
-  crash(point: CrashPoint): Promise<WorkerReport> {
+  async crash(point: CrashPoint): Promise<WorkerReport> {
+    if (!CRASH_POINTS.includes(point))
+      throw new ConfigurationError(`crash = ${JSON.stringify(point)}: give one of ${CRASH_POINTS.join(', ')}`);
     return this.#work({ concurrency: 1, attempts: 1, crash: point });
+  }
+
+  /** The rows of a table of yours, in no particular order. */
+  rows(table: string): readonly Readonly<Record<string, unknown>>[] {
+    this.#ensureTable(table);
+    return this.#dynamo.scan(table);
+  }
+
+  /** Puts a row into a table of yours. */
+  put(table: string, row: Readonly<Record<string, unknown>>): void {
+    this.#ensureTable(table);
+    this.#dynamo.apply('put', { TableName: table, Item: { ...row } });
   }
 
   /** Lets time pass: retries and delayed tasks become due, sessions of the dead expire. */
@@ -138,11 +196,18 @@ export class TestKit {
     });
   }
 
-  async #work(plan: {
-    readonly concurrency: number;
-    readonly attempts?: number;
-    readonly crash?: CrashPoint;
-  }): Promise<WorkerReport> {
+  #ensureTable(name: string): void {
+    const names = [TABLE, ...(this.#options.tables ?? []).map((table) => table.name)];
+    if (!names.includes(name))
+      throw new ConfigurationError(
+        `there is no table ${JSON.stringify(name)}: the kit has ${names.join(', ')}, name others in its option tables`,
+      );
+  }
+
+  async #work(
+    plan: WorkOptions & { readonly concurrency: number; readonly attempts?: number; readonly crash?: CrashPoint },
+  ): Promise<WorkerReport> {
+    const lifetimeMs = plan.lifetime === undefined ? Infinity : durationMs('lifetime', plan.lifetime);
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },
@@ -152,22 +217,43 @@ export class TestKit {
     const tasks = limited(this.#stores.tasks, plan.attempts ?? Infinity, () => {
       handBack.abort();
     });
+    const lost = new LeaseLostError(`session ${session.id}`, 'expired', 'the test killed its worker');
     const die = (): never => {
-      const lost = new LeaseLostError(`session ${session.id}`, 'expired', 'the test killed its worker');
       session.markLost(lost);
       throw lost;
     };
     const registry = plan.crash === undefined ? this.#registry : dying(this.#registry, plan.crash, die);
     const settings = {
       ...{ queue: this.#queue, shards: SHARDS, homeShards: [0], concurrency: plan.concurrency },
-      ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
+      ...{ pollMs: 100, graceMs: GRACE_MS, deadlineMonotonicMs: this.clock.monotonic() + lifetimeMs },
     };
-    const ports = { ...this.#stores, tasks, session, runtime: this.#runtime, gauge: noSkewGauge, log: this.#log };
-    // A worker that is told to go home hands back what it runs; here it only claims no more.
+    const { log = silent, events, payloads } = this.#options;
+    const ports = {
+      ...{ ...this.#stores, tasks, payloads, session, runtime: this.#runtime, gauge: noSkewGauge, log },
+      events:
+        plan.crash === 'afterSettle'
+          ? {
+              ...events,
+              onSettled: () => {
+                session.markLost(lost);
+              },
+            }
+          : events,
+    };
+    const isOver = new AbortController();
+    if (lifetimeMs < Infinity)
+      void this.clock.sleep(Math.max(0, lifetimeMs - GRACE_MS), isOver.signal).then(() => {
+        if (!isOver.signal.aborted) handBack.abort(new HandedBackError('the life of its worker is over'));
+      });
+    // A worker that is told to go home hands back what it runs; after `attempts` it only claims no more.
     const workAndEnd = async (): Promise<WorkerReport> => {
-      const report = await runWorker(registry, ports, settings, handBack.signal);
-      await session.end();
-      return report;
+      try {
+        const report = await runWorker(registry, ports, settings, handBack.signal);
+        await session.end();
+        return report;
+      } finally {
+        isOver.abort();
+      }
     };
     return this.clock.runUntil(workAndEnd(), () => this.#running === 0);
   }
@@ -213,10 +299,22 @@ function dying(registry: TaskRegistry, point: CrashPoint, die: () => never): Tas
   return mapTasks(registry, (definition) => ({
     ...definition,
     run: async (input, task) => {
+      if (point === 'afterSettle') return definition.run(input, task);
       if (point === 'beforeSettle') await definition.run(input, { ...task, commit: die, snooze: die, waitFor: die });
       return die();
     },
   }));
+}
+
+function definitionOf({ name, partitionKey, sortKey }: TestTable): TableDefinition {
+  if (name === TABLE)
+    throw new ConfigurationError(`a table of yours is named ${TABLE}: that is the name of the kit's own`);
+  const key = (attribute: string) => ({ name: validName(`a key of table ${name}`, attribute), type: 'S' }) as const;
+  return {
+    name: validName('the name of a table', name),
+    partition: key(partitionKey),
+    ...(sortKey === undefined ? {} : { sort: key(sortKey) }),
+  };
 }
 
 function mapTasks(registry: TaskRegistry, change: (definition: AnyTask) => AnyTask): TaskRegistry {

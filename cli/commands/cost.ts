@@ -2,9 +2,11 @@
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/cost/estimate.ts';
+import { PAGE_SIZE_LIMIT } from '../../shared/bulk/page.ts';
+import type { PageTable } from '../../shared/cost/page-verbs.ts';
 import type { Architecture } from '../../shared/cost/prices.ts';
 import { PRICES } from '../../shared/cost/prices.ts';
-import type { VerbUnits } from '../../shared/cost/verbs.ts';
+import type { VerbUnits } from '../../shared/cost/rows.ts';
 import { amount, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import { factsOf, plural, tableOf } from '../output.ts';
@@ -35,14 +37,17 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   inputBytes: [wholeNumber(0), 'of its input as JSON'],
   resultBytes: [wholeNumber(0), 'of its result as JSON'],
   commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
-  concurrency: [wholeNumber(1), 'tasks at work side by side in one worker'],
+  pageSize: [wholeNumber(1, PAGE_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
+  deflatedShare: [amount(0), 'what deflating leaves of the inputs of a page'],
+  flushSeconds: [amount(0), 'how long the end of a task in a page may go unrecorded'],
+  concurrency: [wholeNumber(1), 'tasks, or pages, at work side by side in one worker'],
   utilisation: [amount(0), "share of a worker's time in which all its places are taken"],
   memoryMb: [wholeNumber(128, 10_240), 'of a worker'],
   heartbeatSeconds: [amount(0.1), 'between heartbeats of a worker'],
   tickSeconds: [amount(1), 'between ticks of the schedule'],
   shards: [wholeNumber(1, 256), 'of the queue'],
   maxWorkers: [wholeNumber(1), 'at one time'],
-  refusedPerTask: [amount(0), 'claims in vain per task'],
+  refusedPerTask: [amount(0), 'claims in vain per task, or page'],
   retentionDays: [amount(0), 'for which finished tasks are kept'],
 };
 
@@ -63,26 +68,51 @@ function estimateText(estimate: Estimate): string {
 }
 
 function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Estimate): string {
+  const { commitItems } = workload;
   const settle: readonly [string, VerbUnits] =
-    workload.commitItems > 0 ? ['commit', verbs.commit] : ['complete', verbs.complete];
-  const rows: readonly (readonly [string, VerbUnits])[] = [
+    commitItems > 0 ? ['commit', verbs.commit] : ['complete', verbs.complete];
+  const alone: Rows = [
     ['enqueue', verbs.enqueue],
     ['claim', verbs.claim],
     settle,
     ['retry', verbs.retry],
     ['claim in vain', verbs.refusedClaim],
+    ...(verbs.removePayload.total > 0 ? ([['remove the input', verbs.removePayload]] as const) : []),
+  ];
+  const rows = [
+    ...(verbs.page === undefined ? alone : rowsOf(verbs.page, commitItems)),
     ['heartbeat', verbs.heartbeat],
   ];
   const table = tableOf(
     ['write units', 'table', 'ready index', 'together'],
-    rows.map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
+    (rows as Rows).map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
   );
   return `${table}\na task: ${round(writeUnitsPerTask)} write units, ${round(readUnitsPerTask)} read units`;
 }
 
+type Rows = readonly (readonly [string, VerbUnits])[];
+
+function rowsOf(page: PageTable, commitItems: number): Rows {
+  return [
+    [`enqueue a page of ${page.tasks}`, page.enqueue],
+    ['claim a page', page.claim],
+    commitItems > 0 ? ['commit one of its tasks', page.commit] : ['record ends of its tasks', page.record],
+    ['one of them fails, and leaves', page.move],
+    ['finish a page', page.finish],
+  ];
+}
+
 function partsText({ parts, dollarsPerMonth, dollarsPerMillionTasks }: Estimate): string {
-  const rows = parts.map(({ what, perMonth, unit, dollars }) => [what, `${large(perMonth)} ${unit}`, money(dollars)]);
-  const table = tableOf(['a month', 'amount', 'dollars'], [...rows, ['together', '', money(dollarsPerMonth)]]);
+  const rows = parts.map(({ what, perMonth, unit, price, dollars }) => [
+    what,
+    `${large(perMonth)} ${unit}`,
+    priceText(price),
+    money(dollars),
+  ]);
+  const table = tableOf(
+    ['a month', 'amount', 'price', 'dollars'],
+    [...rows, ['together', '', '', money(dollarsPerMonth)]],
+  );
   return `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, ${PRICES.asOf}, without free tiers`;
 }
 
@@ -118,6 +148,13 @@ function limitsText({ limits }: Estimate): string {
   return tableOf(['limit', 'met at', 'used', 'so'], rows) + verdict;
 }
 
+/** Small ones by the million. */
+function priceText(price: number): string {
+  const isSmall = price < 0.01;
+  const digits = { maximumSignificantDigits: 6 } as const;
+  return `$${(isSmall ? price * 1e6 : price).toLocaleString('en-US', digits)} ${isSmall ? 'a million' : 'each'}`;
+}
+
 function money(dollars: number): string {
   return `$${dollars < 0.01 && dollars > 0 ? dollars.toFixed(4) : dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
@@ -140,4 +177,5 @@ The arithmetic is that of the tests: rows as the statements write them, sized an
 Examples:
   $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2
   $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.2 --peak-factor 5 --concurrency 50 --shards 32 --max-workers 200
+  $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.02 --input-bytes 60 --page-size 16
   $ leasehold cost --commit-items 2 --json | jq .dollarsPerMillionTasks`;

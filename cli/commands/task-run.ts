@@ -13,7 +13,7 @@ import { CommandError, EXIT, notFound } from '../exit.ts';
 import { momentAndAge, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { logTo } from '../queue/task-log.ts';
-import { loadTasks } from '../queue/task-module.ts';
+import { loadWork } from '../queue/task-module.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
 interface Options extends QueueOptions {
@@ -39,7 +39,7 @@ export function taskRunCommand(bind: Bind): Command {
 
 async function runTask(context: Context, options: Options, id: string): Promise<ExitCode> {
   const { output, runtime } = context;
-  const registry = await loadTasks(options.entry);
+  const { registry, payloads } = await loadWork(options.entry);
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   const waiting = await waitingTask(there, id, runtime.clock.now());
@@ -52,7 +52,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
       handBack.abort(new HandedBackError('interrupted'));
     });
     settlement = await runClaim(task, registry.get(task.name), {
-      ...{ tasks: there.store, session: session.holder, runtime, log: logTo(output) },
+      ...{ tasks: there.store, payloads, session: session.holder, runtime, log: logTo(output) },
       ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, graceMs: GRACE_MS },
     });
   });

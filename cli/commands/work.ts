@@ -7,6 +7,7 @@ import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
 import type { TaskEvents } from '../../shared/task/events.ts';
+import type { PayloadStore } from '../../shared/task/payload.ts';
 import type { WorkerReport } from '../../shared/task/worker.ts';
 import { runWorker } from '../../shared/task/worker.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
@@ -17,7 +18,7 @@ import { EXIT } from '../exit.ts';
 import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
-import { loadTasks } from '../queue/task-module.ts';
+import { loadWork } from '../queue/task-module.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
@@ -40,7 +41,10 @@ export function workCommand(bind: Bind): Command {
       'Claims and runs tasks in this process, as deployed workers do and beside them, and makes tasks of recurring ones that are due. ' +
         'Ctrl+C hands back what runs, its attempts not counted.',
     )
-    .requiredOption('--entry <module>', 'the module that defines the tasks')
+    .requiredOption(
+      '--entry <module>',
+      'the module that defines the tasks, and exports a store for large inputs as `payloads`, if there is one',
+    )
     .addOption(queueOption())
     .addOption(shardsOption())
     .option('--concurrency <n>', 'tasks at once', wholeNumber(1, MAX_CONCURRENCY), DEFAULT_CONCURRENCY)
@@ -63,7 +67,7 @@ Examples:
 }
 
 async function work(context: Context, options: Options): Promise<ExitCode> {
-  const registry = await loadTasks(options.entry);
+  const loaded = await loadWork(options.entry);
   using connection = await context.connect();
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
   const events = eventsTo(context, totals);
@@ -74,7 +78,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       handBack.abort(new HandedBackError('interrupted'));
     });
     while (!interrupted.aborted) {
-      const ended = await workOnce(context, connection, { ...options, registry, events, handBack: handBack.signal });
+      const ended = await workOnce(context, connection, { ...options, ...loaded, events, handBack: handBack.signal });
       if (options.untilDrained === true && ended === 'drained') return;
       await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
     }
@@ -85,6 +89,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
 
 interface Round extends Options {
   readonly registry: TaskRegistry;
+  readonly payloads: PayloadStore | undefined;
   readonly events: TaskEvents;
   readonly handBack: AbortSignal;
 }
@@ -105,7 +110,7 @@ async function workOnce(context: Context, connection: Connection, round: Round):
       round.registry,
       {
         ...{ tasks: there.store, queues: there.queues, sessions, gauge, runtime, log },
-        ...{ session: session.holder, events: round.events },
+        ...{ session: session.holder, events: round.events, payloads: round.payloads },
       },
       {
         ...{ queue: round.queue, shards: round.shards, concurrency: round.concurrency },

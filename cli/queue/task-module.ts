@@ -1,17 +1,40 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigurationError, messageOf } from '../../shared/errors.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
+import type { PayloadStore } from '../../shared/task/payload.ts';
+import { exportedPayloads } from '../../shared/task/payload.ts';
 
 /** The tasks that a module of the user's defines. Runs its code. @throws ConfigurationError */
 export async function loadTasks(entry: string): Promise<TaskRegistry> {
+  return registerTasks(await loadModule(entry));
+}
+
+/** The same, with the store for large inputs if it exports one. @throws ConfigurationError */
+export async function loadWork(
+  entry: string,
+): Promise<{ readonly registry: TaskRegistry; readonly payloads: PayloadStore | undefined }> {
+  const exports = await loadModule(entry);
+  return { registry: registerTasks(exports), payloads: exportedPayloads(exports) };
+}
+
+async function loadModule(entry: string): Promise<Readonly<Record<string, unknown>>> {
   const file = path.resolve(entry);
-  let exports: Record<string, unknown>;
+  if (!existsSync(file))
+    throw new ConfigurationError(`there is no ${file}: give the module that defines the tasks, such as src/tasks.ts`);
   try {
-    exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
-    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${messageOf(cause)}`, { cause });
+    const hint = readsTypeScript() ? '' : `; Node ${process.versions.node} reads no TypeScript: take a later one`;
+    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${messageOf(cause)}${hint}`, {
+      cause,
+    });
   }
-  return registerTasks(exports);
+}
+
+/** Undefined in versions that have never heard of it. */
+function readsTypeScript(): boolean {
+  return Boolean(process.features.typescript);
 }

@@ -41,7 +41,8 @@ const name = `vendor-${process.pid}-${Date.now()}`;
 let startedAt = Date.now();
 
 const shifts: Shift[] = [];
-const killed = new Set<string>();
+/** When: what a process said before that may be heard later. */
+const killed = new Map<string, number>();
 let mostHeld = 0;
 const over = new AbortController();
 
@@ -72,10 +73,11 @@ function startWorkers(letter: string): ChildProcess {
   const child = fork(fileURLToPath(new URL('workers.ts', import.meta.url)), [...args, options.endpoint ?? '']);
   child.on('message', (report: Report) => {
     if (report.kind === 'ready') return;
-    if (report.kind === 'began') shifts.push({ letter, job: report.job, beganAt: report.at, endedAt: undefined });
+    if (report.kind === 'began')
+      shifts.push({ letter, job: report.job, beganAt: report.at, endedAt: killed.get(letter) });
     const shift = shifts.find((begun) => begun.letter === letter && begun.job === report.job);
     if (report.kind === 'ended' && shift !== undefined) shift.endedAt = report.at;
-    if (KILLED.includes(letter) && atWork(letter).length === KILLED_AT_WORK) kill(letter);
+    if (KILLED.includes(letter) && !killed.has(letter) && atWork(letter).length === KILLED_AT_WORK) kill(letter);
   });
   return child;
 }
@@ -90,9 +92,10 @@ function atWork(letter: string): Shift[] {
 
 function kill(letter: string): void {
   processes.get(letter)?.kill('SIGKILL');
-  killed.add(letter);
+  const now = Date.now();
+  killed.set(letter, now);
   say(`process ${letter} is killed, with ${atWork(letter).length} workers at work`);
-  for (const shift of atWork(letter)) shift.endedAt = Date.now();
+  for (const shift of atWork(letter)) shift.endedAt = now;
 }
 
 async function watchSlots(signal: AbortSignal): Promise<void> {

@@ -4,28 +4,25 @@
  *   node examples/tenants/main.ts
  */
 import { parseArgs } from 'node:util';
-import { defineTask } from '../../shared/task/definition.ts';
 import { check, openQueue } from '../queue.ts';
+import { render } from './tasks.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
 const BIG = { tenant: 'big', tasks: 300 };
 const SMALL = Array.from({ length: 20 }, (_, n) => `small-${n + 1}`);
 
-const order: string[] = [];
-const render = defineTask({
-  name: 'report.render',
-  run({ tenant }: { readonly tenant: string }) {
-    order.push(tenant);
-  },
-});
-
-await using queue = await openQueue(options.endpoint);
+await using queue = await openQueue('tenants', options.endpoint);
+const { tasks: client } = queue.leasehold;
 const tenants = [...Array.from({ length: BIG.tasks }, () => BIG.tenant), ...SMALL];
-const tasks = tenants.map((tenant) => queue.client.validate(render, { tenant }, { tenant }));
-await queue.client.enqueueAll(await Promise.all(tasks));
+const tasks = await Promise.all(tenants.map((tenant) => client.validate(render, { tenant }, { tenant })));
+await client.enqueueAll(tasks);
 
-await queue.drain({ render });
+const lines = await queue.finish(
+  new URL('tasks.ts', import.meta.url),
+  tasks.map(({ id }) => id),
+);
 
+const order = lines.flatMap((line) => (line.startsWith('rendered ') ? [line.slice('rendered '.length)] : []));
 const lastSmall = order.findLastIndex((tenant) => tenant !== BIG.tenant);
 const bigBefore = order.slice(0, lastSmall).filter((tenant) => tenant === BIG.tenant).length;
 console.log(`the last of the small tenants was served after ${bigBefore} of the ${BIG.tasks} tasks of the big one`);

@@ -10,7 +10,7 @@
  * | handed back, or the store was gone: ready again, attempt refunded | stay open, but for those that have ended |
  * | cancelled: cancelled | that are open are cancelled with it |
  * | lost, its holder taken over | that are not recorded run again elsewhere |
- * | an item could not leave, because its id is taken: tried again, in the end dead | that could are done all the same |
+ * | an item could not leave, because its id is taken: tried again, in the end dead | that could are done all the same, unless it is suspected of a death |
  */
 import { StoreUnavailableError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
@@ -51,7 +51,7 @@ export async function runTaskOrPage(
 const ITEM_GRACE_SHARE = 0.8;
 
 class PageRun {
-  readonly #page: PageOf<RunningTask>;
+  #page: PageOf<RunningTask>;
   readonly #definition: AnyTask;
   readonly #ports: RunPorts;
   readonly #recorder: PageRecorder;
@@ -100,8 +100,7 @@ class PageRun {
 
   async #runItems({ signal }: TaskContext): Promise<void> {
     try {
-      await this.#partWithSuspect();
-      for (const index of this.#openItems()) {
+      for (const index of (await this.#partWithSuspect()) ? this.#openItems() : []) {
         // Others may have cancelled it meanwhile.
         if (signal.aborted || !this.#recorder.isOpen(index)) continue;
         if ((await this.#runItem(index, signal)) === 'unsettled')
@@ -135,11 +134,11 @@ class PageRun {
     });
   }
 
-  /** The item that killed the last worker goes its own way, before it kills this one. */
-  async #partWithSuspect(): Promise<void> {
+  /** The item that killed the last worker goes its own way, before it kills this one. False: it cannot leave, and nobody knows who will be next. */
+  async #partWithSuspect(): Promise<boolean> {
     const { clock } = this.#ports.runtime;
     const suspect = suspectOf(this.#page, this.#definition.retry, clock.now());
-    if (suspect === undefined) return;
+    if (suspect === undefined) return true;
     const departure = suspectedItem(suspect, clock.now());
     this.#ports.log.warn('an item is suspected of having killed its worker', {
       task: itemId(this.#page.id, suspect.index),
@@ -148,6 +147,9 @@ class PageRun {
     });
     const outcome = await this.#recorder.move(departed(this.#page, departure), departure.settlement, this.#limits());
     if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
+    // The claim that died is not counted against the others, which did not run in it.
+    if (outcome.kind === 'applied') this.#page = { ...this.#page, attempts: this.#page.attempts - 1 };
+    return outcome.kind !== 'canceled';
   }
 
   /** The verbs of the page's own claim: before any of them, what has ended is recorded, and after it nothing is. */

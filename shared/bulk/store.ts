@@ -1,5 +1,6 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
-import type { CommitOutcome, NewTask, Stamp, UserWrite } from '../task/store.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { CommitOutcome, Effect, NewTask } from '../task/store.ts';
 import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 
 /** A page that is to be created: a task whose input is a list. */
@@ -52,12 +53,12 @@ export interface PageStore {
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord, TaskRecord>>;
-  /** One item is done in one transaction with writes of the user's own; items that have ended before go with it. */
+  /** One item is done in one transaction with its effects; items that have ended before go with it. */
   commit(
     claim: Claim,
     index: number,
     entry: PageEntry,
-    effects: readonly UserWrite[],
+    effects: readonly Effect[],
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;

@@ -4,16 +4,22 @@
  * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time), workers are busy for `utilisation` of their time,
  * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
  */
+import { DEFAULT_BULK, validPageSize } from '../bulk/policy.ts';
 import { ConfigurationError } from '../errors.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../task/payload.ts';
+import { INPUT_LIMIT_BYTES } from '../task/task.ts';
 import type { Architecture, Prices } from './prices.ts';
+import type { TaskCourse, TaskUnits } from './task-units.ts';
+import { taskUnits } from './task-units.ts';
 import type { TaskShape, VerbTable } from './verbs.ts';
 import { verbTable } from './verbs.ts';
 
-export interface Workload extends TaskShape {
+/**
+ * `pageSize`: tasks that share a row, enqueued in bulk; 1: each has its own. Then `concurrency` is of pages, whose tasks run one after the other.
+ * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per page.
+ */
+export interface Workload extends TaskShape, TaskCourse {
   readonly tasksPerDay: number;
-  readonly secondsPerTask: number;
-  /** Claims of a task on average: 1.1 is one retry in ten. */
-  readonly attemptsPerTask: number;
   /** The busiest time against the average. */
   readonly peakFactor: number;
   /** Tasks at work side by side in one worker. */
@@ -26,14 +32,13 @@ export interface Workload extends TaskShape {
   readonly tickSeconds: number;
   readonly shards: number;
   readonly maxWorkers: number;
-  /** Claims that somebody else was faster with, per task. */
-  readonly refusedPerTask: number;
   readonly retentionDays: number;
 }
 
 export const DEFAULT_WORKLOAD: Workload = {
   ...{ tasksPerDay: 1_000_000, secondsPerTask: 1, attemptsPerTask: 1, peakFactor: 1 },
   ...{ inputBytes: 200, resultBytes: 50, commitItems: 0 },
+  ...{ pageSize: 1, deflatedShare: 0.5, flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000 },
   ...{ concurrency: 10, utilisation: 0.7, memoryMb: 512, architecture: 'arm64', heartbeatSeconds: 10, tickSeconds: 60 },
   ...{ shards: 8, maxWorkers: 10, refusedPerTask: 0.02, retentionDays: 14 },
 };
@@ -42,6 +47,8 @@ export interface Part {
   readonly what: string;
   readonly perMonth: number;
   readonly unit: 'write units' | 'read units' | 'GB' | 'invocations' | 'GB-seconds';
+  /** Of one of these. */
+  readonly price: number;
   readonly dollars: number;
 }
 
@@ -95,25 +102,22 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
   validate(workload);
   const verbs = verbTable(workload);
   const flow = flowOf(workload);
-  const writeUnitsPerTask = taskWriteUnits(workload, verbs);
-  const readUnitsPerTask = READ_UNITS_PER_CLAIM * workload.attemptsPerTask;
-  const parts = partsOf({ workload, verbs, flow, prices, writeUnitsPerTask, readUnitsPerTask });
+  const task = taskUnits(workload, verbs);
+  const readUnitsPerTask = READ_UNITS_PER_CLAIM * task.claims + verbs.payloadReadUnits * workload.attemptsPerTask;
+  const parts = partsOf({ workload, verbs, flow, prices, task, readUnitsPerTask });
   const dollarsPerMonth = parts.reduce((sum, { dollars }) => sum + dollars, 0);
   const tasksPerMonth = workload.tasksPerDay * DAYS_PER_MONTH;
   return {
-    ...{ workload, verbs, writeUnitsPerTask, readUnitsPerTask, parts, dollarsPerMonth },
+    ...{ workload, verbs, writeUnitsPerTask: task.total, readUnitsPerTask, parts, dollarsPerMonth },
     dollarsPerMillionTasks: (dollarsPerMonth / tasksPerMonth) * 1e6,
     tasksPerSecondAtPeak: flow.tasksPerSecond,
     tasksInFlightAtPeak: flow.inFlight,
     workersAtPeak: flow.workers,
     shardsNeeded: Math.max(
       1,
-      Math.ceil(
-        (flow.tasksPerSecond * indexUnitsPerTask(workload, verbs)) /
-          (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM),
-      ),
+      Math.ceil((flow.tasksPerSecond * task.readyIndex) / (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM)),
     ),
-    limits: limitsOf(workload, verbs, flow),
+    limits: limitsOf(workload, task, flow),
   };
 }
 
@@ -141,31 +145,15 @@ function flowOf(workload: Workload): Flow {
   };
 }
 
-function taskWriteUnits({ attemptsPerTask, commitItems, refusedPerTask }: Workload, verbs: VerbTable): number {
-  const retries = attemptsPerTask - 1;
-  const settle = commitItems > 0 ? verbs.commit : verbs.complete;
-  return (
-    verbs.enqueue.total +
-    verbs.claim.total * attemptsPerTask +
-    verbs.retry.total * retries +
-    settle.total +
-    verbs.refusedClaim.total * refusedPerTask
-  );
-}
-
-function indexUnitsPerTask({ attemptsPerTask }: Workload, verbs: VerbTable): number {
-  return verbs.enqueue.readyIndex + verbs.complete.readyIndex + verbs.retry.readyIndex * (attemptsPerTask - 1);
-}
-
 function partsOf(known: {
   readonly workload: Workload;
   readonly verbs: VerbTable;
   readonly flow: Flow;
   readonly prices: Prices;
-  readonly writeUnitsPerTask: number;
+  readonly task: TaskUnits;
   readonly readUnitsPerTask: number;
 }): readonly Part[] {
-  const { workload, verbs, flow, prices } = known;
+  const { workload, verbs, flow, prices, task } = known;
   const { tasksPerDay, heartbeatSeconds, tickSeconds, shards, memoryMb, architecture, retentionDays } = workload;
   const { createSession, acquirePermit, releasePermit, endSession, heartbeat } = verbs;
   const tasks = tasksPerDay * DAYS_PER_MONTH;
@@ -175,13 +163,13 @@ function partsOf(known: {
   const perStart = createSession.total + acquirePermit.total + releasePermit.total + endSession.total;
   const partition = PRIORITIES * shards * READ_UNITS_PER_PAGE;
   const gbSeconds = (workerSeconds * memoryMb + ticks * DISPATCHER_SECONDS * DISPATCHER_MEMORY_MB) / 1024;
-  const storedGb = (tasksPerDay * retentionDays * verbs.storedBytesPerTask) / 1e9;
+  const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
   const writes = (what: string, units: number): Part =>
     priced(what, units, 'write units', prices.perMillionWriteUnits / 1e6);
   const reads = (what: string, units: number): Part =>
     priced(what, units, 'read units', prices.perMillionReadUnits / 1e6);
   return [
-    writes('tasks: enqueue, claim, complete', tasks * known.writeUnitsPerTask),
+    writes('tasks: enqueue, claim, complete', tasks * task.total),
     writes('sessions and permits of workers', starts * perStart),
     writes('heartbeats', (workerSeconds / heartbeatSeconds) * heartbeat.total),
     writes('ledger of ticks', ticks),
@@ -194,13 +182,12 @@ function partsOf(known: {
 }
 
 function priced(what: string, perMonth: number, unit: Part['unit'], price: number): Part {
-  return { what, perMonth, unit, dollars: perMonth * price };
+  return { what, perMonth, unit, price, dollars: perMonth * price };
 }
 
-function limitsOf(workload: Workload, verbs: VerbTable, flow: Flow): readonly Limit[] {
+function limitsOf(workload: Workload, task: TaskUnits, flow: Flow): readonly Limit[] {
   const { shards, maxWorkers, concurrency, utilisation, tasksPerDay } = workload;
-  const tableUnits = taskTableUnits(workload, verbs);
-  const unitsPerSecond = flow.tasksPerSecond * taskWriteUnits(workload, verbs);
+  const unitsPerSecond = flow.tasksPerSecond * task.total;
   const places = concurrency * utilisation;
   const limit = (what: string, used: number, mend: string): Limit => ({
     what,
@@ -216,7 +203,7 @@ function limitsOf(workload: Workload, verbs: VerbTable, flow: Flow): readonly Li
     ),
     limit(
       `${shards} shards of the ready index, ${PARTITION_WRITE_UNITS_PER_SECOND} write units a second each`,
-      (flow.tasksPerSecond * indexUnitsPerTask(workload, verbs)) / (shards * PARTITION_WRITE_UNITS_PER_SECOND),
+      (flow.tasksPerSecond * task.readyIndex) / (shards * PARTITION_WRITE_UNITS_PER_SECOND),
       'raise shards, for dispatcher, workers and clients alike',
     ),
     limit(
@@ -226,7 +213,7 @@ function limitsOf(workload: Workload, verbs: VerbTable, flow: Flow): readonly Li
     ),
     limit(
       `the account's ${TABLE_WRITE_UNITS_PER_SECOND} write units a second and table`,
-      (flow.tasksPerSecond * tableUnits) / TABLE_WRITE_UNITS_PER_SECOND,
+      (flow.tasksPerSecond * task.table) / TABLE_WRITE_UNITS_PER_SECOND,
       'ask AWS for a larger quota, or give queues tables of their own',
     ),
     limit(
@@ -237,22 +224,28 @@ function limitsOf(workload: Workload, verbs: VerbTable, flow: Flow): readonly Li
   ].sort((one, other) => other.used - one.used);
 }
 
-function taskTableUnits({ attemptsPerTask, commitItems }: Workload, verbs: VerbTable): number {
-  const settle = commitItems > 0 ? verbs.commit : verbs.complete;
-  return (
-    verbs.enqueue.table + verbs.claim.table * attemptsPerTask + settle.table + verbs.retry.table * (attemptsPerTask - 1)
-  );
-}
-
 function validate(workload: Workload): void {
   const positive = ['tasksPerDay', 'secondsPerTask', 'memoryMb', 'heartbeatSeconds', 'tickSeconds'] as const;
   const atLeastOne = ['attemptsPerTask', 'peakFactor', 'concurrency', 'shards', 'maxWorkers'] as const;
-  const notNegative = ['inputBytes', 'resultBytes', 'commitItems', 'refusedPerTask', 'retentionDays'] as const;
+  const notNegative = [
+    ...(['inputBytes', 'resultBytes', 'commitItems', 'refusedPerTask', 'retentionDays', 'flushSeconds'] as const),
+  ];
   for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
   for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');
   for (const figure of notNegative) ensure(figure, workload[figure], workload[figure] >= 0, '0 or more');
-  const { utilisation } = workload;
-  ensure('utilisation', utilisation, utilisation > 0 && utilisation <= 1, 'more than 0, and 1 at most');
+  for (const figure of ['utilisation', 'deflatedShare'] as const) {
+    const share = workload[figure];
+    ensure(figure, share, share > 0 && share <= 1, 'more than 0, and 1 at most');
+  }
+  validPageSize('pageSize', workload.pageSize);
+  const { pageSize, inputBytes } = workload;
+  const limit = pageSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
+  ensure(
+    'inputBytes',
+    inputBytes,
+    inputBytes <= limit,
+    `${limit} at most, larger ones ${pageSize > 1 ? 'take no part in pages' : 'go to a store of your own'}`,
+  );
 }
 
 function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {

@@ -2,27 +2,23 @@
  * Write units per verb, by our own capacity model, of rows as the statements write them.
  * `npm run units` measures the same verbs on an engine and shows the two side by side.
  */
-import type { SizedItem, TableShape } from '../dynamo/capacity.ts';
-import { inTransaction, sized, writeUnits, writeUnitsOfBytes } from '../dynamo/capacity.ts';
+import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../dynamo/capacity.ts';
 import type { DynamoItem } from '../dynamo/driver.ts';
-import { DIRECTORY_INDEX, READY_INDEX, RETENTION_DAYS, TABLE, ttlEpochSeconds } from '../dynamo/schema.ts';
+import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../dynamo/schema.ts';
+import { putPayload } from '../dynamo/statements/payload.ts';
 import { createSemaphore } from '../dynamo/statements/semaphore.ts';
 import { createSession } from '../dynamo/statements/session.ts';
+import { pastAttempt } from '../dynamo/statements/task-history.ts';
 import { enqueueTask } from '../dynamo/statements/task.ts';
+import type { NewTask } from '../task/store.ts';
+import { INPUT_LIMIT_BYTES } from '../task/task.ts';
+import type { PageShape, PageTable } from './page-verbs.ts';
+import { pageTable } from './page-verbs.ts';
+import type { VerbUnits } from './rows.ts';
+import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './rows.ts';
 
-/** The table's and each index's share, for throughput is limited for each of them. */
-export interface VerbUnits {
-  readonly table: number;
-  readonly readyIndex: number;
-  readonly directoryIndex: number;
-  readonly total: number;
-}
-
-export interface TaskShape {
-  readonly inputBytes: number;
+export interface TaskShape extends PageShape {
   readonly resultBytes: number;
-  /** Items of the user's own, of up to 1 KB, that a task writes in its `commit`; 0: it completes without a transaction. */
-  readonly commitItems: number;
 }
 
 export interface VerbTable {
@@ -33,40 +29,35 @@ export interface VerbTable {
   readonly commit: VerbUnits;
   readonly retry: VerbUnits;
   readonly refusedClaim: VerbUnits;
+  /** Of an input that is beside its row; 0 of others. */
+  readonly removePayload: VerbUnits;
+  /** Read units for it, once an attempt. */
+  readonly payloadReadUnits: number;
   readonly createSession: VerbUnits;
   readonly heartbeat: VerbUnits;
   readonly endSession: VerbUnits;
   readonly acquirePermit: VerbUnits;
   readonly releasePermit: VerbUnits;
-  /** Bytes of a finished task's row, the service's own 100 included. */
-  readonly storedBytesPerTask: number;
+  /** Of pages; of tasks with rows of their own, undefined. */
+  readonly page: PageTable | undefined;
+  /** Bytes of a finished task's own row, the service's own 100 included. */
+  readonly storedBytes: number;
 }
 
-/** The table as the capacity model sees it. */
-export const TABLE_SHAPE: TableShape = {
-  keys: [TABLE.partitionKey, TABLE.sortKey],
-  indexes: [READY_INDEX, DIRECTORY_INDEX].map(({ name, partitionKey, sortKey }) => ({
-    name,
-    keys: [partitionKey, sortKey],
-    projection: 'KEYS_ONLY',
-  })),
-};
-
-const STORAGE_OVERHEAD_BYTES = 100;
-/** Any moment: all of this century are equally long. */
-const NOW = 1_795_000_000_123;
-const UUID = '00000000-0000-4000-8000-000000000000';
 const JSON_QUOTES_BYTES = 2;
+const DIGEST_DIGITS = 64;
 
 export function verbTable(shape: TaskShape): VerbTable {
   const ready = readyTask(shape);
+  const payload = payloadRow(shape);
   const running: DynamoItem = { ...ready, state: 'running', session: UUID, claimedAt: NOW, attempts: 1 };
   const done = doneTask(running, shape);
   const retried: DynamoItem = {
     ...ready,
     attempts: 1,
     readyAt: NOW + 1,
-    lastError: { name: 'Error', message: 'x'.repeat(60), at: NOW },
+    lastError: ERROR,
+    past0: pastAttempt({ leaseCounter: NOW, session: UUID, claimedAt: NOW }, 'failed', NOW, ERROR),
   };
   const live = createSession('t', SESSION).input.Item as DynamoItem;
   const ended: DynamoItem = { ...live, status: 'invalid', reason: 'ended', invalidatedAt: NOW };
@@ -74,22 +65,24 @@ export function verbTable(shape: TaskShape): VerbTable {
   const held = createSemaphore('t', { name: 'workers/default', limit: 10 }, PERMIT, STAMP).input.Item as DynamoItem;
   const complete = unitsOf(running, done);
   return {
-    enqueue: unitsOf(undefined, ready),
+    enqueue: payload === undefined ? unitsOf(undefined, ready) : inOne(ready, payload),
     claim: unitsOf(ready, running),
     complete,
     commit: shape.commitItems === 0 ? complete : commitUnits(running, done, shape.commitItems),
     retry: unitsOf(running, retried),
     refusedClaim: tableOnly(writeUnitsOfBytes(sized(running).bytes)),
+    removePayload: tableOnly(payload === undefined ? 0 : writeUnitsOfBytes(sized(payload).bytes)),
+    payloadReadUnits: payload === undefined ? 0 : readUnitsOfBytes(sized(payload).bytes, { consistent: true }),
     createSession: unitsOf(undefined, live),
     heartbeat: unitsOf(live, { ...live, expiresAt: NOW + 1, renewals: 1 }),
     endSession: unitsOf(live, ended),
     acquirePermit: unitsOf(free, held),
     releasePermit: unitsOf(held, free),
-    storedBytesPerTask: sized(done).bytes + STORAGE_OVERHEAD_BYTES,
+    page: shape.pageSize === 1 ? undefined : pageTable(shape, retried),
+    storedBytes: sized(done).bytes + STORAGE_OVERHEAD_BYTES,
   };
 }
 
-const STAMP = { now: NOW, nonce: UUID };
 const SESSION = {
   ...{
     id: UUID,
@@ -104,19 +97,35 @@ const SESSION = {
 const PERMIT = { session: UUID, since: NOW, permits: 1 };
 
 function readyTask({ inputBytes }: TaskShape): DynamoItem {
-  const input = 'x'.repeat(Math.max(0, inputBytes - JSON_QUOTES_BYTES));
-  const task = { queue: 'default', id: UUID, name: 'task.name', input, priority: 'normal' as const, runAt: NOW };
-  return enqueueTask('t', task, 8, STAMP).input.Item as DynamoItem;
+  return enqueueTask('t', taskOf(inputBytes), 8, STAMP).input.Item as DynamoItem;
+}
+
+/** The row of an input that does not fit into its task's. */
+function payloadRow({ inputBytes }: TaskShape): DynamoItem | undefined {
+  const { payload } = taskOf(inputBytes);
+  return payload === undefined ? undefined : (putPayload('t', TASK, payload.text, STAMP).input.Item as DynamoItem);
+}
+
+const ERROR = { name: 'Error', message: 'x'.repeat(60), at: NOW };
+const TASK = { queue: 'default', id: UUID, name: 'task.name', priority: 'normal' as const, runAt: NOW };
+
+function taskOf(inputBytes: number): NewTask {
+  if (inputBytes <= INPUT_LIMIT_BYTES)
+    return { ...TASK, input: 'x'.repeat(Math.max(0, inputBytes - JSON_QUOTES_BYTES)) };
+  const payload = { text: 'x'.repeat(inputBytes), bytes: inputBytes, digest: 'x'.repeat(DIGEST_DIGITS) };
+  return { ...TASK, input: null, payload };
+}
+
+/** A task and its payload, created in one transaction. */
+function inOne(ready: DynamoItem, payload: DynamoItem): VerbUnits {
+  const rows = [ready, payload].map((row) => verbUnits(inTransaction(writeUnits(TABLE_SHAPE, undefined, sized(row)))));
+  return rows.reduce(together);
 }
 
 function doneTask(running: DynamoItem, { resultBytes }: TaskShape): DynamoItem {
   const { [READY_INDEX.partitionKey]: _, [READY_INDEX.sortKey]: __, ...rest } = running;
   const finished = { ...rest, state: 'done', finishedAt: NOW, ttl: ttlEpochSeconds(NOW, RETENTION_DAYS.task) };
   return resultBytes === 0 ? finished : { ...finished, result: 'x'.repeat(resultBytes) };
-}
-
-function unitsOf(before: DynamoItem | undefined, after: DynamoItem): VerbUnits {
-  return verbUnits(writeUnits(TABLE_SHAPE, size(before), sized(after)));
 }
 
 /** The task's row doubles, its index does not; the user's items double as well. */
@@ -128,14 +137,4 @@ function commitUnits(running: DynamoItem, done: DynamoItem, items: number): Verb
 
 function tableOnly(table: number): VerbUnits {
   return verbUnits({ table, indexes: {} });
-}
-
-function verbUnits({ table, indexes }: ReturnType<typeof writeUnits>): VerbUnits {
-  const readyIndex = indexes[READY_INDEX.name] ?? 0;
-  const directoryIndex = indexes[DIRECTORY_INDEX.name] ?? 0;
-  return { table, readyIndex, directoryIndex, total: table + readyIndex + directoryIndex };
-}
-
-function size(item: DynamoItem | undefined): SizedItem | undefined {
-  return item === undefined ? undefined : sized(item);
 }

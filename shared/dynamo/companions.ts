@@ -7,11 +7,17 @@
 import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import type { BatchKey, ChildEnding, Waiter } from '../task/batch.ts';
-import type { Stamp } from '../task/store.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import { allOf } from '../runtime/all-of.ts';
+import { TRANSACTION_ACTIONS_LIMIT } from '../task/spawning.ts';
+import type { NewTask } from '../task/store.ts';
 import type { TaskKey, TaskLinks } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { decodeBatch } from './codecs/batch.ts';
 import type { CancellationReason } from './driver.ts';
+import { creationOf } from './effects.ts';
+import { lineKey } from './keys.ts';
+import type { LineMove } from './lines.ts';
 import { Lines } from './lines.ts';
 import type { Sender, TransactionResult, WriteResult } from './send.ts';
 import type { Statement } from './statement.ts';
@@ -27,16 +33,20 @@ import { actionOf, together, tokenOf } from './transaction.ts';
 export interface Change {
   readonly task: TaskKey & { readonly links?: TaskLinks | undefined };
   readonly from: 'ready' | 'running';
-  readonly to: 'ready' | ChildEnding;
-  /** The transaction of the task's own action and its companions, in this order. */
-  readonly statement: (companions: readonly Action[], token: string) => Statement<'transactWrite'>;
+  readonly to: 'ready' | 'running' | ChildEnding;
+  /** Tasks that are created with it. */
+  readonly children?: readonly NewTask[];
+  /** The transaction of the task's own action, its companions, and its children's rows, in this order. */
+  readonly statement: (
+    companions: readonly Action[],
+    token: string,
+    children: readonly Action[],
+  ) => Statement<'transactWrite'>;
 }
 
 /** A task that is created, or begins anew. */
 type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
-/** DynamoDB's bound on one transaction. */
-const ACTIONS_LIMIT = 100;
 /** Somebody else's success each time: a line that moves on so often while it is looked at is a queue of its own. */
 const LOOKS_LIMIT = 50;
 
@@ -69,10 +79,13 @@ export class Companions {
   ): Promise<WriteResult> {
     const { line: key } = task;
     for (let look = 1; look <= LOOKS_LIMIT; look++) {
-      const line = key === undefined ? undefined : await this.#lines.joining(task, key, stamp);
-      const actions = [...(line?.actions ?? []), ...beside];
+      const line =
+        key === undefined
+          ? undefined
+          : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NOBODY, stamp);
+      const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
       if (actions.length === 0) return this.#sender.write(write(), stamp.nonce, limits);
-      const statement = together(write(line?.seat), actions, tokenOf(stamp, actions));
+      const statement = together(write(line?.seats[0]), actions, tokenOf(stamp, actions));
       const result = await this.#sender.transact(statement, stamp.nonce, limits);
       if (result.kind !== 'canceled') return result;
     }
@@ -90,10 +103,12 @@ export class Companions {
     const { batch, key } = task.links ?? {};
     const send = (companions: readonly Action[]): Promise<Sent> => {
       const leave =
-        key !== undefined && from === 'running' ? [actionOf(leaveKey(this.#table, task, key.key, stamp))] : [];
-      return this.#sendFromLine(change, [...companions, ...leave], stamp, limits);
+        key !== undefined && from === 'running' && to !== 'running'
+          ? [actionOf(leaveKey(this.#table, task, key.key, stamp))]
+          : [];
+      return this.#sendThroughLines(change, [...companions, ...leave], stamp, limits);
     };
-    return batch === undefined || to === 'ready'
+    return batch === undefined || !isEnd(to)
       ? send([])
       : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
   }
@@ -128,42 +143,79 @@ export class Companions {
     }
   }
 
-  /** Sends a change; one that ends a task of a line moves the line on. */
-  async #sendFromLine(
+  /** Sends a change; one that ends a task of a line moves the line on, and children in order join theirs. */
+  async #sendThroughLines(
     change: Change,
     companions: readonly Action[],
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
-    const { task, to } = change;
-    const place = task.links?.line;
-    if (place === undefined || to === 'ready') return this.#send(change, companions, stamp, limits);
+    const moves = movesOf(change);
     const gone = new Set<number>();
     for (let look = 1; look <= LOOKS_LIMIT; look++) {
-      const { actions, suspect } = await this.#lines.leaving(task, place, gone, stamp);
-      const sent = await this.#send(change, [...companions, ...actions], stamp, limits);
-      const refused = actions.findIndex((_, at) => companionRefusal(sent, companions.length + at) !== undefined);
-      if (refused === -1) return sent;
-      const ticket = suspect(refused);
-      if (ticket !== undefined) gone.add(ticket);
+      const plans = await allOf(moves.map((move) => this.#lines.plan(move, gone, stamp)));
+      const actions = plans.flatMap((plan) => plan.actions);
+      const seats = new Map(
+        moves.flatMap(({ joiners }, at) => joiners.map((child, place) => [child, plans[at]?.seats[place]] as const)),
+      );
+      const children = (change.children ?? []).flatMap((child) =>
+        creationOf({ table: this.#table, shards: this.#shards }, child, stamp, seats.get(child)),
+      );
+      const all = [...companions, ...actions.map(({ action }) => action)];
+      const sent = await this.#send(change, all, children, stamp, limits);
+      const refused = actions.filter((_, at) => companionRefusal(sent, companions.length + at) !== undefined);
+      if (refused.length === 0) return sent;
+      for (const { suspect } of refused) if (suspect !== undefined) gone.add(suspect);
     }
-    throw restless(task);
+    throw restless(change.task);
   }
 
   async #send(
     { statement, task }: Change,
     companions: readonly Action[],
+    children: readonly Action[],
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
-    const transaction = statement(companions, tokenOf(stamp, companions));
+    const transaction = statement(companions, tokenOf(stamp, companions), children);
     const actions = transaction.input.TransactItems?.length ?? 0;
-    if (actions > ACTIONS_LIMIT)
+    if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(
-        `${describeTask(task)} with what hangs on it would take ${actions} actions, and one transaction takes ${ACTIONS_LIMIT}: write less together with it`,
+        `${describeTask(task)} and what goes with it would take ${actions} actions, and one transaction takes ${TRANSACTION_ACTIONS_LIMIT}: ` +
+          `${1 + companions.length} are its own and those of lines and batches, write or spawn less together with it`,
       );
     return { result: await this.#sender.transact(transaction, stamp.nonce, limits), companions: companions.length };
   }
+}
+
+const NOBODY: ReadonlySet<number> = new Set();
+
+function isEnd(to: Change['to']): to is ChildEnding {
+  return to !== 'ready' && to !== 'running';
+}
+
+/** What a change does to lines, one by one: the task leaves its own, and children join theirs. */
+function movesOf({
+  task,
+  to,
+  children = [],
+}: Change): readonly (LineMove & { readonly joiners: readonly NewTask[] })[] {
+  const moves = new Map<string, LineMove & { readonly joiners: NewTask[] }>();
+  const place = isEnd(to) ? task.links?.line : undefined;
+  const { queue, id } = task;
+  if (place !== undefined) {
+    const { key, ticket } = place;
+    moves.set(lineKey(queue, key).pk, { queue, key, leaver: { queue, id, ticket }, joiners: [] });
+  }
+  for (const child of children) {
+    const { line: key } = child;
+    if (key === undefined) continue;
+    const { pk } = lineKey(child.queue, key);
+    const move = moves.get(pk) ?? { queue: child.queue, key, joiners: [] };
+    move.joiners.push(child);
+    moves.set(pk, move);
+  }
+  return [...moves.values()];
 }
 
 function restless(task: TaskKey): StoreUnavailableError {

@@ -2,18 +2,51 @@
  * The lines of keys as the transactions that tasks join and leave them by need them: see `task/line.ts` for what a line guarantees.
  *
  * Whoever joins or leaves looks first, and writes under the guard that the line still is as it was seen; when it is not, the transaction
- * is refused as a whole and he looks again.
+ * is refused as a whole and he looks again. A transaction names each row once, so all that it does to one line is planned together.
  */
+import type { Stamp } from '../lease/stamp.ts';
 import type { TaskKey } from '../task/task.ts';
-import type { LinePlace } from '../task/line.ts';
 import type { DynamoItem } from './driver.ts';
 import { ItemReader } from './item-reader.ts';
 import type { Sender } from './send.ts';
 import type { ObservedLine } from './statements/task-line.ts';
-import { advanceLine, callTask, closeLine, joinLine, leavePlace, readLine, takePlace } from './statements/task-line.ts';
+import {
+  advanceAndJoinLine,
+  advanceLine,
+  callTask,
+  closeLine,
+  joinLine,
+  leavePlace,
+  readLine,
+  takePlace,
+} from './statements/task-line.ts';
 import type { Seat } from './statements/task.ts';
 import type { Action } from './transaction.ts';
 import { actionOf } from './transaction.ts';
+
+type Member = TaskKey & { readonly tenant?: string | undefined };
+
+/** What one transaction does to one line: a task of it ends, others begin, or both. */
+export interface LineMove {
+  readonly queue: string;
+  readonly key: string;
+  readonly leaver?: (TaskKey & { readonly ticket: number }) | undefined;
+  /** In their order. */
+  readonly joiners: readonly Member[];
+}
+
+/** What that takes. */
+export interface LineChange {
+  readonly actions: readonly LineAction[];
+  /** Where those who join will stand, in their order. */
+  readonly seats: readonly Seat[];
+}
+
+export interface LineAction {
+  readonly action: Action;
+  /** The ticket whose place, or whose task, is gone if this was refused. */
+  readonly suspect?: number | undefined;
+}
 
 /** A ticket and the task that waits with it. */
 interface TakenPlace {
@@ -27,15 +60,6 @@ interface LineView extends ObservedLine {
   readonly places: readonly TakenPlace[];
 }
 
-/** What a task's end means for its line. */
-export interface Departure {
-  readonly actions: readonly Action[];
-  /** The place whose task, or which itself, is gone if the action at that index was refused. */
-  readonly suspect: (action: number) => number | undefined;
-}
-
-const NOBODY: Departure = { actions: [], suspect: () => undefined };
-
 export class Lines {
   readonly #sender: Sender;
   readonly #table: string;
@@ -45,56 +69,62 @@ export class Lines {
     this.#table = table;
   }
 
-  /** Where a task that joins now would sit, and what gives it that seat. */
-  async joining(
-    task: TaskKey & { readonly tenant?: string | undefined },
-    key: string,
-    { now }: { readonly now: number },
-  ): Promise<{ readonly seat: Seat; readonly actions: readonly Action[] }> {
-    const line = await this.#look(task.queue, key, 0);
+  /** @param gone tickets whose place, or task, was found to be missing: nobody waits for them */
+  async plan(move: LineMove, gone: ReadonlySet<number>, stamp: Stamp): Promise<LineChange> {
+    const { queue, key, leaver, joiners } = move;
+    const line = await this.#look(queue, key, leaver === undefined ? 0 : 1 + gone.size);
+    const next = line.places.find(({ ticket }) => !gone.has(ticket));
+    const isTurnOver = leaver !== undefined && line.head === leaver.id;
+    const isOccupied = isTurnOver ? next !== undefined : line.head !== undefined;
     // A line that was swept and comes back gives tickets above all that it ever gave, as lease counters do.
-    const ticket = (line.tail ?? now) + 1;
-    const isHeld = line.head !== undefined;
-    const join = actionOf(joinLine(this.#table, task, key, line, ticket));
-    const place = isHeld ? [actionOf(takePlace(this.#table, task, key, ticket))] : [];
-    return { seat: { line: key, ticket, isHeld }, actions: [join, ...place] };
+    const tail = line.tail ?? stamp.now;
+    const seats = joiners.map((_, at) => ({ line: key, ticket: tail + 1 + at, isHeld: isOccupied || at > 0 }));
+    const places = joiners.flatMap((joiner, at) => {
+      const seat = seats[at];
+      return seat?.isHeld === true ? [actionOf(takePlace(this.#table, joiner, key, seat.ticket))] : [];
+    });
+    const turn = isTurnOver
+      ? this.#passOn(move, leaver, line, { tail, next, gone }, stamp)
+      : this.#stayOrJoin(move, line, { tail, gone });
+    return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
   }
 
-  /**
-   * What has to happen to the line in the transaction that ends a task of it.
-   * @param gone tickets whose place, or task, was found to be missing: nobody waits for them
-   */
-  async leaving(
-    task: TaskKey,
-    { key, ticket }: LinePlace,
-    gone: ReadonlySet<number>,
-    stamp: { readonly now: number; readonly nonce: string },
-  ): Promise<Departure> {
-    const line = await this.#look(task.queue, key, 1 + gone.size);
-    if (line.head === task.id) return this.#handOver(task, key, line, gone, stamp);
-    // Held, or of a line that is not there any more.
-    if (line.head === undefined || gone.has(ticket)) return NOBODY;
-    return { actions: [actionOf(leavePlace(this.#table, task.queue, key, ticket))], suspect: () => ticket };
+  /** Nobody's turn ends. Who leaves is held, or of a line that is not there any more. */
+  #stayOrJoin(
+    { queue, key, leaver, joiners }: LineMove,
+    line: LineView,
+    { tail, gone }: { readonly tail: number; readonly gone: ReadonlySet<number> },
+  ): LineAction[] {
+    const [first] = joiners;
+    const join =
+      first === undefined ? [] : [{ action: actionOf(joinLine(this.#table, first, key, line, tail + joiners.length)) }];
+    if (leaver === undefined || line.head === undefined || gone.has(leaver.ticket)) return join;
+    const leave = actionOf(leavePlace(this.#table, queue, key, leaver.ticket));
+    return [{ action: leave, suspect: leaver.ticket }, ...join];
   }
 
-  /** The first of those who wait is called; those before it that are gone lose their places. */
-  #handOver(
-    task: TaskKey,
-    key: string,
-    { tail = 0, places }: LineView,
-    gone: ReadonlySet<number>,
-    stamp: { readonly now: number; readonly nonce: string },
-  ): Departure {
+  /** The first of those who wait is called, or else the first of those who join; those before it that are gone lose their places. */
+  #passOn(
+    { queue, key, joiners }: LineMove,
+    leaver: TaskKey,
+    { places }: LineView,
+    seen: { readonly tail: number; readonly next: TakenPlace | undefined; readonly gone: ReadonlySet<number> },
+    stamp: Stamp,
+  ): LineAction[] {
     const table = this.#table;
-    const { queue } = task;
-    const next = places.find(({ ticket }) => !gone.has(ticket));
-    const leave = ({ ticket }: TakenPlace): Action => actionOf(leavePlace(table, queue, key, ticket));
+    const { tail, next, gone } = seen;
+    const leave = ({ ticket }: TakenPlace): LineAction => ({ action: actionOf(leavePlace(table, queue, key, ticket)) });
     const abandoned = places.filter(({ ticket }) => gone.has(ticket)).map(leave);
-    if (next === undefined)
-      return { ...NOBODY, actions: [actionOf(closeLine(table, task, key, tail, stamp)), ...abandoned] };
+    const heir = next?.id ?? joiners[0]?.id;
+    if (heir === undefined) return [{ action: actionOf(closeLine(table, leaver, key, tail, stamp)) }, ...abandoned];
+    const last = tail + joiners.length;
+    const advance =
+      last === tail
+        ? advanceLine(table, leaver, key, heir)
+        : advanceAndJoinLine(table, leaver, key, heir, { tail, last });
+    if (next === undefined) return [{ action: actionOf(advance) }, ...abandoned];
     const call = actionOf(callTask(table, { queue, id: next.id, tenant: next.tenant }, next.ticket, stamp));
-    const actions = [actionOf(advanceLine(table, task, key, next.id)), leave(next), call, ...abandoned];
-    return { actions, suspect: (action) => (actions[action] === call ? next.ticket : undefined) };
+    return [{ action: actionOf(advance) }, leave(next), { action: call, suspect: next.ticket }, ...abandoned];
   }
 
   async #look(queue: string, key: string, places: number): Promise<LineView> {

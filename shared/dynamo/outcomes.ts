@@ -1,7 +1,9 @@
 import { InvariantError } from '../errors.ts';
 import type { Outcome } from '../lease/outcome.ts';
+import type { CommitOutcome } from '../task/store.ts';
+import { decodeTask } from './codecs/task.ts';
 import type { DynamoItem } from './driver.ts';
-import type { WriteResult } from './send.ts';
+import type { TransactionResult, WriteResult } from './send.ts';
 
 /**
  * A write's result in records.
@@ -22,4 +24,10 @@ export function outcomeOf<Row, Current>(
   const item = result.item ?? written;
   if (item === undefined) throw new InvariantError('a write answered without the row it left behind');
   return { kind: 'applied', row: decodeRow(item) };
+}
+
+export function committedOutcome(result: TransactionResult): CommitOutcome {
+  if (result.kind === 'canceled') return { kind: 'canceled', reasons: result.reasons };
+  if (result.kind === 'applied') return { kind: 'applied' };
+  return { ...result, current: result.item === undefined ? undefined : decodeTask(result.item) };
 }

@@ -1,14 +1,16 @@
 import type { PageEntry, PageStore } from '../bulk/store.ts';
-import type { CommitOutcome } from '../task/store.ts';
 import type { Claim, ReadyTask, TaskRecord } from '../task/task.ts';
 import { decodeTask } from './codecs/task.ts';
-import { outcomeOf } from './outcomes.ts';
-import type { Sender, TransactionResult, WriteResult } from './send.ts';
+import type { Change, Companions } from './companions.ts';
+import { partedEffects } from './effects.ts';
+import { committedOutcome, outcomeOf } from './outcomes.ts';
+import type { Sender, WriteResult } from './send.ts';
 import * as statements from './statements/page.ts';
 import { actionOf, together } from './transaction.ts';
 
 export function createPageStore(
   sender: Sender,
+  companions: Companions,
   { table, shards }: { readonly table: string; readonly shards: number },
 ): PageStore {
   return {
@@ -34,14 +36,20 @@ export function createPageStore(
     },
 
     async commit(claim, index, entry, effects, stamp, limits) {
+      const { writes, children } = partedEffects(effects);
       const own = statements.commitItem(table, claim, index, entry, stamp);
-      return committed(await sender.transact(together(own, effects, stamp.nonce), stamp.nonce, limits));
+      const statement: Change['statement'] = (others, token, rows) =>
+        together(own, [...others, ...writes, ...rows], token);
+      const change: Change = { task: claim, from: 'running', to: 'running', children, statement };
+      return committedOutcome(await companions.change(change, stamp, limits));
     },
 
     async move(claim, item, entry, stamp, limits) {
       const own = statements.leavePage(table, claim, item, entry, stamp);
       const created = statements.createMovedItem(table, claim, item, shards, stamp);
-      return committed(await sender.transact(together(own, [actionOf(created)], stamp.nonce), stamp.nonce, limits));
+      return committedOutcome(
+        await sender.transact(together(own, [actionOf(created)], stamp.nonce), stamp.nonce, limits),
+      );
     },
 
     async cancelItem(observed, index, stamp, limits) {
@@ -65,12 +73,6 @@ export function createPageStore(
 function resolved(result: WriteResult, isApplied: (row: TaskRecord) => boolean): WriteResult {
   if (result.kind === 'applied' || result.item === undefined || !isApplied(decodeTask(result.item))) return result;
   return { kind: 'applied', item: result.item, late: true };
-}
-
-function committed(result: TransactionResult): CommitOutcome {
-  if (result.kind === 'canceled') return { kind: 'canceled', reasons: result.reasons };
-  if (result.kind === 'applied') return { kind: 'applied' };
-  return { ...result, current: result.item === undefined ? undefined : decodeTask(result.item) };
 }
 
 /** Whether the row was last held under this claim, whatever has become of it since. */

@@ -2,7 +2,8 @@ import { StoreUnavailableError } from '../errors.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { KeyState } from '../task/key-limit.ts';
 import { IDLE_KEY, hasRoom } from '../task/key-limit.ts';
-import type { CommitOutcome, NewTask, Settled, Stamp, TaskStore, UserWrite } from '../task/store.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { Settled, TaskStore, UserWrite } from '../task/store.ts';
 import type { Json, ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import { readInBatches } from './batches.ts';
 import { decodeBatch } from './codecs/batch.ts';
@@ -10,14 +11,15 @@ import { decodeTask } from './codecs/task.ts';
 import type { Change } from './companions.ts';
 import { Companions } from './companions.ts';
 import type { DynamoItem } from './driver.ts';
+import { creationOf, partedEffects, payloadOf } from './effects.ts';
 import { ItemReader } from './item-reader.ts';
 import { parseTenantPlace, splitKey, taskKey } from './keys.ts';
-import { outcomeOf } from './outcomes.ts';
+import { committedOutcome, outcomeOf } from './outcomes.ts';
 import { createPageStore } from './page-store.ts';
-import type { Sender, TransactionResult } from './send.ts';
+import type { Sender } from './send.ts';
 import type { Statement } from './statement.ts';
 import { createBatch, readBatch } from './statements/batch.ts';
-import { deletePayload, putPayload, readPayload } from './statements/payload.ts';
+import { deletePayload, readPayload } from './statements/payload.ts';
 import { pageOfReady, pageOfTenants } from './statements/ready-index.ts';
 import { waitForChildren } from './statements/task-children.ts';
 import { enterKey, readKey } from './statements/task-key.ts';
@@ -36,7 +38,7 @@ export interface TaskStoreOptions {
 export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskStore {
   const companions = new Companions(sender, { table, shards });
   return {
-    bulk: createPageStore(sender, { table, shards }),
+    bulk: createPageStore(sender, companions, { table, shards }),
 
     async enqueue(task, stamp, limits) {
       let written: DynamoItem | undefined;
@@ -45,7 +47,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         written = statement.input.Item;
         return statement;
       };
-      const result = await companions.begin(task, write, payloadOf(task, stamp), stamp, limits);
+      const result = await companions.begin(task, write, payloadOf(table, task, stamp), stamp, limits);
       return outcomeOf(result, decodeReady, decodeTask, written);
     },
 
@@ -54,7 +56,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         { companions, sender, table },
         { queue: task.queue, id: task.id },
         () => replaceTask(table, observed, task, shards, stamp),
-        ...[payloadOf(task, stamp), stamp, limits],
+        ...[payloadOf(table, task, stamp), stamp, limits],
       ),
 
     renew: (observed, task, stamp, limits) =>
@@ -62,10 +64,10 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         { companions, sender, table },
         task,
         (seat) => renewTask(table, observed, task, shards, stamp, seat),
-        ...[payloadOf(task, stamp), stamp, limits],
+        ...[payloadOf(table, task, stamp), stamp, limits],
       ),
 
-    enqueueWrites: (task, stamp) => createActions(task, stamp) as UserWrite[],
+    enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
     async createBatch(batch, stamp, limits) {
       const statement = createBatch(table, batch, stamp);
@@ -133,9 +135,14 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
     async commit(claim, result, effects, stamp, limits) {
       // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
-      const statement: Change['statement'] = (others, transactionToken) =>
-        statements.commitTask(table, claim, encode(result), [...others, ...effects], { ...stamp, transactionToken });
-      return committed(await companions.change({ task: claim, from: 'running', to: 'done', statement }, stamp, limits));
+      const { writes, children } = partedEffects(effects);
+      const statement: Change['statement'] = (others, transactionToken, rows) =>
+        statements.commitTask(table, claim, encode(result), [...others, ...writes, ...rows], {
+          ...stamp,
+          transactionToken,
+        });
+      const change: Change = { task: claim, from: 'running', to: 'done', children, statement };
+      return committedOutcome(await companions.change(change, stamp, limits));
     },
 
     retry: (claim, failure, stamp, limits) =>
@@ -146,12 +153,10 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       const parent = tenant === undefined ? { queue, id: claim.id } : { queue, id: claim.id, tenant };
       const waiter = { kind: 'parent', task: parent } as const;
       const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter }, stamp));
-      const puts = children.flatMap((child) => createActions(child, stamp));
-      const statement: Change['statement'] = (others, token) =>
-        together(waitForChildren(table, claim, id, stamp), [...others, batch, ...puts], token);
-      return committed(
-        await companions.change({ task: claim, from: 'running', to: 'ready', statement }, stamp, limits),
-      );
+      const statement: Change['statement'] = (others, token, rows) =>
+        together(waitForChildren(table, claim, id, stamp), [...others, batch, ...rows], token);
+      const change: Change = { task: claim, from: 'running', to: 'ready', children, statement };
+      return committedOutcome(await companions.change(change, stamp, limits));
     },
 
     discard: (claim, error, stamp, limits) =>
@@ -185,17 +190,6 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     progress: (claim, progress, stamp, limits) =>
       update(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp.nonce, limits, decodeTask),
   };
-
-  /** The payload that goes with a task into the table, if it has one there. */
-  function payloadOf(task: NewTask, stamp: Stamp): Action[] {
-    const { payload } = task;
-    if (payload === undefined || payload.reference !== undefined) return [];
-    return [actionOf(putPayload(table, task, payload.text, stamp))];
-  }
-
-  function createActions(task: NewTask, stamp: Stamp): Action[] {
-    return [actionOf(statements.enqueueTask(table, task, shards, stamp)), ...payloadOf(task, stamp)];
-  }
 
   async function update<Row>(
     statement: Statement<'update'>,
@@ -272,12 +266,6 @@ export async function settleTask(
 }
 
 const EXPIRED = 'not started before it expired';
-
-function committed(result: TransactionResult): CommitOutcome {
-  if (result.kind === 'refused')
-    return { ...result, current: result.item === undefined ? undefined : decodeTask(result.item) };
-  return result.kind === 'canceled' ? { kind: 'canceled', reasons: result.reasons } : { kind: 'applied' };
-}
 
 /** A transaction answers without the row; the guard says that it was as observed, but for what others may have asked of its next holder. */
 function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {

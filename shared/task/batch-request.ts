@@ -4,7 +4,7 @@ import { ConfigurationError, MismatchError } from '../errors.ts';
 import { validName } from '../lease/name.ts';
 import type { BatchKey, BatchRecord, Waiter } from './batch.ts';
 import type { RequestDefaults, TaskRequest } from './request.ts';
-import { newTaskOf } from './request.ts';
+import { newTaskOf, validRequests } from './request.ts';
 import type { NewTask } from './store.ts';
 import { INPUT_LIMIT_BYTES } from './task.ts';
 
@@ -32,8 +32,9 @@ export async function newBatchOf(
 ): Promise<NewBatch> {
   const id = validName('batch id', options.id);
   const queue = validName('queue', options.queue ?? defaults.queue);
-  if (children.length < 1 || children.length > BATCH_LIMIT)
-    throw new ConfigurationError(`batch ${id} has ${children.length} children: give 1 to ${BATCH_LIMIT}`);
+  const { length } = validRequests(`the children of batch ${id}`, children);
+  if (length < 1 || length > BATCH_LIMIT)
+    throw new ConfigurationError(`batch ${id} has ${length} children: give 1 to ${BATCH_LIMIT}`);
   const tasks = await Promise.all(
     children.map(async (child, place) => {
       const task = await newTaskOf(child.task, child.input, named(child, `${id}/${place}`, queue), defaults);
@@ -43,12 +44,20 @@ export async function newBatchOf(
   const stranger = tasks.find((task) => task.queue !== queue);
   if (stranger !== undefined)
     throw new ConfigurationError(`batch ${id} is of queue ${queue}, and its child ${stranger.id} of ${stranger.queue}`);
+  const lenient = tasks.find(({ dedup }) => dedup?.policy !== 'reject' || dedup.windowMs !== undefined);
+  if (lenient !== undefined)
+    throw new ConfigurationError(
+      `child ${lenient.id} of batch ${id} has a policy for ids that are taken: the batch counts children of its own, leave out onDuplicate and window`,
+    );
   if (new Set(tasks.map((task) => task.id)).size < tasks.length)
     throw new ConfigurationError(
       `two children of batch ${id} have the same id: the batch would wait for one that never ends`,
     );
   return { queue, id, tasks, waiter: await waiterOf(options.then, id, queue, defaults) };
 }
+
+/** What the batch's row keeps of a callback until it is created. */
+const KEPT_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options']>(['id', 'queue', 'priority', 'tenant']);
 
 /** @throws MismatchError when the batch that is there is another one */
 export function ensureSameBatch(
@@ -69,10 +78,11 @@ async function waiterOf(
   defaults: RequestDefaults,
 ): Promise<Waiter> {
   if (then === undefined) return { kind: 'nobody' };
-  const { delay, runAt, key } = then.options;
-  if (delay !== undefined || runAt !== undefined || key !== undefined)
+  validRequests(`the callback of batch ${id}`, [then]);
+  const option = Object.entries(then.options).find(([name, value]) => value !== undefined && !KEPT_OPTIONS.has(name));
+  if (option !== undefined)
     throw new ConfigurationError(
-      `the callback of batch ${id} is due when the last child has ended: it takes no delay, runAt or key`,
+      `the callback of batch ${id} takes no ${option[0]}: it is due when the last child has ended, give it ${[...KEPT_OPTIONS].join(', ')} at most`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
   if (task.payload !== undefined)

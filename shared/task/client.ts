@@ -11,12 +11,13 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { REJECT, followingId, judgeDuplicate } from './dedup.ts';
 import type { EndedTask } from './operator-store.ts';
 import type { EnqueueOptions, RequestDefaults, TaskReference, TaskRequest } from './request.ts';
-import { ensureUnordered, newTaskOf } from './request.ts';
+import { newTaskOf } from './request.ts';
 import type { BatchRecord } from './batch.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { ensureSameBatch, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from './payload.ts';
 import { checkedIn, dropPayload } from './payload.ts';
+import { ensureTransactable, ensureUnordered } from './spawning.ts';
 import type { NewTask, TaskStore, UserWrite } from './store.ts';
 import type { ReadyTask, TaskRecord } from './task.ts';
 import { describeTask } from './task.ts';
@@ -126,7 +127,8 @@ export class TaskClient {
     options: EnqueueOptions = {},
   ): Promise<{ readonly id: string; readonly queue: string; readonly writes: readonly UserWrite[] }> {
     const asked = await this.validate(task, input, options);
-    ensureUnordered([asked], 'part of a transaction of your own');
+    ensureUnordered(asked);
+    ensureTransactable(asked, 'part of a transaction of your own');
     const { id, queue } = asked;
     const checked = await this.#checkedIn(asked);
     return { id, queue, writes: this.#store.enqueueWrites(checked, stampOf(this.#runtime)) };

@@ -34,8 +34,11 @@ export interface TaskContext {
    */
   saveProgress(progress: Json): Promise<void>;
   /**
-   * Completes the task and applies `writes` (at most 99) in one transaction, conditional on this claim's lease counter:
-   * either both happen, exactly once, or neither. Tasks to `spawn` count as writes, and are created in the same transaction.
+   * Completes the task, applies `writes` and creates the tasks to `spawn` in one transaction, conditional on this claim's lease counter:
+   * either all of it happens, exactly once, or nothing. Tasks in order take their places in the line with it, in the order given.
+   * The transaction has 100 actions: one for the task, one for each write and each spawned task, one more for an input beside its row,
+   * for each line that is joined, and for each task that stands there behind another.
+   * @throws ConfigurationError when that is more than one transaction takes: nothing was sent
    * @throws LeaseLostError when this attempt is no longer the current one: nothing was applied
    * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, the task still runs
    */
@@ -44,7 +47,8 @@ export interface TaskContext {
   snooze(delay: Duration): Promise<Committed>;
   /**
    * Creates children (at most 97) and gives the task back until the last of them has ended, done or not, without counting this attempt.
-   * The task then runs again, and finds in `children` how they ended.
+   * The task then runs again, and finds in `children` how they ended. They are of its own queue, and may run in order,
+   * but not in the line that it stands in itself: there they would wait for it.
    */
   waitFor(children: readonly TaskRequest[]): Promise<Committed>;
   readonly log: TaskLog;

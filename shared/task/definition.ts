@@ -55,6 +55,8 @@ const MAX_ATTEMPTS_LIMIT = 1_000;
 /** @throws ConfigurationError */
 export function defineTask<Input, Output>(options: TaskOptions<Input, Output>): TaskDefinition<Input, Output> {
   const name = validName('task name', options.name);
+  if (typeof options.run !== 'function')
+    throw new ConfigurationError(`task ${name}: run is of type ${typeof options.run}: give its code, a function`);
   const maxAttempts = options.retry?.maxAttempts ?? DEFAULT_RETRY.maxAttempts;
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MAX_ATTEMPTS_LIMIT)
     throw new ConfigurationError(
@@ -102,6 +104,16 @@ export function registerTasks(exports: Readonly<Record<string, unknown>>): TaskR
   if (registry.size === 0)
     throw new ConfigurationError('no task found among the exports: export at least one defineTask(...)');
   return registry;
+}
+
+/** What a schema has to say about an input, each with its place: `user.name: expected string`. */
+export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
+  return issues.map(({ message, path }) => `${pathOf(path)}${message}`).join('; ');
+}
+
+function pathOf(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined): string {
+  if (path === undefined || path.length === 0) return '';
+  return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `;
 }
 
 function isTaskDefinition(value: unknown): value is AnyTask {

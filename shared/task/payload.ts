@@ -93,6 +93,16 @@ export async function checkedIn(task: NewTask, payloads: PayloadStore | undefine
   return { ...task, payload: { ...payload, reference } };
 }
 
+/** The store that a module exports as `payloads` beside its tasks, so that whoever runs them finds it; undefined when it exports none. */
+export function exportedPayloads({ payloads }: Readonly<Record<string, unknown>>): PayloadStore | undefined {
+  const verbs = ['put', 'get', 'delete'] as const satisfies readonly (keyof PayloadStore)[];
+  const isStore =
+    typeof payloads === 'object' &&
+    payloads !== null &&
+    verbs.every((verb) => typeof (payloads as Partial<Record<keyof PayloadStore, unknown>>)[verb] === 'function');
+  return isStore ? (payloads as PayloadStore) : undefined;
+}
+
 export interface PayloadPorts {
   readonly tasks: TaskStore;
   readonly payloads?: PayloadStore | undefined;

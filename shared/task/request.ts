@@ -7,6 +7,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Dedup, DuplicatePolicy } from './dedup.ts';
 import { DUPLICATE_POLICIES } from './dedup.ts';
 import type { TaskDefinition } from './definition.ts';
+import { describeIssues } from './definition.ts';
 import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
 import { carriedInput } from './payload.ts';
@@ -70,11 +71,22 @@ export function spawn<Input>(task: TaskReference<Input>, input: unknown, options
   return { task: task as TaskReference<never>, input, options };
 }
 
-/** What joins a line has to look at it first, and no transaction of somebody else's can. @throws ConfigurationError */
-export function ensureUnordered(tasks: readonly NewTask[], what: string): void {
-  const ordered = tasks.find(({ line }) => line !== undefined);
-  if (ordered !== undefined)
-    throw new ConfigurationError(`task ${ordered.id} is ordered and cannot be ${what}: enqueue it by itself`);
+/** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
+export function validRequests(what: string, requests: readonly TaskRequest[]): readonly TaskRequest[] {
+  if (!Array.isArray(requests)) throw new ConfigurationError(`${what} is no list: give a list of spawn(task, input)`);
+  const stranger = requests.findIndex((request: unknown) => !isRequest(request));
+  if (stranger >= 0)
+    throw new ConfigurationError(
+      `${what}: number ${stranger + 1} is no request for a task: make it with spawn(task, input)`,
+    );
+  return requests as readonly TaskRequest[];
+}
+
+function isRequest(request: unknown): request is TaskRequest {
+  if (typeof request !== 'object' || request === null || !('task' in request)) return false;
+  const { task, options } = request as { readonly task: unknown; readonly options?: unknown };
+  const isTask = typeof task === 'string' || (typeof task === 'object' && task !== null && 'name' in task);
+  return isTask && typeof options === 'object' && options !== null;
 }
 
 /** The last moment of year 9999: later ones are mistakes of unit. */
@@ -207,11 +219,7 @@ function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOption
 async function checkInput<Input>(task: TaskDefinition<Input>, input: unknown, id: string): Promise<void> {
   const validated = await task.input?.['~standard'].validate(input);
   if (validated?.issues === undefined) return;
-  const issues = validated.issues.map(({ message, path }) => `${pathOf(path)}${message}`).join('; ');
-  throw new ConfigurationError(`the input of task ${id} does not fit the schema of ${task.name}: ${issues}`);
-}
-
-function pathOf(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined): string {
-  if (path === undefined || path.length === 0) return '';
-  return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `;
+  throw new ConfigurationError(
+    `the input of task ${id} does not fit the schema of ${task.name}: ${describeIssues(validated.issues)}`,
+  );
 }

@@ -2,6 +2,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { durationMs } from '../lease/duration.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
+import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { BatchCounts } from './batch.ts';
 import { CHILDREN_LIMIT } from './batch.ts';
@@ -11,10 +12,12 @@ import { storableJson } from './json.ts';
 import type { PayloadStore } from './payload.ts';
 import { checkedIn } from './payload.ts';
 import type { RequestDefaults, TaskRequest } from './request.ts';
-import { ensureUnordered, newTaskOf } from './request.ts';
+import { newTaskOf, validRequests } from './request.ts';
 import { taskSequencer } from './sequencer.ts';
 import type { Settlement } from './settle.ts';
-import type { CommitOutcome, NewTask, Stamp, TaskStore, UserWrite } from './store.ts';
+import { ensureAwaitable, ensureSpawnable } from './spawning.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { CommitOutcome, NewTask, TaskStore, UserWrite } from './store.ts';
 import type { Claim, Json, RunningTask } from './task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from './task.ts';
 
@@ -35,8 +38,6 @@ export interface RunContextPorts {
 }
 
 const SETTLED: Committed = { kind: 'leasehold.settled' };
-/** The largest transaction is 100 actions, and one is ours. */
-const COMMIT_WRITES_LIMIT = 99;
 
 /** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
@@ -82,15 +83,12 @@ class ClaimVerbs {
   async commit(result?: Json, writes: readonly UserWrite[] = [], options: CommitOptions = {}): Promise<Committed> {
     const { tasks, verb } = this.#ports;
     const key = describeTask(this.#claim);
-    const children = await this.#newTasks(options.spawn ?? []);
-    const count = writes.length + children.length;
-    if (count > COMMIT_WRITES_LIMIT)
-      throw new ConfigurationError(
-        `commit of ${key} has ${count} writes: one transaction takes ${COMMIT_WRITES_LIMIT} beside our own`,
-      );
+    const asked = await this.#newTasks(`what ${key} spawns`, options.spawn ?? []);
+    ensureSpawnable(this.#claim, asked, writes.length);
     const stored = result === undefined ? undefined : storableJson(`the result of ${key}`, result, RESULT_LIMIT_BYTES);
+    const children = await this.#checkedIn(asked);
     await verb('done', async (stamp, limits) => {
-      const effects = [...writes, ...children.flatMap((child) => tasks.enqueueWrites(child, stamp))];
+      const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
       return isApplied(await tasks.commit(this.#claim, stored, effects, stamp, limits), `commit of ${key}`);
     });
     return SETTLED;
@@ -109,32 +107,41 @@ class ClaimVerbs {
   async waitFor(requests: readonly TaskRequest[]): Promise<Committed> {
     const { tasks, verb } = this.#ports;
     const key = describeTask(this.#claim);
-    if (requests.length < 1 || requests.length > CHILDREN_LIMIT)
-      throw new ConfigurationError(`${key} waits for ${requests.length} children: give 1 to ${CHILDREN_LIMIT}`);
+    const { length } = validRequests(`the children of ${key}`, requests);
+    if (length < 1 || length > CHILDREN_LIMIT)
+      throw new ConfigurationError(`${key} waits for ${length} children: give 1 to ${CHILDREN_LIMIT}`);
     const batch = `${this.#claim.id}/${this.#claim.leaseCounter}`;
-    const children = await this.#newTasks(requests, batch);
+    const asked = (await this.#newTasks(`the children of ${key}`, requests)).map((child) => ({
+      ...child,
+      links: { ...child.links, batch },
+    }));
+    ensureAwaitable(this.#claim, asked);
+    ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
+    const children = await this.#checkedIn(asked);
     await verb('snoozed', async (stamp, limits) =>
       isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`),
     );
     return SETTLED;
   }
 
-  async #newTasks(requests: readonly TaskRequest[], batch?: string): Promise<readonly NewTask[]> {
+  async #newTasks(what: string, requests: readonly TaskRequest[]): Promise<readonly NewTask[]> {
     const defaults = {
       ...{ runtime: this.#ports.runtime, queue: this.#claim.queue, ...this.#inherited },
       hasPayloadStore: this.#ports.payloads !== undefined,
     };
-    const { payloads, runtime } = this.#ports;
-    const children = await Promise.all(
-      requests.map(async ({ task, input, options }) => {
-        const child = await checkedIn(await newTaskOf(task, input, options, defaults), payloads, runtime.ids.unique());
-        return batch === undefined ? child : { ...child, links: { ...child.links, batch } };
-      }),
+    return Promise.all(
+      validRequests(what, requests).map(({ task, input, options }) => newTaskOf(task, input, options, defaults)),
     );
-    ensureUnordered(children, 'created by another task');
-    return children;
+  }
+
+  #checkedIn(children: readonly NewTask[]): Promise<readonly NewTask[]> {
+    const { payloads, runtime } = this.#ports;
+    return allOf(children.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
   }
 }
+
+/** The row that counts the children. */
+const BATCH_ACTIONS = 1;
 
 function isApplied(outcome: CommitOutcome, what: string): boolean {
   if (outcome.kind !== 'canceled') return outcome.kind === 'applied';

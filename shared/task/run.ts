@@ -31,14 +31,15 @@ import {
   UnknownTaskError,
 } from './control.ts';
 import type { AnyTask } from './definition.ts';
-import { DEFAULT_RETRY } from './definition.ts';
+import { DEFAULT_RETRY, describeIssues } from './definition.ts';
 import { storableJson } from './json.ts';
 import type { PayloadStore } from './payload.ts';
 import { dropPayload, inputOf } from './payload.ts';
 import { contextOf } from './run-context.ts';
 import type { Settlement } from './settle.ts';
 import { judgeFailure } from './settle.ts';
-import type { Settled, Stamp, TaskStore } from './store.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { Settled, TaskStore } from './store.ts';
 import type { Cancellation, Claim, ReadyTask, RunningTask } from './task.ts';
 import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from './task.ts';
 
@@ -141,9 +142,7 @@ class TaskRun {
     if (schema === undefined) return this.#definition.run(input as never, await this.#context());
     const validated = await schema['~standard'].validate(input);
     if (validated.issues !== undefined)
-      throw new InvalidInputError(
-        `input does not fit the schema of ${name}: ${validated.issues.map(({ message }) => message).join('; ')}`,
-      );
+      throw new InvalidInputError(`input does not fit the schema of ${name}: ${describeIssues(validated.issues)}`);
     return this.#definition.run(validated.value, await this.#context());
   }
 

@@ -1,5 +1,6 @@
 import type { PageStore } from '../bulk/store.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
 import type { BatchKey, BatchRecord } from './batch.ts';
 import type { Dedup } from './dedup.ts';
 import type { EndedTask } from './operator-store.ts';
@@ -132,11 +133,11 @@ export interface TaskStore {
   bury(observed: RunningTask, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** `complete` in one transaction with writes of the user's own; `canceled` when one of those was refused. */
+  /** `complete` in one transaction with its effects; `canceled` when one of those was refused. */
   commit(
     claim: Claim,
     result: Json | undefined,
-    effects: readonly UserWrite[],
+    effects: readonly Effect[],
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
@@ -176,11 +177,8 @@ export interface TaskStore {
   ): Promise<Outcome<TaskRecord>>;
 }
 
-/** What every write carries: the writer's wall clock, and a nonce by which it recognises its own unanswered attempts. */
-export interface Stamp {
-  readonly now: number;
-  readonly nonce: string;
-}
+/** What happens with a task's end: a write of the user's own, or a task that is created. */
+export type Effect = UserWrite | { readonly spawn: NewTask };
 
 /** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */
 export type UserWrite =

@@ -8,6 +8,9 @@ describe.skipIf(endpoint === null)('the example of', () => {
     ['webhooks in order per customer', 'webhooks', 5],
     ['a big tenant among small ones', 'tenants', 2],
     ['inputs of any size', 'large-inputs', 3],
+    ['work that outlives its functions', 'long-work', 5],
+    ['a batch with a callback and a parent with children', 'fan-in', 6],
+    ['tasks that recur', 'schedules', 9],
   ])(
     '%s keeps what it claims',
     async (_what, name, claims) => {
@@ -19,6 +22,6 @@ describe.skipIf(endpoint === null)('the example of', () => {
       expect(example.output.match(/ yes {2}/g)).toHaveLength(claims);
       expect(example.output).not.toMatch(/ NO {3}/);
     },
-    60_000,
+    120_000,
   );
 });

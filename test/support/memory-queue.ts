@@ -35,7 +35,7 @@ export interface MemoryQueue {
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
   /** The same, with all the time that it needs. */
   work(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
-  /** Write units of verbs of tasks and pages, so far. */
+  /** Write units of verbs of tasks, pages and payloads, so far. */
   taskUnits(): Record<string, number>;
   read(key: { readonly pk: string; readonly sk: string }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
@@ -65,7 +65,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
     taskUnits: () =>
       Object.fromEntries(
         Object.entries(meter.read().byVerb)
-          .filter(([verb, { writeUnits }]) => /^(task|page)\./.test(verb) && writeUnits > 0)
+          .filter(([verb, { writeUnits }]) => /^(task|page|payload)\./.test(verb) && writeUnits > 0)
           .map(([verb, { writeUnits }]) => [verb, writeUnits]),
       ),
     async read(key) {

@@ -17,7 +17,7 @@ import type { MovedItem, NewPage, NumberedStamp, PageEntry } from '../../bulk/st
 import type { Claim, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, revocationOf } from '../../task/task.ts';
 import { itemId } from '../../bulk/page.ts';
-import type { Stamp } from '../../task/store.ts';
+import type { Stamp } from '../../lease/stamp.ts';
 import { encodeInput } from '../codecs/page.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, ttlEpochSeconds } from '../schema.ts';

@@ -4,7 +4,7 @@
  */
 import type { BatchKey } from '../../task/batch.ts';
 import { NEVER } from '../../task/batch.ts';
-import type { Stamp } from '../../task/store.ts';
+import type { Stamp } from '../../lease/stamp.ts';
 import type { Claim, TaskKey } from '../../task/task.ts';
 import { taskKey } from '../keys.ts';
 import type { Statement } from '../statement.ts';

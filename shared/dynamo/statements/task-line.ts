@@ -5,8 +5,8 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `line#<queue>#<key>`, `line` | join |
  * | v | N | schema version | join |
- * | head | S | id of the task whose turn it is; absent when nobody is in the line | join, advance, close |
- * | tail | N | the last ticket given; starts at the clock, only grows, and never restarts | join |
+ * | head | S | id of the task whose turn it is; absent when nobody is in the line | join, advance, advance and join, close |
+ * | tail | N | the last ticket given; starts at the clock, only grows, and never restarts | join, advance and join |
  * | ttl | N, epoch s | sweeping, long after the last one left | close; removed by join |
  *
  * | attribute | type | meaning | written by |
@@ -34,7 +34,7 @@ export interface ObservedLine {
 
 /**
  * Guard: the line is as it was observed: nobody has joined since, and it has a head, or none, as then.
- * Effect: one more ticket is given; whoever joins an empty line is its head.
+ * Effect: the tickets up to `last` are given; the first who joins an empty line is its head.
  * Outcomes: refused = others were faster; the row says how it is now.
  */
 export function joinLine(
@@ -42,10 +42,10 @@ export function joinLine(
   { queue, id }: TaskKey,
   key: string,
   observed: ObservedLine,
-  ticket: number,
+  last: number,
 ): Statement<'update'> {
   const isFresh = observed.tail === undefined ? 'attribute_not_exists(#tail)' : '#tail = :tail';
-  const values = { ':ticket': ticket, ...(observed.tail === undefined ? {} : { ':tail': observed.tail }) };
+  const values = { ':ticket': last, ...(observed.tail === undefined ? {} : { ':tail': observed.tail }) };
   if (observed.head !== undefined)
     return updateStatement('line.join', {
       ...{ table, key: lineKey(queue, key) },
@@ -100,6 +100,27 @@ export function advanceLine(table: string, from: TaskKey, key: string, to: strin
     guard: '#head = :me',
     effect: 'SET #head = :next',
     values: { ':me': from.id, ':next': to },
+  });
+}
+
+/**
+ * Guard: it is the turn of `from`, and nobody has joined since the line was observed.
+ * Effect: it is the turn of `to`, and the tickets up to `last` are given: whoever leaves has others join.
+ * Outcomes: refused = it is not, or somebody has joined.
+ */
+export function advanceAndJoinLine(
+  table: string,
+  from: TaskKey,
+  key: string,
+  to: string,
+  tickets: { readonly tail: number; readonly last: number },
+): Statement<'update'> {
+  return updateStatement('line.advanceAndJoin', {
+    table,
+    key: lineKey(from.queue, key),
+    guard: '#head = :me AND #tail = :tail',
+    effect: 'SET #head = :next, #tail = :ticket',
+    values: { ':me': from.id, ':next': to, ':tail': tickets.tail, ':ticket': tickets.last },
   });
 }
 

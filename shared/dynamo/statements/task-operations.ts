@@ -5,7 +5,8 @@
  * Guards name what the operator saw, so that a decision made on an old picture changes nothing.
  */
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
-import type { NewTask, Stamp } from '../../task/store.ts';
+import type { Stamp } from '../../lease/stamp.ts';
+import type { NewTask } from '../../task/store.ts';
 import type { EndedTask } from '../../task/operator-store.ts';
 import { revocationOf } from '../../task/task.ts';
 import { deadPartitionKey, taskKey } from '../keys.ts';
@@ -159,7 +160,7 @@ export function reviveTask(
 
 /**
  * Guard: it waits, and was not written since it was observed.
- * Effect: other work under the same id; its place in a line stays.
+ * Effect: other work under the same id, which finds nothing that the work before it has saved; its place in a line stays.
  * Outcomes: refused = claimed, ended, or replaced by somebody else.
  */
 export function replaceTask(
@@ -174,7 +175,7 @@ export function replaceTask(
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${asked.effect} ${dropped(task)}`,
+    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children`,
     values: { ...asked.values, ':ready': 'ready', ':observedNonce': observed.nonce },
   });
 }

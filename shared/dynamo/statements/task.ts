@@ -37,7 +37,8 @@
  * What operators do to a task is in `task-operations.ts`.
  */
 import type { Claim, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
-import type { NewTask, Stamp } from '../../task/store.ts';
+import type { Stamp } from '../../lease/stamp.ts';
+import type { NewTask } from '../../task/store.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../schema.ts';
 import type { Statement, UpdateParts } from '../statement.ts';

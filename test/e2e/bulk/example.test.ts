@@ -1,9 +1,11 @@
 import { describe, expect, inject, test } from 'vitest';
 import { startExample } from '../../support/example-process.ts';
 
-describe.skipIf(inject('embeddedEndpoint') === null)('the example of tasks in bulk', () => {
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('the example of tasks in bulk', () => {
   test('makes each thumbnail once, though a worker is killed, and keeps damaged pictures apart', async () => {
-    await using example = startExample('examples/bulk/main.ts', []);
+    await using example = startExample('examples/bulk/main.ts', ['--endpoint', endpoint ?? '']);
 
     const code = await example.ended();
 

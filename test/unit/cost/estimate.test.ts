@@ -10,7 +10,7 @@ const dollarsOf = (changes: Partial<Workload>, what: RegExp): number =>
   estimate(changes).parts.find((part) => what.test(part.what))?.dollars ?? NaN;
 
 describe('verbTable', () => {
-  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0 };
+  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0, pageSize: 1, deflatedShare: 0.5 };
 
   test('charges five units for a small task: enqueue 2, claim 1, complete 2', () => {
     const { enqueue, claim, complete, retry, heartbeat } = verbTable(SMALL);
@@ -92,7 +92,40 @@ describe('estimateCost', () => {
     ['utilisation', 1.5],
     ['commitItems', -1],
     ['shards', Infinity],
+    ['pageSize', 0],
+    ['pageSize', 101],
+    ['pageSize', 2.5],
+    ['deflatedShare', 0],
+    ['flushSeconds', -1],
+    ['inputBytes', 400_000],
   ] as const)('refuses %s = %s', (figure, value) => {
     expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
+  });
+
+  test('counts fewer tasks in a page than asked for, where so many inputs do not fit', () => {
+    expect(estimate({ pageSize: 100, inputBytes: 1_000 }).verbs.page?.tasks).toBe(8);
+    expect(() => estimate({ pageSize: 16, inputBytes: 20_000 })).toThrow('take no part in pages');
+  });
+
+  test('says what pages save: a task of sixteen costs a sixteenth of what one of its own does', () => {
+    const alone = estimate({ inputBytes: 60, refusedPerTask: 0 });
+    const inPages = estimate({ inputBytes: 60, refusedPerTask: 0, pageSize: 16, secondsPerTask: 0.01 });
+
+    expect(inPages.writeUnitsPerTask).toBe(alone.writeUnitsPerTask / 16);
+    expect(inPages.readUnitsPerTask).toBeCloseTo(alone.readUnitsPerTask / 16);
+  });
+
+  test('needs fewer shards for pages, and no fewer workers', () => {
+    const many = { tasksPerDay: 1e8, secondsPerTask: 0.05, inputBytes: 60 };
+    const [alone, inPages] = [estimate(many), estimate({ ...many, pageSize: 16 })];
+
+    expect(alone.shardsNeeded).toBe(4);
+    expect(inPages.shardsNeeded).toBe(1);
+    expect(inPages.workersAtPeak).toBe(alone.workersAtPeak);
+    expect(inPages.limits[0]?.what).toBe('maxWorkers = 10');
+  });
+
+  test('gives each part its price', () => {
+    for (const { perMonth, price, dollars } of estimate().parts) expect(perMonth * price).toBe(dollars);
   });
 });

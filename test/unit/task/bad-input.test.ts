@@ -62,6 +62,29 @@ test.each([
 test.each([
   ['of 0', () => kit.tasks.enqueueBatch([], { id: 'b' }), 'has 0 children'],
   ['without an id', () => kit.tasks.enqueueBatch([spawn(work, {})], { id: '' }), 'batch id is empty'],
+  ['of nothing', () => kit.tasks.enqueueBatch(undefined as never, { id: 'b' }), 'the children of batch b is no list'],
+  ['of what is no request', () => kit.tasks.enqueueBatch([spawn(work, {}), 'work' as never], { id: 'b' }), 'number 2'],
+  ['of more than 10,000', () => kit.tasks.enqueueBatch(Array(10_001).fill(spawn(work, {})), { id: 'b' }), '1 to 10000'],
+  [
+    'whose child may be another’s',
+    () => kit.tasks.enqueueBatch([spawn(work, {}, { id: 'a', onDuplicate: 'keep' })], { id: 'b' }),
+    'child a of batch b has a policy',
+  ],
+  [
+    'whose callback expires',
+    () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { expiresIn: '1h' }) }),
+    'takes no expiresIn',
+  ],
+  [
+    'whose callback is in order',
+    () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { key: 'k', ordered: true }) }),
+    'takes no key',
+  ],
+  [
+    'whose callback is none',
+    () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: 'work' as never }),
+    'the callback of batch b: number 1 is no request',
+  ],
   [
     'over two queues',
     () => kit.tasks.enqueueBatch([spawn(work, {}, { queue: 'other' })], { id: 'b' }),
@@ -75,7 +98,15 @@ test.each([
 test.each([
   ['a schedule that is none', { cron: 'every now and then' }, 'cron'],
   ['a zone that is none', { cron: '0 3 * * *', zone: 'Atlantis/Poseidonis' }, 'zone'],
-  ['an unknown policy for missed slots', { cron: '0 3 * * *', missed: 'some' }, 'missed'],
+  [
+    'an unknown policy for missed slots',
+    { cron: '0 3 * * *', missed: 'some' },
+    'missed = "some": give one of skip, last',
+  ],
+  ['a negative tolerance', { cron: '0 3 * * *', tolerance: -1 }, 'tolerance = -1'],
+  ['an unknown priority of a schedule', { cron: '0 3 * * *', priority: 'urgent' }, 'priority = "urgent"'],
+  ['a schedule without a queue', { cron: '0 3 * * *', queue: '' }, 'queue is empty'],
+  ['a day that never comes', { cron: '0 3 31 2 *' }, 'never comes'],
 ])('refuses %s', async (_what, options, message) => {
   await expect(kit.schedules.define('nightly', 'work', {}, options as never)).rejects.toThrow(message);
 });

@@ -1,9 +1,11 @@
 /** The test kit as its users meet it: an example of each thing that it can do. */
 import { expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/errors.ts';
 import { RetryAfter } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { spawn } from '../../../shared/task/request.ts';
 import { createTestKit } from '../../../testing/kit.ts';
+import { MemoryPayloads } from '../../../testing/memory-payloads.ts';
 
 test('drain runs what is due, and what follows from it', async () => {
   const seen: unknown[] = [];
@@ -95,3 +97,165 @@ test('operators’ tools are there too', async () => {
 
   expect(await kit.operator.cancel('w')).toEqual({ kind: 'cancelled' });
 });
+
+test('a worker that dies after it has written the end leaves nothing to be done', async () => {
+  let calls = 0;
+  const work = defineTask({ name: 'work', run: (_: unknown, task) => task.commit(++calls) });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, {}, { id: 'w' });
+
+  await kit.crash('afterSettle');
+  await kit.advance('1m');
+
+  expect((await kit.drain()).claimed).toBe(0);
+  expect(await kit.tasks.get('w')).toMatchObject({ state: 'done', result: 1 });
+});
+
+test('large inputs go to the payload store that it is given, and leave it with their tasks', async () => {
+  const seen: number[] = [];
+  const measure = defineTask({ name: 'measure', run: ({ text }: { text: string }) => void seen.push(text.length) });
+  const payloads = new MemoryPayloads();
+  const kit = createTestKit({ tasks: { measure }, payloads });
+  for (const size of [10, 100_000, 1_000_000])
+    await kit.tasks.enqueue(measure, { text: 'x'.repeat(size) }, { id: `t${size}` });
+  expect(payloads.references).toHaveLength(1);
+
+  await kit.drain();
+
+  expect(seen.sort((a, b) => a - b)).toEqual([10, 100_000, 1_000_000]);
+  expect(payloads.references).toEqual([]);
+});
+
+test('a task whose payload somebody has deleted is dead, with the reason', async () => {
+  const measure = defineTask({ name: 'measure', run: () => undefined });
+  const payloads = new MemoryPayloads();
+  const kit = createTestKit({ tasks: { measure }, payloads });
+  await kit.tasks.enqueue(measure, 'x'.repeat(1_000_000), { id: 't' });
+  for (const reference of payloads.references) await payloads.delete(reference);
+
+  await kit.drain();
+
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead' });
+  expect((await kit.tasks.get('t'))?.lastError?.message).toContain('is gone');
+});
+
+test('without a payload store inputs that need one are refused, as in production', async () => {
+  const measure = defineTask({ name: 'measure', run: () => undefined });
+  const kit = createTestKit({ tasks: { measure } });
+
+  await expect(kit.tasks.enqueue(measure, 'x'.repeat(1_000_000))).rejects.toThrow('give the client a store');
+});
+
+test('commits write to tables of the user’s own, all or nothing', async () => {
+  const order = (id: string) => ({ TableName: 'orders', Key: { id }, ConditionExpression: 'attribute_exists(id)' });
+  const ship = defineTask({
+    name: 'ship',
+    retry: { maxAttempts: 1 },
+    run: (id: string, task) =>
+      task.commit(null, [
+        {
+          Update: {
+            ...order(id),
+            UpdateExpression: 'SET #state = :shipped',
+            ExpressionAttributeNames: { '#state': 'state' },
+            ExpressionAttributeValues: { ':shipped': 'shipped' },
+          },
+        },
+      ]),
+  });
+  const kit = createTestKit({ tasks: { ship }, tables: [{ name: 'orders', partitionKey: 'id' }] });
+  kit.put('orders', { id: 'a', state: 'new' });
+  await kit.tasks.enqueue(ship, 'a', { id: 'known' });
+  await kit.tasks.enqueue(ship, 'b', { id: 'unknown' });
+
+  await kit.drain();
+
+  expect(kit.rows('orders')).toEqual([{ id: 'a', state: 'shipped' }]);
+  expect(await kit.tasks.get('known')).toMatchObject({ state: 'done' });
+  expect(await kit.tasks.get('unknown')).toMatchObject({ state: 'dead', lastError: { name: 'CommitRefusedError' } });
+});
+
+test('a worker whose life is over hands back what it runs, with its progress', async () => {
+  const steps: number[] = [];
+  const long = defineTask({
+    name: 'long',
+    async run(_: unknown, task) {
+      for (let step = Number(task.progress ?? 0); step < 10; step++) {
+        await kit.advance('10s'); // stands for work that takes so long
+        task.signal.throwIfAborted();
+        steps.push(step);
+        await task.saveProgress(step + 1);
+      }
+    },
+  });
+  const kit = createTestKit({ tasks: { long } });
+  await kit.tasks.enqueue(long, {}, { id: 'l' });
+
+  expect(await kit.drain({ lifetime: '45s' })).toMatchObject({ ended: 'handedBack', settled: { released: 1 } });
+  expect(await kit.tasks.get('l')).toMatchObject({ state: 'ready', attempts: 0, progress: 4 });
+  expect(await kit.drain()).toMatchObject({ settled: { done: 1 } });
+
+  expect(steps).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test('locks, semaphores and limits of the library are on the same table and clock', async () => {
+  const seen: string[] = [];
+  const work = defineTask({
+    name: 'work',
+    async run() {
+      await using session = await kit.leasehold.session({ ttl: '30s' });
+      seen.push((await session.tryLock('printer')).kind);
+    },
+  });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, {});
+  await kit.tasks.enqueue(work, {});
+
+  await kit.drain();
+
+  expect(seen).toEqual(['acquired', 'acquired']);
+});
+
+test('middleware and events are those of the handler', async () => {
+  const seen: string[] = [];
+  const work = defineTask({ name: 'work', run: () => void seen.push('run') });
+  const kit = createTestKit({
+    tasks: { work },
+    middleware: [{ before: () => void seen.push('before'), after: () => void seen.push('after') }],
+    events: { onSettled: (_task, settlement) => void seen.push(settlement) },
+  });
+  await kit.tasks.enqueue(work, {});
+
+  await kit.drain();
+
+  expect(seen).toEqual(['before', 'run', 'after', 'done']);
+});
+
+test.each<[string, () => unknown, string]>([
+  ['no task at all', () => createTestKit({ tasks: {} }), 'no task found'],
+  ['a concurrency of 0', () => createTestKit({ tasks, concurrency: 0 }), 'concurrency = 0: give a whole number'],
+  ['a start that is none', () => createTestKit({ tasks, startsAt: new Date('never') }), 'startsAt = Invalid Date'],
+  ['a queue without a name', () => createTestKit({ tasks, queue: '' }), 'queue is empty'],
+  ['a table without a key', () => createTestKit({ tasks, tables: [{ name: 't', partitionKey: '' }] }), 'is empty'],
+  [
+    'a table of its own name',
+    () => createTestKit({ tasks, tables: [{ name: 'leasehold', partitionKey: 'id' }] }),
+    "the kit's own",
+  ],
+  ['rows of no table', () => createTestKit({ tasks }).rows('orders'), 'there is no table "orders"'],
+  ['a negative span', () => createTestKit({ tasks }).advance(-1), 'span = -1'],
+  ['a negative life', () => createTestKit({ tasks }).drain({ lifetime: -1 }), 'lifetime = -1'],
+  [
+    'an unknown point',
+    () => createTestKit({ tasks }).crash('never' as never),
+    'crash = "never": give one of beforeRun',
+  ],
+])('refuses %s', async (_what, act, message) => {
+  // Some are refused at once, some with a promise.
+  const refused = Promise.resolve().then(act);
+
+  await expect(refused).rejects.toThrow(ConfigurationError);
+  await expect(refused).rejects.toThrow(message);
+});
+
+const tasks = { work: defineTask({ name: 'work', run: () => undefined }) };

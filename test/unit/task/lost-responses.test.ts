@@ -13,7 +13,8 @@ import type { Runtime } from '../../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import { SessionHolder } from '../../../shared/session/holder.ts';
 import type { EndedTask, TaskOperatorStore } from '../../../shared/task/operator-store.ts';
-import type { NewTask, Stamp, TaskStore } from '../../../shared/task/store.ts';
+import type { Stamp } from '../../../shared/lease/stamp.ts';
+import type { NewTask, TaskStore } from '../../../shared/task/store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../shared/task/task.ts';
 import { claimOf } from '../../../shared/task/task.ts';
 import { memoryDynamo } from '../../../testing/memory-table.ts';
@@ -126,6 +127,9 @@ const holder =
     return (later) => act(later, task);
   };
 const complete = (world: World, task: RunningTask) => world.tasks.complete(claimOf(task), { ok: true }, world.stamp());
+const IN_ORDER = ['a', 'b'].map((id) => ({ spawn: newTask({ id, line: 'k' }) }));
+const commitInOrder = (world: World, task: RunningTask) =>
+  world.tasks.commit(claimOf(task), null, IN_ORDER, world.stamp());
 const enqueue =
   (changes: Partial<NewTask> = {}): Act =>
   (world) =>
@@ -197,6 +201,25 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const children = world.tasks.enqueueWrites(newTask({ id: 'child' }), world.stamp());
     return world.tasks.commit(claimOf(task), null, [effect, ...children], world.stamp());
   }),
+  'commit with children in order': holder({}, (world, task) => commitInOrder(world, task)),
+  'commit with children in order, as the last of their line': holder({ line: 'k' }, (world, task) =>
+    commitInOrder(world, task),
+  ),
+  'commit with children in order, before others of their line': async (world) => {
+    const task = await world.running({ line: 'k' });
+    await world.ready({ id: 'next', line: 'k' });
+    return (later) => commitInOrder(later, task);
+  },
+  'commit of an item with children in order': async (world) => {
+    const page = { ...newTask({ id: 'page' }), input: [1, 2] };
+    const waiting = await world.tasks.bulk.enqueue(page, world.stamp());
+    if (waiting.kind !== 'applied') throw new Error('the id is taken');
+    const running = await world.tasks.claim(waiting.row, 'session-1', world.stamp());
+    if (running.kind !== 'applied') throw new Error('the claim was refused');
+    const entry = { done: [0], results: undefined };
+    return (later) =>
+      later.tasks.bulk.commit(claimOf(running.row), 0, entry, IN_ORDER, { ...later.stamp(), sequence: 1 });
+  },
   retry: holder({}, (world, task) =>
     world.tasks.retry(claimOf(task), { error: ERROR, readyAt: NOW + 5 }, world.stamp()),
   ),
@@ -212,6 +235,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
       ...[[newTask({ id: 'child', links: { batch: 'b' } })], world.stamp()],
     ),
   ),
+  'wait for children in order': holder({}, (world, task) => {
+    const children = ['a', 'b'].map((id) => newTask({ id, line: 'k', links: { batch: 'b' } }));
+    return world.tasks.waitForChildren(claimOf(task), 'b', children, world.stamp());
+  }),
   progress: holder({}, (world, task) =>
     world.tasks.progress(claimOf(task), { half: true }, { ...world.stamp(), sequence: 1 }),
   ),

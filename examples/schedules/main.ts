@@ -1,0 +1,96 @@
+/**
+ * Tasks that recur: by cron, in the time of a zone, and what becomes of slots that nobody was there for.
+ *
+ *   node examples/schedules/main.ts
+ *
+ * Three schedules have a slot each second, and for some seconds nobody works. The worker that comes then makes up for all slots, for the last,
+ * or for none, as each schedule says. In AWS the dispatcher does that with each tick, here `leasehold work` does.
+ * Then four nights pass in a moment, on the clock of the test kit, among them the night in which the clocks of Berlin are put forward.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createTestKit } from 'leasehold/testing';
+import { check, openQueue } from '../queue.ts';
+import { report } from './tasks.ts';
+
+const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const OUTAGE_MS = 6_000;
+/** Longer than a schedule's slot may be late here, by as much as a busy machine may need. */
+const LATE_MS = 2_000;
+const TOLERANCE = '500ms';
+const EACH_SECOND = '* * * * * *';
+const SECOND_MS = 1_000;
+const PATIENCE_MS = 30_000;
+const NIGHTS = 4;
+
+await using queue = await openQueue('schedules', options.endpoint);
+const { schedules, tasks } = queue.leasehold;
+const policies = ['all', 'last', 'skip'] as const;
+const first = new Map<string, number>();
+for (const missed of policies) {
+  const { nextAt } = await schedules.define(missed, report, null, { cron: EACH_SECOND, missed, tolerance: TOLERANCE });
+  first.set(missed, nextAt);
+  // A deployment defines its schedules each time: as long as they are the same, that changes nothing.
+  const again = await schedules.define(missed, report, null, { cron: EACH_SECOND, missed, tolerance: TOLERANCE });
+  check(again.nextAt === nextAt, `defining ${missed} again changes nothing`);
+}
+console.log(`nobody works for ${OUTAGE_MS / SECOND_MS} seconds`);
+await sleep(OUTAGE_MS);
+
+const [worker] = queue.start(new URL('tasks.ts', import.meta.url));
+const deadline = performance.now() + PATIENCE_MS;
+while (performance.now() < deadline) {
+  const made = await Promise.all(policies.map(madeOf));
+  if (made.every((slots) => slots.length >= 2)) break;
+  await sleep(200);
+}
+for (const name of policies) await schedules.remove(name);
+
+for (const name of policies) {
+  const made = await madeOf(name);
+  await queue.ended(made.map(({ id }) => id));
+  const cameAt = Math.min(...made.map(({ createdAt }) => createdAt));
+  const isLate = (slot: number): boolean => slot < cameAt - LATE_MS;
+  const late = slotsUpTo(name, cameAt).filter(isLate).length;
+  const madeLate = made.filter(({ slot }) => isLate(slot)).length;
+  console.log(`${name}: ${late} slots were over for long when somebody came, ${madeLate} of them were made up for`);
+  if (name === 'all') check(madeLate === late, 'each of them, as it is to be');
+  else check(madeLate === 0, name === 'last' ? 'none of them, but the last one' : 'none of them, as it is to be');
+  if (name === 'last')
+    check(
+      made.some(({ slot }) => slot <= cameAt),
+      'that is there',
+    );
+}
+await worker?.stop();
+const written = worker?.lines.filter((line) => line.startsWith('report ')) ?? [];
+check(written.length > 0 && new Set(written).size === written.length, 'and no report was written twice');
+
+const nights: string[] = [];
+const kit = createTestKit({ tasks: { report }, startsAt: new Date('2026-03-27T12:00:00Z') });
+await kit.schedules.define('nightly', report, null, { cron: '30 2 * * *', zone: 'Europe/Berlin' });
+for (let hour = 0; hour < NIGHTS * 24; hour++) {
+  await kit.advance('1h');
+  if ((await kit.tick()) > 0) nights.push(new Date(kit.clock.now()).toISOString());
+  await kit.drain();
+}
+check(nights.length === NIGHTS, `half past two in Berlin came once each night, though on 29 March it did not exist`);
+
+function slotsUpTo(name: string, moment: number): readonly number[] {
+  const from = first.get(name) ?? moment;
+  return Array.from(
+    { length: Math.max(0, Math.floor((moment - from) / SECOND_MS) + 1) },
+    (_, n) => from + n * SECOND_MS,
+  );
+}
+
+/** The slots of a schedule that have become tasks. */
+async function madeOf(name: string) {
+  const slots = await Promise.all(
+    slotsUpTo(name, Date.now()).map(async (slot) => {
+      const task = await tasks.get(`${name}@${new Date(slot).toISOString()}`);
+      return task === undefined ? [] : [{ slot, id: task.id, createdAt: task.createdAt }];
+    }),
+  );
+  return slots.flat();
+}

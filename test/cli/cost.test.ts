@@ -1,0 +1,56 @@
+/** `leasehold cost` asks nobody: it needs no table, no credentials and no network. */
+import { describe, expect, test } from 'vitest';
+import { PRICES } from '../../shared/cost/prices.ts';
+import { spawnCommand } from '../support/command.ts';
+
+async function cost(...argv: readonly string[]) {
+  const command = spawnCommand({}, ['cost', ...argv]);
+  command.process.stdin?.end();
+  return command.ended;
+}
+
+describe('leasehold cost', () => {
+  test('prints units, dollars by part with their prices and date, and which limit is met first', async () => {
+    const { exitCode, out } = await cost('--tasks-per-day', '1e6', '--seconds-per-task', '2');
+
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^a task: 5\.02 write units, 0\.6 read units$/m);
+    expect(out).toMatch(/^tasks: enqueue, claim, complete +151M write units +\$0\.625 a million +\$94\.13$/m);
+    expect(out).toContain(`List prices of ${PRICES.region}, ${PRICES.asOf}, without free tiers`);
+    expect(out).toMatch(/^workers needed +4, with 10 tasks side by side in each$/m);
+    expect(out).toMatch(/^shards needed +1$/m);
+    expect(out).toMatch(/^the first to bite: maxWorkers = 10, at .* tasks a day; then raise maxWorkers/m);
+  });
+
+  test('says the same of tasks in pages', async () => {
+    const { out } = await cost('--input-bytes', '60', '--page-size', '16', '--seconds-per-task', '0.01');
+
+    expect(out).toMatch(/^enqueue a page of 16 +1 +1 +2$/m);
+    expect(out).toMatch(/^a task: 0\.314 write units, 0\.0375 read units$/m);
+  });
+
+  test('answers programs with all figures', async () => {
+    const { out } = await cost('--page-size', '16', '--json');
+
+    expect(JSON.parse(out)).toMatchObject({
+      workload: { pageSize: 16 },
+      verbs: { page: { tasks: 16 } },
+      prices: PRICES,
+    });
+  });
+
+  test.each([
+    [['--page-size', '0'], '--page-size'],
+    [['--page-size', '101'], '--page-size'],
+    [['--page-size', 'many'], '--page-size'],
+    [['--tasks-per-day', '-5'], '--tasks-per-day'],
+    [['--deflated-share', '2'], 'deflatedShare = 2: give more than 0, and 1 at most'],
+    [['--input-bytes', '20000', '--page-size', '16'], 'inputBytes = 20000: give 16384 at most'],
+    [['--architecture', 'mips'], '--architecture'],
+  ])('refuses %j', async (argv, message) => {
+    const { exitCode, err } = await cost(...argv);
+
+    expect(exitCode).toBe(2);
+    expect(err).toContain(message);
+  });
+});
