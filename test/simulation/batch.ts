@@ -9,6 +9,8 @@ export interface Share {
   readonly from: bigint;
   readonly step: number;
   readonly histories: number;
+  /** So many are run however long they take. */
+  readonly least: number;
   /** Milliseconds from now. */
   readonly endsAt: number;
   readonly profile: ProfileName;
@@ -19,12 +21,13 @@ const REPORT_EVERY_MS = 1_000;
 // Every abort makes an error, and most of its cost is a stack that nobody reads; a replay keeps them.
 Error.stackTraceLimit = 0;
 
-const { from, step, histories, endsAt, profile } = workerData as Share;
+const { from, step, histories, least, endsAt, profile } = workerData as Share;
 const startedAt = performance.now();
 let spent = process.threadCpuUsage();
 let message: BatchMessage = emptyMessage();
 let reportedAt = startedAt;
-for (let index = 0; index < histories && performance.now() - startedAt < endsAt; index++) {
+for (let index = 0; index < histories; index++) {
+  if (index >= least && performance.now() - startedAt >= endsAt) break;
   const seed = from + BigInt(index) * BigInt(step);
   const result = await runSeed(seed, profile, { stopAtViolation: true });
   const { user, system } = process.threadCpuUsage(spent);

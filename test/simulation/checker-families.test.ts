@@ -123,7 +123,7 @@ describe('the checker', () => {
   const results: HistoryResult[] = [];
 
   beforeAll(async () => {
-    const changes = { leap: false, coordinationShare: 0.4, lockShare: 0 };
+    const changes = { leap: false, coordinationShare: 0.4, lockShare: 0, faultyMs: 60_000 };
     for (let seed = 1; seed <= HISTORIES; seed++)
       results.push(await runSeed(BigInt(seed), 'network', { keepHistory: true, changes }));
   }, 60_000);

@@ -3,23 +3,28 @@ import type { HistoryEvent } from './history.ts';
 import { belief } from './invariants/belief.ts';
 import { cleanup } from './invariants/cleanup.ts';
 import { dispatching } from './invariants/dispatching.ts';
+import { duplicates } from './invariants/duplicates.ts';
 import { effects } from './invariants/effects.ts';
 import { families } from './invariants/families.ts';
 import { lines } from './invariants/lines.ts';
 import { locks } from './invariants/locks.ts';
 import { outcomes } from './invariants/outcomes.ts';
+import { pages } from './invariants/pages.ts';
+import { payloads } from './invariants/payloads.ts';
 import { ratelimits } from './invariants/ratelimits.ts';
+import { requests } from './invariants/requests.ts';
 import { rows } from './invariants/rows.ts';
 import type { Assumptions, Family, Report, Violation } from './invariants/rule.ts';
 import { semaphores } from './invariants/semaphores.ts';
 import { sessions } from './invariants/sessions.ts';
 import { tasks } from './invariants/tasks.ts';
+import { tenants } from './invariants/tenants.ts';
 import { tokens } from './invariants/tokens.ts';
 import { waitgroups } from './invariants/waitgroups.ts';
 
 const FAMILIES: readonly Family[] = [
   ...[outcomes, belief, tokens, sessions, locks, semaphores, waitgroups, ratelimits],
-  ...[tasks, families, lines, dispatching, effects, cleanup, rows],
+  ...[tasks, duplicates, pages, payloads, tenants, families, lines, dispatching, effects, cleanup, requests, rows],
 ];
 
 /** A broken world would report without end. */
@@ -41,7 +46,9 @@ export class Checker {
 
   on(event: HistoryEvent): void {
     this.#now = event.at;
-    for (const family of this.#families) family.on(event);
+    if (event.kind === 'happened') return;
+    if (event.kind === 'sent') for (const family of this.#families) family.onSent?.(event);
+    else for (const family of this.#families) family.on(event);
   }
 
   end(): void {

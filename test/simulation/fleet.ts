@@ -9,7 +9,13 @@ import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 
 /** What an invocation runs; what it returns names how it ended. */
-export type Handler = (process: SimulatedProcess) => Promise<string>;
+export type Handler = (process: SimulatedProcess, event: Invocation) => Promise<string>;
+
+/** What an invocation is told. */
+export interface Invocation {
+  /** The session of the worker that it continues, if it does. */
+  readonly after?: string;
+}
 
 export interface Environment {
   readonly name: string;
@@ -61,7 +67,7 @@ export class Fleet {
   }
 
   /** Invokes the handler in an environment that has nothing to do, if there is one. */
-  invoke(): void {
+  invoke(event: Invocation = {}): void {
     const { prng, timeline } = this.#ports;
     const idle = this.environments.filter(({ invocation }) => invocation === undefined);
     if (idle.length === 0) return;
@@ -73,7 +79,7 @@ export class Fleet {
     timeline.after(this.#ports.profile().invocationMs, () => {
       if (environment.invocation === invocation && environment.process === process) this.kill(environment, 'timed out');
     });
-    process.deliver(() => void this.#run(environment, process, invocation));
+    process.deliver(() => void this.#run(environment, process, invocation, event));
   }
 
   kill(environment: Environment, why: string): void {
@@ -93,11 +99,16 @@ export class Fleet {
     }
   }
 
-  async #run(environment: Environment, process: SimulatedProcess, invocation: number): Promise<void> {
+  async #run(
+    environment: Environment,
+    process: SimulatedProcess,
+    invocation: number,
+    event: Invocation,
+  ): Promise<void> {
     const { recorder, seen } = this.#ports;
     let ended: string;
     try {
-      ended = await this.#handler(process);
+      ended = await this.#handler(process, event);
     } catch (error) {
       ended = error instanceof Error ? `failed: ${error.name}` : 'failed';
       if (!isExpected(error)) this.#ports.failed(process, error);

@@ -83,10 +83,18 @@ export interface Acted extends At, RightName {
   readonly kind: 'acted';
 }
 
+/** Task code begins, or ends well: it returned, or goes to commit. An item that runs in its page has the name of an item for a row. */
+export interface Ran extends At, RightName {
+  readonly kind: 'began' | 'ended';
+}
+
 /** An application was told that its request is done: what it may rely on from here on. */
 export interface Acknowledged extends At {
   readonly kind: 'acknowledged';
-  readonly what: 'enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched';
+  readonly what:
+    | ('enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched')
+    /** Of an object in a bucket of the user's own. */
+    | ('stored' | 'removed');
   readonly row: string;
   /** What was acknowledged, as JSON. */
   readonly value?: string | undefined;
@@ -98,7 +106,7 @@ export interface Happened extends At {
   readonly what: string;
 }
 
-export type HistoryEvent = Called | Returned | Sent | Applied | Swept | Belief | Acted | Acknowledged | Happened;
+export type HistoryEvent = Called | Returned | Sent | Applied | Swept | Belief | Acted | Ran | Acknowledged | Happened;
 
 /** One number for a whole history, taken event by event: two runs are the same if and only if (but for 2^-64) their digests are. */
 export class Digest {
@@ -139,6 +147,8 @@ export class Digest {
       case 'believes':
       case 'doubts':
       case 'acted':
+      case 'began':
+      case 'ended':
         this.#text(event.row);
         {
           this.#number(event.token);

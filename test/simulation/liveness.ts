@@ -69,7 +69,8 @@ export class Liveness {
  * who dies without a word and is waited for.
  */
 export function healedBoundMs(profile: Profile): number {
-  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, tasks, clocksHold } = profile;
+  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, clocksHold } = profile;
+  const tasks = profile.tasks + items + hogTasks;
   if (!clocksHold) return 3 * invocationMs;
   const stallMs = 3 * ttlMs;
   const takeOverMs = ttlMs + 2 * maxClockSkewMs + 2 * tickMs + 2_000;

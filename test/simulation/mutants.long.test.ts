@@ -6,9 +6,10 @@ import { huntAll, seedsTaken } from './mutations/hunt-all.ts';
 
 const SEEDS = 2_000;
 const MEDIAN_LIMIT = 50;
-const MINUTES = 20;
+/** Four are enough on two cores with nothing else to do (437 s of core time, 2026-11-21); the time is no claim. */
+const LONGEST_MINUTES = 90;
 
-test('every seeded bug is killed by the invariant named for it', { timeout: MINUTES * 60_000 }, async () => {
+test('every seeded bug is killed by the invariant named for it', { timeout: LONGEST_MINUTES * 60_000 }, async () => {
   const found = await huntAll(MUTANTS, { seeds: SEEDS, workers: availableParallelism() });
 
   expect([...found.values()].filter(({ killer }) => killer === null)).toEqual([]);

@@ -52,9 +52,10 @@ function print(mutants: readonly Mutant[], found: ReadonlyMap<string, Hunt>): vo
   }
   console.log(table.toString());
   const counts = seedsTaken(found);
+  const coreSeconds = [...found.values()].reduce((sum, { coreMs }) => sum + coreMs, 0) / 1_000;
   const median = counts[Math.floor(counts.length / 2)];
   console.log(
-    `${counts.length} of ${mutants.length} killed by the invariant named; median ${median ?? '–'} seeds, worst ${counts.at(-1) ?? '–'}`,
+    `${counts.length} of ${mutants.length} killed by the invariant named; median ${median ?? '–'} seeds, worst ${counts.at(-1) ?? '–'}; ${coreSeconds.toFixed(0)} s of core time`,
   );
   for (const { id, what, by } of KILLED_ELSEWHERE) console.log(`\n${id} is killed by a test: ${what}\n  ${by}`);
   for (const { id, what, proof } of EQUIVALENT) console.log(`\n${id} is equivalent: ${what}\n  ${proof}`);

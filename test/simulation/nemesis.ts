@@ -1,6 +1,7 @@
 /** What makes trouble: crashes, freezes, partitions, steps of clocks, and the fate of every request. */
 import type { DynamoKind } from '../../shared/dynamo/driver.ts';
-import type { Fate, Request } from '../../testing/simulation/network.ts';
+import type { Ending, Fate, Request } from '../../testing/simulation/network.ts';
+import { ENDINGS } from '../../testing/simulation/network.ts';
 import type { Prng } from '../../testing/simulation/prng.ts';
 import type { SimulatedProcess } from '../../testing/simulation/process.ts';
 import type { Timeline } from '../../testing/simulation/timeline.ts';
@@ -16,6 +17,10 @@ export interface NemesisPorts {
   readonly seen: (what: string) => void;
 }
 
+const ENDING_NAMES = Object.fromEntries(ENDINGS.map((ending) => [ending, `request ${ending}`])) as Record<
+  Ending,
+  string
+>;
 const WRITES: readonly DynamoKind[] = ['put', 'update', 'delete', 'transactWrite'];
 
 export class Nemesis {
@@ -151,7 +156,7 @@ export class Nemesis {
   }
 
   #seen(fate: Fate): Fate {
-    this.#ports.seen(`request ${fate.ending}`);
+    this.#ports.seen(ENDING_NAMES[fate.ending]);
     return fate;
   }
 

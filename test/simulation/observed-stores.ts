@@ -1,11 +1,12 @@
 /** The store ports, with every write on record: what was asked, on whose behalf, and what the caller was told. */
 import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.ts';
-import { batchKey, lockKey, taskKey } from '../../shared/dynamo/keys.ts';
+import { batchKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/keys.ts';
 import type { LockClaim } from '../../shared/lock/lock.ts';
 import type { LockStore } from '../../shared/lock/store.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
 import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
-import type { Stamp, TaskStore } from '../../shared/task/store.ts';
+import type { Stamp } from '../../shared/lease/stamp.ts';
+import type { TaskStore } from '../../shared/task/store.ts';
 import type { Claim, TaskKey } from '../../shared/task/task.ts';
 import type { SimulatedProcess } from '../../testing/simulation/process.ts';
 import type { Returned } from './history.ts';
@@ -63,6 +64,18 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
     ...store,
     enqueue: (task, stamp, limits) =>
       write({ verb: 'task.enqueue', row: taskRow(task), nonce: stamp.nonce }, () => store.enqueue(task, stamp, limits)),
+    replace: (observed, task, stamp, limits) =>
+      write(byOthers('task.replace', observed, stamp), () => store.replace(observed, task, stamp, limits)),
+    renew: (observed, task, stamp, limits) =>
+      write(byOthers('task.renew', observed, stamp), () => store.renew(observed, task, stamp, limits)),
+    deletePayload: async (key, payload) => {
+      // Its nonce is that of the payload's own writing: the call has a name of its own.
+      const call = { verb: 'payload.delete', row: payloadRow(key), nonce: `drop ${payload.nonce} ${process.now}` };
+      await write(call, async () => {
+        await store.deletePayload(key, payload);
+        return { kind: 'applied' };
+      });
+    },
     claim: (observed, session, stamp, limits) =>
       write(take('task.claim', observed, session, stamp), () => store.claim(observed, session, stamp, limits)),
     takeOver: (observed, session, stamp, limits) =>
@@ -174,6 +187,10 @@ export function observeLocks(store: LockStore, process: SimulatedProcess, record
 
 export function taskRow({ queue, id }: TaskKey): string {
   return taskKey(queue, id).pk;
+}
+
+export function payloadRow({ queue, id }: TaskKey): string {
+  return payloadKey(queue, id).pk;
 }
 
 /** Calls through it are on record. */

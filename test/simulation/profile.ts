@@ -18,6 +18,22 @@ export interface Profile {
   readonly coordinationShare: number;
   /** Whether somebody cancels, brings back, reschedules and pauses. */
   readonly operator: boolean;
+  /** Small tasks that share rows. */
+  readonly items: number;
+  /** Share of the tasks whose inputs are in a row of their own. */
+  readonly payloadShare: number;
+  /** Whether one input is in a store of the user's own. */
+  readonly bucket: boolean;
+  /** Share of the ids that are asked for again, for other work. */
+  readonly dedupShare: number;
+  /** Whether tasks name tenants. */
+  readonly tenants: boolean;
+  /** Whether workers take a permit first, of as many as there are environments but one, and start a successor when their time is over. */
+  readonly chains: boolean;
+  /** Tasks that are created in a transaction of the user's own. */
+  readonly orders: number;
+  /** Tasks that one tenant enqueues at once, while others enqueue some. */
+  readonly hogTasks: number;
   /** How long faults go on. */
   readonly faultyMs: number;
   /** How often the schedule starts workers. */
@@ -77,7 +93,7 @@ export interface Profile {
   readonly leap: boolean;
 }
 
-const CALM: Profile = {
+export const CALM: Profile = {
   environments: 3,
   concurrency: 3,
   shards: 2,
@@ -85,6 +101,14 @@ const CALM: Profile = {
   lockShare: 0.2,
   coordinationShare: 0.2,
   operator: false,
+  items: 0,
+  payloadShare: 0,
+  bucket: false,
+  dedupShare: 0,
+  tenants: false,
+  chains: false,
+  orders: 0,
+  hogTasks: 0,
   faultyMs: 60_000,
   tickMs: 3_000,
   invocationMs: 20_000,
@@ -200,19 +224,36 @@ function drawSizes(prng: Prng): Profile {
   const ttlMs = Math.round(prng.logarithmic(1_500, 10_000));
   return {
     ...CALM,
+    ...drawFeatures(prng.fork('features')),
     environments: prng.integer(1, 5),
     concurrency: prng.integer(1, 5),
-    shards: prng.integer(1, 4),
+    // Half of all requests look into shards that are empty: more of them cost time, and kill no more mutants.
+    shards: prng.pick([1, 1, 1, 2, 3]),
     tasks: prng.integer(20, 45),
     ...prng.pick(SHARES),
     operator: prng.chance(0.3),
     ttlMs,
     maxClockSkewMs: Math.round(prng.logarithmic(50, 1_000)),
     lockDelayMs: prng.pick([0, 500, 2_000]),
-    faultyMs: Math.round(Math.max(30_000, ttlMs * prng.between(8, 16))),
+    faultyMs: Math.round(Math.max(20_000, ttlMs * prng.between(5, 10))),
     tickMs: Math.round(prng.between(1_000, 5_000)),
     invocationMs: Math.round(ttlMs * prng.between(2, 8)),
     latencyMs: prng.logarithmic(2, 60),
+  };
+}
+
+/** Features are switched on like faults: a history that has all of them has little room for each. */
+function drawFeatures(prng: Prng): Partial<Profile> {
+  const tenants = prng.chance(0.25);
+  return {
+    items: prng.chance(0.35) ? prng.integer(6, 30) : 0,
+    payloadShare: prng.chance(0.25) ? prng.between(0.1, 0.4) : 0,
+    bucket: prng.chance(0.06),
+    dedupShare: prng.chance(0.3) ? prng.between(0.2, 0.6) : 0,
+    tenants,
+    chains: prng.chance(0.3),
+    orders: prng.chance(0.25) ? 6 : 0,
+    hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
   };
 }
 
@@ -231,8 +272,10 @@ export function calmed(profile: Profile): Profile {
     lockDelayMs,
   } = profile;
   const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
+  const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks } = profile;
   return {
     ...CALM,
+    ...{ items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks },
     ...{ environments, concurrency, shards, tasks, faultyMs, tickMs, invocationMs, ttlMs, maxClockSkewMs, lockDelayMs },
     // Whoever has used locks helps with the tasks.
     ...{ lockShare: 0, coordinationShare: 0 },

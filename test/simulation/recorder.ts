@@ -27,7 +27,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
 
 export interface RecorderPorts {
   readonly timeline: Timeline;
-  /** The row as the store has it now. */
+  /** The row as the store has it now: another object whenever it was written. */
   readRow(row: Row): DynamoItem | undefined;
   /** Sees every event at once. */
   onEvent(event: HistoryEvent): void;
@@ -39,7 +39,9 @@ export class Recorder {
   readonly #operationByNonce = new Map<string, { readonly number: number; readonly session: string | undefined }>();
   readonly #holders = new Map<string, { readonly process: SimulatedProcess; readonly holder: SessionHolder }>();
   readonly #believers = new Set<Believer>();
-  readonly #doubters = new Set<Believer>();
+  /** Believers by the rows that their belief hangs on: the row itself, and that of their session. */
+  readonly #hanging = new Map<string, Set<Believer>>();
+  readonly #doubters = new Map<SimulatedProcess, Set<Believer>>();
   /** The store's rows as the history has them. */
   readonly #rows = new Map<string, DynamoItem>();
   #operations = 0;
@@ -128,7 +130,7 @@ export class Recorder {
       const after = this.#ports.readRow(row);
       const before = this.#rows.get(row.name);
       // A transaction whose token has been seen is answered as before, and changes nothing.
-      if (isTransaction && isDeepStrictEqual(before, after)) continue;
+      if (before === after || (isTransaction && isDeepStrictEqual(before, after))) continue;
       this.#askBelievers(row.name);
       if (after === undefined) this.#rows.delete(row.name);
       else this.#rows.set(row.name, after);
@@ -171,21 +173,15 @@ export class Recorder {
     // Code may be started on a right that is lost already, and told so.
     if (!process.quietly(isStillBelieved)) return () => undefined;
     const believer: Believer = { row, token, session, process, isBelieved: isStillBelieved };
-    this.#believers.add(believer);
+    this.#takeIn(believer);
     this.emit({ kind: 'believes', at: process.now, process: process.name, row, token, session });
-    return () => {
-      this.#doubts(believer);
-      this.#doubters.delete(believer);
-    };
+    return () => this.#forget(believer);
   }
 
   /** Code gives a right back, and relies on it no more. */
   gaveBack(process: SimulatedProcess, { row, token }: RightName): void {
     for (const believer of this.#believers)
-      if (believer.process === process && believer.row === row && believer.token === token) {
-        this.#doubts(believer);
-        this.#doubters.delete(believer);
-      }
+      if (believer.process === process && believer.row === row && believer.token === token) this.#forget(believer);
   }
 
   acted(process: SimulatedProcess, { row, token, session }: RightName): void {
@@ -195,7 +191,7 @@ export class Recorder {
   /** What still believes although its process is gone, or its code has ended, is over. */
   died(process: SimulatedProcess): void {
     for (const believer of this.#believers) if (believer.process === process) this.#doubts(believer);
-    for (const doubter of this.#doubters) if (doubter.process === process) this.#doubters.delete(doubter);
+    this.#doubters.delete(process);
   }
 
   /** Asks everybody: to be called at the end. */
@@ -209,16 +205,15 @@ export class Recorder {
 
   /** Those whose belief hangs on a row: on the row itself, or on the session in it. */
   #askBelievers(row: string): void {
-    for (const believer of this.#believers)
-      if (believer.row === row || sessionRow(believer.session) === row) this.#ask(believer);
+    for (const believer of this.#hanging.get(row) ?? []) this.#ask(believer);
   }
 
   /** Belief that has ended must not come back: those who doubted are asked again whenever their process does something. */
   #askDoubters(process: SimulatedProcess): void {
-    for (const doubter of this.#doubters) {
-      if (doubter.process !== process || !process.isAlive || !process.quietly(doubter.isBelieved)) continue;
-      this.#doubters.delete(doubter);
-      this.#believers.add(doubter);
+    for (const doubter of this.#doubters.get(process) ?? []) {
+      if (!process.isAlive || !process.quietly(doubter.isBelieved)) continue;
+      this.#doubters.get(process)?.delete(doubter);
+      this.#takeIn(doubter);
       const { row, token, session } = doubter;
       this.emit({ kind: 'believes', at: process.now, process: process.name, row, token, session });
     }
@@ -228,10 +223,23 @@ export class Recorder {
     if (!believer.process.isAlive || !believer.process.quietly(believer.isBelieved)) this.#doubts(believer);
   }
 
+  #takeIn(believer: Believer): void {
+    this.#believers.add(believer);
+    for (const row of [believer.row, sessionRow(believer.session)])
+      this.#hanging.set(row, (this.#hanging.get(row) ?? new Set()).add(believer));
+  }
+
+  /** It is over, and will not be asked again. */
+  #forget(believer: Believer): void {
+    this.#doubts(believer);
+    this.#doubters.get(believer.process)?.delete(believer);
+  }
+
   #doubts(believer: Believer): void {
     if (!this.#believers.delete(believer)) return;
-    this.#doubters.add(believer);
     const { process, row, token, session } = believer;
+    for (const hung of [row, sessionRow(session)]) this.#hanging.get(hung)?.delete(believer);
+    this.#doubters.set(process, (this.#doubters.get(process) ?? new Set()).add(believer));
     this.emit({ kind: 'doubts', at: process.now, process: process.name, row, token, session });
   }
 

@@ -1,7 +1,7 @@
 /** Looks for a smaller profile under which the same seed still violates the same invariant. */
 import type { Violation } from './invariants/rule.ts';
 import type { Profile, ProfileName } from './profile.ts';
-import { faultsOf, without } from './profile.ts';
+import { CALM, faultsOf, without } from './profile.ts';
 import { profileOf, runSeed } from './run-seed.ts';
 
 export interface Shrunk {
@@ -40,12 +40,26 @@ async function violationOf(seed: bigint, name: ProfileName, changes: Partial<Pro
   return violations[0];
 }
 
+/** Workloads that a history may do without. */
+const FEATURES = [
+  'operator',
+  'items',
+  'payloadShare',
+  'bucket',
+  'dedupShare',
+  'tenants',
+  'chains',
+  'orders',
+  'hogTasks',
+] as const;
+
 function candidates(profile: Profile): readonly Partial<Profile>[] {
   const { environments, lockShare, coordinationShare, concurrency, shards, tasks, faultyMs } = profile;
   return [
     ...faultsOf(profile).map(without),
     ...(lockShare > 0 ? [{ lockShare: 0 }] : []),
     ...(coordinationShare > 0 ? [{ coordinationShare: 0 }] : []),
+    ...FEATURES.filter((name) => profile[name] !== CALM[name]).map((name) => ({ [name]: CALM[name] })),
     ...(environments > 1 ? [{ environments: environments - 1 }] : []),
     ...(concurrency > 1 ? [{ concurrency: 1 }] : []),
     ...(shards > 1 ? [{ shards: 1 }] : []),

@@ -3,15 +3,19 @@ import { expect, test } from 'vitest';
 import { runMany } from './run-many.ts';
 
 const HISTORIES = 20_000;
-/** What counts as enough on a machine that does other things as well. */
-const LEAST_HISTORIES = 8_000;
-const MINUTES = 20;
+const MINUTES = 15;
+/** What counts as enough: two slow cores have as many in that time, and a machine with other work takes longer for them. */
+const LEAST_HISTORIES = 6_000;
+const LONGEST_MINUTES = 90;
 
 test(
   `the protocol holds in ${HISTORIES} histories, or as many as fit in ${MINUTES} minutes`,
-  { timeout: (MINUTES + 2) * 60_000 },
+  { timeout: LONGEST_MINUTES * 60_000 },
   async () => {
-    const tally = await runMany({ histories: HISTORIES, minutes: MINUTES, from: 100_000n, profile: 'swarm' });
+    const tally = await runMany({
+      ...{ histories: HISTORIES, minutes: MINUTES, least: LEAST_HISTORIES },
+      ...{ from: 100_000n, profile: 'swarm' },
+    });
 
     expect(
       tally.failures.map(({ seed, violation }) => `seed ${seed}: ${violation.invariant} ${violation.message}`),

@@ -36,7 +36,7 @@ export class SimulatedStore implements AppliesRequests {
   }
 
   read({ table, key }: Row): DynamoItem | undefined {
-    return this.#dynamo.apply('get', { TableName: table, Key: key, ConsistentRead: true }).Item;
+    return this.#dynamo.peek(table, key);
   }
 
   /** A little arrives with every tick: what was refused now may be granted soon. */

@@ -21,6 +21,7 @@ export function printSummary(tally: Tally): void {
     ['requests per history', perHistory(requests)],
     ['accepted writes per history', perHistory(accepted)],
     ['real time', `${(tally.elapsedMs / 1000).toFixed(1)} s`],
+    ['memory at most', `${Math.round(process.resourceUsage().maxRSS / 1024)} MB`],
   );
   const counts = new Table({ head: ['seen', 'times'], colAligns: ['left', 'right'] });
   const names = [...new Set([...MUST_BE_SEEN, ...seen.keys()])].sort();

@@ -65,62 +65,104 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   };
 }
 
-/** What a run of a thousand histories or more must have seen, each at least once: every fault, and every way to end. */
-export const MUST_BE_SEEN: readonly string[] = [
-  ...['answered', 'requestLost', 'replyLost', 'failedBefore', 'failedAfter', 'throttled', 'conflict'].map(
-    (ending) => `request ${ending}`,
+const each = (prefix: string, ...names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
+
+/** By feature: what proves that a run has reached it, and all that it can come to. Verbs are counted by their outcomes; see `reached.ts` for the rest. */
+const REACHED: Readonly<Record<string, readonly string[]>> = {
+  requests: [
+    ...each('request ', 'answered', 'requestLost', 'replyLost', 'failedBefore', 'failedAfter', 'throttled', 'conflict'),
+    ...each('request ', 'late', 'duplicated'),
+  ],
+  faults: [
+    ...[
+      'partition',
+      'outage',
+      'all frozen',
+      'frozen',
+      'frozen beyond the TTL',
+      'clock stepped',
+      'row swept',
+      'read stale',
+    ],
+    ...['killed at a port call', 'stalled at a port call', 'killed at a boundary', 'stalled at a boundary'],
+    ...['process crashed', 'process timed out', 'environment cold', 'environment warm'],
+  ],
+  sessions: [
+    ...each('session.renew: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
+    ...['session.create: unknown', 'session.expire: applied', 'session.invalidate: applied'],
+  ],
+  invocations: each(
+    'invocation ',
+    ...['drained', 'handedBack', 'paused', 'sessionLost', 'storeUnavailable', 'locks used', 'coordinated'],
   ),
-  ...[
-    'request late',
-    'request duplicated',
-    'partition',
-    'outage',
-    'all frozen',
-    'frozen',
-    'frozen beyond the TTL',
-    'clock stepped',
+  'producing tasks': [
+    ...['enqueued', 'enqueued again', 'enqueue tried again', 'enqueued with other input: refused'],
+    ...each('task.enqueue: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
   ],
-  ...[
-    'killed at a port call',
-    'stalled at a port call',
-    'killed at a boundary',
-    'stalled at a boundary',
-    'process crashed',
-    'process timed out',
+  'the claim and its ends': [
+    ...each('task ', 'done', 'retried', 'dead', 'released', 'snoozed', 'lost', 'unsettled'),
+    ...each('worker ', 'takenOver', 'claimsRefused', 'buried', 'expired'),
+    ...each('task.claim: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
+    ...each('task.complete: ', 'applied', 'unknown'),
+    ...each('task.commit: ', 'applied', 'canceled', 'unknown'),
+    ...each('task.progress: ', 'applied', 'unknown'),
+    ...[
+      'task.takeOver: refused',
+      'task.expire: applied',
+      'task.release: applied',
+      'task.snooze: applied',
+      'task.bury: refused',
+    ],
   ],
-  ...['environment cold', 'environment warm', 'row swept', 'read stale'],
-  ...['done', 'retried', 'dead', 'released', 'snoozed', 'lost', 'unsettled'].map((settlement) => `task ${settlement}`),
-  ...['worker takenOver', 'worker claimsRefused', 'worker buried', 'worker expired'],
-  ...[
-    'lock acquired',
-    'lock held',
-    'lock delayed',
-    'lock lost',
-    'lock released',
-    'lock forced: released',
-    'fence refused',
+  'commits that spawn': ['task spawned'],
+  batches: ['batch enqueued', 'batch: callback created', 'batch.create: applied'],
+  'waiting for children': ['task.wait: applied', 'parent woken'],
+  'keys with limits and rates': ['key: all places taken', 'key: rate used up'],
+  'strict order': ['line: joined behind others', 'line: called by the one before'],
+  tenants: ['tenant: task claimed', 'one tenant enqueued much'],
+  'large inputs': [
+    ...['input read beside its row', 'payload removed', 'payload.delete: applied'],
+    ...['enqueued by reference', 'input read from a store of its own'],
   ],
-  ...['permit acquired', 'permit acquired in turn', 'permit full', 'permit waited for in vain', 'permit released'],
-  ...[
-    'permit lost',
-    'permit evicted',
-    'limit set',
-    'limiter entered',
-    'limiter full',
-    'tokens taken',
-    'tokens limited',
+  'other work under an id': [
+    ...['enqueued in place of another', 'enqueued to follow a running one'],
+    ...['task.replace: applied', 'task.renew: applied'],
   ],
-  ...['members added', 'members refused: the group is sealed', 'member done', 'member lost', 'no such member'],
-  ...['wait ended: complete', 'wait ended: pending', 'batch enqueued', 'slots became tasks'],
-  ...['tick dispatched', 'tick delivered again: nothing done'],
-  ...['cancel: cancelled', 'cancel: requested', 'redrive: redriven', 'reschedule: rescheduled', 'paused'].map(
-    (what) => `operator: ${what}`,
-  ),
-  ...['drained', 'handedBack', 'paused', 'sessionLost', 'storeUnavailable', 'locks used', 'coordinated'].map(
-    (ended) => `invocation ${ended}`,
-  ),
-  ...['enqueued', 'enqueued again', 'enqueue tried again', 'enqueued with other input: refused'],
-];
+  'tasks in a transaction of the user’s own': ['order applied', 'order refused'],
+  pages: [
+    ...['bulk enqueued', 'bulk enqueued again', 'bulk with other inputs: refused'],
+    ...each('page.enqueue: ', 'applied', 'refused'),
+    ...each('page.commit: ', 'applied', 'canceled'),
+    ...each('page.move: ', 'applied', 'canceled'),
+    ...['page.record: applied', 'page.finish: applied', 'item left its page as dead', 'item cancelled in its page'],
+    ...['page taken over with items done', 'page claimed again with items done'],
+    ...each('page became ', 'done', 'ready', 'cancelled'),
+  ],
+  operators: [
+    ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'redrive: redriven', 'redrove the dead'),
+    ...each('operator: ', 'reschedule: rescheduled', 'paused'),
+  ],
+  'recurring tasks': ['slots became tasks', 'schedule.put: applied', 'schedule.advance: applied'],
+  dispatching: ['tick dispatched', 'tick delivered again: nothing done'],
+  continuation: ['successor goes on', 'successor delivered again: nothing done', 'worker not needed'],
+  locks: [
+    ...each('lock ', 'acquired', 'held', 'delayed', 'lost', 'released', 'forced: released'),
+    ...each('lock.acquire: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
+    ...['lock.takeOver: applied', 'lock.settle: applied', 'lock.update: applied', 'fence refused'],
+  ],
+  semaphores: [
+    ...each('permit ', 'acquired', 'acquired in turn', 'full', 'waited for in vain', 'released', 'lost', 'evicted'),
+    ...['limit set', 'limiter entered', 'limiter full'],
+  ],
+  'rate limits': ['tokens taken', 'tokens limited'],
+  'wait groups': [
+    ...['members added', 'members refused: the group is sealed', 'member done', 'member lost', 'no such member'],
+    ...['wait ended: complete', 'wait ended: pending'],
+  ],
+};
+
+/** What a run of a thousand histories or more must have seen, each at least once: every fault, every feature, and every way to end. */
+export const MUST_BE_SEEN: readonly string[] = Object.values(REACHED).flat();
 
 /** A history that accepts less is not looking at the protocol. */
 const LEAST_ACCEPTED_PER_HISTORY = 250;
@@ -150,7 +192,7 @@ export class Tally {
   progress(): string {
     const { histories, failures, steps, coreMs } = this.#total;
     const seeds = failures.map(({ seed }) => seed).join(' ');
-    return `${histories} histories, ${failures.length} violated${seeds === '' ? '' : ` (${seeds})`}, ${Math.round(steps / coreMs)} k steps/s/core, ${(this.elapsedMs / 1000).toFixed(0)} s`;
+    return `${histories} histories, ${failures.length} violated${seeds === '' ? '' : ` (${seeds})`}, ${Math.round(steps / coreMs)} k steps/s/core, ${(this.elapsedMs / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage.rss() / 1e6)} MB`;
   }
 
   /** Why this run does not count, if so. */

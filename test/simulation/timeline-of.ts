@@ -58,6 +58,8 @@ function textOf(event: HistoryEvent): string {
     case 'believes':
     case 'doubts':
     case 'acted':
+    case 'began':
+    case 'ended':
       return `${event.kind} ${event.row} (counter ${event.token}, session ${event.session})`;
     case 'acknowledged':
       return `has it acknowledged: ${event.what} ${event.value ?? ''}`;

@@ -7,6 +7,7 @@
  */
 import { CorruptItemError } from '../../shared/errors.ts';
 import { TaskClient } from '../../shared/task/client.ts';
+import { withSimulatedAborts } from '../../testing/simulation/abort-signal.ts';
 import { Network } from '../../testing/simulation/network.ts';
 import type { SimulatedProcess } from '../../testing/simulation/process.ts';
 import { Prng } from '../../testing/simulation/prng.ts';
@@ -20,9 +21,13 @@ import { Liveness, healedBoundMs } from './liveness.ts';
 import { Nemesis } from './nemesis.ts';
 import type { Profile } from './profile.ts';
 import { calmed } from './profile.ts';
+import { Reached } from './reached.ts';
 import { Recorder } from './recorder.ts';
 import { SimulatedStore } from './store.ts';
-import { batchId, produce, produceBatch, taskIds } from './workloads/producer.ts';
+import { bucketAt } from './workloads/bucket.ts';
+import { BULK_ID, bulkIds, drawBulk, produceBulk } from './workloads/bulk.ts';
+import type { ProducerPorts } from './workloads/producer.ts';
+import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
 import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
 import { useLocks } from './workloads/locks.ts';
@@ -67,7 +72,7 @@ const DISPATCH_SHARE = 0.5;
 const LEAP_MS = 40 * 86_400_000;
 
 export async function runHistory(options: HistoryOptions): Promise<HistoryResult> {
-  return new World(options).run();
+  return withSimulatedAborts(() => new World(options).run());
 }
 
 class World {
@@ -84,8 +89,14 @@ class World {
   readonly #seen = new Map<string, number>();
   readonly #history: HistoryEvent[] = [];
   readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
+  readonly #reached = new Reached(this.#count);
   /** Ids that no producer has had acknowledged yet. */
   readonly #missing = new Set<string>();
+  /** Producers of other things that are not through. */
+  readonly #producing = new Set<string>();
+  /** What is in the user's bucket. */
+  readonly #objects = new Map<string, string>();
+  #versions = 0;
   #startedAt = 0;
   #profile: Profile;
   #failure: unknown;
@@ -105,6 +116,7 @@ class World {
       onEvent: (event) => {
         if (options.keepHistory === true) this.#history.push(event);
         this.#checker.on(event);
+        this.#reached.on(event);
       },
     });
     const ports = { timeline, recorder: this.#recorder, profile, seen };
@@ -123,9 +135,10 @@ class World {
     const kinds = this.#prng.fork('kinds');
     this.#fleet = new Fleet(
       { ...ports, prng: this.#prng.fork('fleet'), failed: (process, error) => this.#failed(process, error) },
-      (process) => {
+      (process, event) => {
         const prng = chance.fork(`${process.name}@${timeline.now}`);
-        return this.#handlerOf(kinds)({ ...this.#placeOf(process), prng });
+        const handler = event.after === undefined ? this.#handlerOf(kinds) : work;
+        return handler({ ...this.#placeOf(process), prng }, event);
       },
       options.profile,
     );
@@ -180,8 +193,12 @@ class World {
     this.#nemesis.start(this.#fleet);
     if (half === 1) this.#startSchedule();
     const ids = taskIds(profile.tasks);
+    const bulk = profile.items === 0 ? undefined : drawBulk(this.#prng.fork(`bulk@${half}`), profile.items, half);
     this.#produce([...ids, batchId(half)], half);
-    if (profile.operator) this.#operate(ids);
+    if (bulk !== undefined) this.#produceBeside(BULK_ID, half, (ports) => produceBulk(ports, bulk));
+    if (profile.orders > 0) this.#produceBeside('orders', half, produceOrders);
+    if (profile.hogTasks > 0) this.#produceBeside('hog', half, produceUnfairly);
+    if (profile.operator) this.#operate([ids, ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
     const boundAt = this.#timeline.now + healedBoundMs(profile);
@@ -189,7 +206,7 @@ class World {
       () =>
         this.#isDecided() ||
         this.#timeline.now > boundAt ||
-        (this.#missing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
+        (this.#missing.size + this.#producing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
     );
     if (this.#failure !== undefined) throw this.#failure as Error;
     if (!this.#isDecided()) this.#liveness.judge(this.#recorder, ids);
@@ -246,21 +263,53 @@ class World {
     const process = this.#fleet.start('producer', () => {
       this.#timeline.after(100, () => this.#produce([...this.#missing], half));
     });
-    const { tasks } = storesAt(this.#placeOf(process));
-    const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE });
-    const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
+    const ports = this.#producerPorts(process, half);
     const withinMs = Math.max(1_000, 0.8 * this.#profile.faultyMs - this.#timeline.now + this.#startedAt);
-    const ports = {
-      ...{ process, client, recorder: this.#recorder, prng, queue: QUEUE, half },
-      ...{ seen: this.#count, onAcknowledged: (id: string) => void this.#missing.delete(id) },
-    };
     const batch = batchId(half);
     const singles = ids.filter((id) => id !== batch);
     process.deliver(() => {
       const failed = (error: unknown): void => void (this.#failure = error);
       void produce(ports, singles, withinMs).catch(failed);
-      if (singles.length < ids.length) void produceBatch({ ...ports, prng: prng.fork('batch') }).catch(failed);
+      if (singles.length < ids.length) void produceBatch({ ...ports, prng: ports.prng.fork('batch') }).catch(failed);
     });
+  }
+
+  /** A producer of its own, begun again by another when it is killed, until it is through. */
+  #produceBeside(name: string, half: number, act: (ports: ProducerPorts) => Promise<void>): void {
+    this.#producing.add(name);
+    const process = this.#fleet.start('producer', () => {
+      if (this.#producing.has(name)) this.#timeline.after(100, () => this.#produceBeside(name, half, act));
+    });
+    const ports = this.#producerPorts(process, half);
+    process.deliver(() => {
+      void act(ports)
+        .then(() => this.#producing.delete(name))
+        .catch((error: unknown) => void (this.#failure = error));
+    });
+  }
+
+  #producerPorts(process: SimulatedProcess, half: number): ProducerPorts {
+    const place = this.#placeOf(process);
+    const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
+    const payloads = bucketAt(place, prng.fork('bucket'));
+    const client = new TaskClient(
+      { store: storesAt(place).tasks, runtime: process.runtime },
+      { queue: QUEUE, payloads },
+    );
+    return {
+      ...{
+        process,
+        driver: place.driver,
+        client,
+        recorder: this.#recorder,
+        prng,
+        queue: QUEUE,
+        half,
+        profile: this.#profile,
+      },
+      ...{ seen: this.#count, onAcknowledged: (id: string) => void this.#missing.delete(id) },
+      nextVersion: () => ++this.#versions,
+    };
   }
 
   /** One delivery of a tick to a dispatcher of its own; a second one comes a little later. */
@@ -275,14 +324,22 @@ class World {
     });
   }
 
+  /** The platform delivers at least once, at some moment, if there is room. */
+  #succeed(after: string): void {
+    const prng = this.#prng.fork(`successor of ${after}`);
+    const times = prng.chance(0.2 + this.#profile.doubleTick) ? 2 : 1;
+    for (let time = 0; time < times; time++)
+      this.#timeline.after(prng.exponential(100), () => this.#fleet.invoke({ after }));
+  }
+
   /** One operator after the other: whoever is killed is replaced, so that a pause does not last for ever. */
-  #operate(ids: readonly string[]): void {
+  #operate(groups: readonly (readonly string[])[]): void {
     const process = this.#fleet.start('operator', () => {
-      this.#timeline.after(100, () => this.#operate(ids));
+      this.#timeline.after(100, () => this.#operate(groups));
     });
     const phase = this.#profile;
     process.deliver(() => {
-      void operate(this.#placeOf(process), ids, () => this.#profile !== phase).catch((error: unknown) =>
+      void operate(this.#placeOf(process), groups, () => this.#profile !== phase).catch((error: unknown) =>
         this.#failed(process, error),
       );
     });
@@ -292,7 +349,8 @@ class World {
     return {
       ...{ process, driver: this.#network.driverOf(process), recorder: this.#recorder, seen: this.#count },
       violated: (invariant, message) => this.#checker.report(invariant, process.name, message),
-      profile: this.#profile,
+      ...{ profile: this.#profile, objects: this.#objects },
+      startSuccessor: (after) => this.#succeed(after),
       prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
     };
   }
@@ -318,6 +376,7 @@ class World {
 export function assumptionsOf(profile: Profile): Assumptions {
   return {
     clocksHold: profile.clocksHold,
+    readsAreFresh: profile.staleMs === 0,
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,

@@ -117,6 +117,13 @@ export function changeable(map: StoredMap): MutableMap {
   return copy;
 }
 
+/** An object that loses a property is slow from then on; one that never had it is not. */
+export function changeableWithout(map: StoredMap, removed: ReadonlySet<string>): MutableMap {
+  const copy = emptyMap();
+  for (const name in map) if (!removed.has(name)) copy[name] = map[name] as StoredValue;
+  return copy;
+}
+
 function typeOfObject(value: object): AttributeType {
   if (Array.isArray(value)) return 'L';
   if (value instanceof Set) return typeOfSet(value as StoredSet);

@@ -13,7 +13,7 @@ import type { Placeholders } from './expression/bindings.ts';
 import { holds } from './expression/condition.ts';
 import { parsed } from './expression/parsed-expressions.ts';
 import { nameOf } from './expression/path.ts';
-import type { Bindings, Condition, Parsed, Path, UpdateAction } from './expression/syntax.ts';
+import type { Bindings, Condition, Parsed, UpdateAction } from './expression/syntax.ts';
 import { updated } from './expression/update.ts';
 import { conditionFault, validationFault } from './fault.ts';
 import { copyItemIn, copyItemOut, DEEPEST_NESTING, nestingOf } from './item-copy.ts';
@@ -40,10 +40,10 @@ export interface PlannedWrite {
   readonly problem: string | undefined;
   readonly guard: { readonly condition: Condition; readonly bindings: Bindings } | undefined;
   readonly asksForOldItem: boolean;
-  /** What the request carries: an item, or a key and values. */
-  readonly payloadBytes: number;
-  /** Paths that an update names, for those who ask what it changed. */
-  readonly changes: { readonly paths: readonly Path[]; readonly bindings: Bindings } | undefined;
+  /** Of what the request carries, an item, or a key and values: only transactions ask. */
+  readonly payloadBytes: () => number;
+  /** What an update does, for those who ask what it changed. */
+  readonly changes: { readonly actions: readonly UpdateAction[]; readonly bindings: Bindings } | undefined;
   /**
    * What the item becomes; nothing if it goes or does not come into being.
    * @throws DynamoFault if it cannot become that
@@ -74,7 +74,7 @@ export function planPut(
     table,
     key: item,
     problem: keyProblem(table.definition, item) ?? indexKeyProblem(table.definition, item),
-    payloadBytes: row.bytes,
+    payloadBytes: () => row.bytes,
     changes: undefined,
     effect: () => row,
   };
@@ -96,8 +96,8 @@ export function planUpdate(
     problem: keyProblem(table.definition, key),
     guard: condition === undefined ? undefined : { condition: condition.root, bindings },
     asksForOldItem: asksForOldItem(request),
-    payloadBytes: itemSizeBytes(key) + itemSizeBytes(bindings.values),
-    changes: { paths: actions.map((action) => action.path), bindings },
+    payloadBytes: () => itemSizeBytes(key) + itemSizeBytes(bindings.values),
+    changes: { actions, bindings },
     effect: (before) => {
       // Found as late as this: a false guard comes first.
       const problem = targetProblem(table, expression, bindings);
@@ -150,7 +150,7 @@ function planOnKey(
     table,
     key,
     problem: keyProblem(table.definition, key),
-    payloadBytes: itemSizeBytes(key),
+    payloadBytes: () => itemSizeBytes(key),
     changes: undefined,
   };
 }

@@ -58,7 +58,7 @@ export function planQuery(table: Table, input: Input): QueryPlan {
   const index = indexOf(table, input);
   const schema = index === undefined ? table.definition : index.definition;
   const select = selectionOf(input, index);
-  requireVisible(index, table, filter?.root, projection?.root, bindings);
+  requireVisible(index, filter?.root, projection?.root, bindings);
   if (filter !== undefined) requireNoKeys(filter.root, keyNames(schema), bindings);
   const { partition, range } = selectKeys(keyCondition.root, schema, bindings);
   return {
@@ -75,7 +75,7 @@ export function planQuery(table: Table, input: Input): QueryPlan {
     filter: filter?.root,
     projection: projection?.root,
     bindings,
-    visible: visibility(table, index),
+    visible: visibility(index),
   };
 }
 
@@ -118,12 +118,11 @@ function selectionOf(input: Input, index: Index | undefined): (typeof SELECTIONS
 /** An index cannot be asked for what it does not project. */
 function requireVisible(
   index: Index | undefined,
-  table: Table,
   filter: Condition | undefined,
   projection: readonly Path[] | undefined,
   bindings: Bindings,
 ): void {
-  const names = index === undefined ? undefined : projectedNames(table, index);
+  const names = index?.projected;
   if (index === undefined || names === undefined) return;
   const hidden = (wanted: readonly string[]): string[] => wanted.filter((name) => !names.has(name));
   const { name } = index.definition;
@@ -196,8 +195,8 @@ function startKeyOf(
   return key;
 }
 
-function visibility(table: Table, index: Index | undefined): (item: StoredItem) => StoredItem {
-  const names = index === undefined ? undefined : projectedNames(table, index);
+function visibility(index: Index | undefined): (item: StoredItem) => StoredItem {
+  const names = index?.projected;
   if (names === undefined) return (item) => item;
   return (item) => {
     const entry = emptyMap();
@@ -207,11 +206,4 @@ function visibility(table: Table, index: Index | undefined): (item: StoredItem) 
     }
     return entry;
   };
-}
-
-/** Nothing for an index that shows everything. */
-function projectedNames(table: Table, { definition }: Index): ReadonlySet<string> | undefined {
-  if (definition.projection === 'ALL') return undefined;
-  const included = typeof definition.projection === 'object' ? definition.projection.include : [];
-  return new Set([...keyNames(table.definition), ...keyNames(definition), ...included]);
 }

@@ -42,6 +42,7 @@ export function query(store: Store, input: Input): Output {
 /** The stretch of the partition that the key condition takes, after the start key, as far as one page can go. */
 function candidates(store: Store, plan: QueryPlan, rows: KeyedRows): Slot[] {
   const partition = partitionOf(store, plan, rows);
+  if (partition.length === 0) return [];
   const { first, end } = stretch(plan, partition);
   const { startKey, forward, limit = partition.length } = plan;
   if (forward) {

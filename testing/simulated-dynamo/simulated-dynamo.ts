@@ -11,6 +11,7 @@
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
 import type { Consumed } from './capacity-meter.ts';
 import { CapacityMeter } from './capacity-meter.ts';
+import type { StoredItem } from './attribute-value.ts';
 import { IdempotencyTokens } from './idempotency-tokens.ts';
 import type { TokenSnapshot } from './idempotency-tokens.ts';
 import { copyItemOut } from './item-copy.ts';
@@ -70,6 +71,14 @@ export class SimulatedDynamo {
   apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
     const operation: Operations[K] = OPERATIONS[kind];
     return operation(this.#store, input);
+  }
+
+  /**
+   * An item as it is stored, without a copy: for onlookers, who must not change it; not a request.
+   * Nor does the store change it: another object stands there after every write, and the same one for as long as there was none.
+   */
+  peek(table: string, key: DynamoItem): Readonly<DynamoItem> | undefined {
+    return tableOf(this.#store, table).find(key as StoredItem)?.item;
   }
 
   /** What all requests have consumed, failed conditions included, which the service bills but does not report. */

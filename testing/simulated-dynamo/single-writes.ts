@@ -27,11 +27,11 @@ export function remove(store: Store, input: DynamoCalls['delete']['input']): Dyn
   return perform(store, plan, input, ({ before }) => (returned === 'ALL_OLD' ? before?.item : undefined));
 }
 
+const RETURNED_BY_UPDATE = ['NONE', 'ALL_OLD', 'UPDATED_OLD', 'ALL_NEW', 'UPDATED_NEW'] as const;
+
 export function update(store: Store, input: DynamoCalls['update']['input']): DynamoCalls['update']['output'] {
   refuseLegacy(input);
-  const returned = oneOf('returnValues', input.ReturnValues, [
-    ...(['NONE', 'ALL_OLD', 'UPDATED_OLD', 'ALL_NEW', 'UPDATED_NEW'] as const),
-  ]);
+  const returned = oneOf('returnValues', input.ReturnValues, RETURNED_BY_UPDATE);
   const plan = planUpdate(tableOf(store, input.TableName), input);
   return perform(store, plan, input, ({ before, after }) => {
     switch (returned) {
@@ -86,7 +86,9 @@ function decideMetered(store: Store, plan: PlannedWrite): Decision {
 /** The part of an item that an update's paths name: nested attributes without their siblings, lists closed up. */
 function changedPart(plan: PlannedWrite, item: StoredItem | undefined): StoredItem | undefined {
   if (item === undefined || plan.changes === undefined) return undefined;
-  const part = project(item, plan.changes.paths, plan.changes.bindings.names);
+  const { actions, bindings } = plan.changes;
+  const paths = actions.map((action) => action.path);
+  const part = project(item, paths, bindings.names);
   return Object.keys(part).length === 0 ? undefined : part;
 }
 

@@ -12,6 +12,8 @@ export interface Index {
   readonly definition: IndexDefinition;
   readonly shape: IndexShape;
   readonly rows: KeyedRows;
+  /** The attributes that it shows; absent: all. */
+  readonly projected: ReadonlySet<string> | undefined;
 }
 
 export class Table {
@@ -29,7 +31,10 @@ export class Table {
     this.indexes = new Map(
       (definition.indexes ?? []).map((index) => [
         index.name,
-        { definition: index, shape: indexShapeOf(index), rows: new KeyedRows(index, definition) },
+        {
+          ...{ definition: index, shape: indexShapeOf(index), rows: new KeyedRows(index, definition) },
+          projected: projectedNames(definition, index),
+        },
       ]),
     );
     const indexRows = [...this.indexes.values()].map(({ rows }) => rows);
@@ -87,6 +92,12 @@ export class Table {
     slot.row = after;
     for (const rows of moved) if (rows.holds(after.item)) rows.insert(slot);
   }
+}
+
+function projectedNames(table: TableDefinition, index: IndexDefinition): ReadonlySet<string> | undefined {
+  if (index.projection === 'ALL') return undefined;
+  const included = typeof index.projection === 'object' ? index.projection.include : [];
+  return new Set([...keyNames(table), ...keyNames(index), ...included]);
 }
 
 /** The attributes of an item that make up the keys of one or more schemas. */

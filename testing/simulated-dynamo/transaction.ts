@@ -57,7 +57,7 @@ function planAll(store: Store, actions: readonly Action[]): PlannedWrite[] {
   }
   const plans = actions.map((action) => planAction(store, action));
   requireDistinct(plans);
-  const payload = plans.reduce((sum, plan) => sum + plan.payloadBytes, 0);
+  const payload = plans.reduce((sum, plan) => sum + plan.payloadBytes(), 0);
   if (payload > LARGEST_PAYLOAD_BYTES) {
     throw validationFault('Transaction payload size cannot exceed 4 MB');
   }

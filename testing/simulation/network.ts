@@ -109,7 +109,7 @@ export class Network {
   ): Promise<DynamoCalls[K]['output']> {
     process.touch();
     // Whoever is dead is not heard; its code is still on the stack until its next await.
-    if (!process.isAlive) return NEVER;
+    if (!process.isAlive) return unanswerable();
     const { events, fateOf } = this.#options;
     const request: Request<K> = { process, kind, input, sentAt: process.now, number: this.#sent++ };
     events?.onSent?.(request);
@@ -203,9 +203,12 @@ export class Network {
   }
 }
 
-const NEVER = new Promise<never>(() => {
-  // Nobody will ever answer.
-});
+/** A promise of its own for each request: one for all would keep whoever waits for it in memory for ever. */
+function unanswerable(): Promise<never> {
+  return new Promise<never>(() => {
+    // Nobody will ever answer.
+  });
+}
 
 function unanswered(code: string, message: string): DynamoFault {
   return new DynamoFault('unanswered', { code, message });

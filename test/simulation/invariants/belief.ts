@@ -111,8 +111,8 @@ export const belief: Family = (assumptions, report) => {
       else if (event.kind === 'applied') onApplied(event);
       else if (event.kind === 'returned') onReturned(event);
       else if (event.kind === 'acted') onActed(event);
-      else if (event.kind === 'sent') onSent(event);
     },
+    onSent,
   };
 };
 

@@ -73,10 +73,11 @@ export const families: Family = (_assumptions, report) => {
       }
       touched.add(name);
     }
-    // An operator may bring a parent forward.
+    // An operator may bring a parent forward, and whoever asks for other work under its id.
     const verb = operation === undefined ? undefined : verbs.get(operation);
     const isWoken =
       verb !== 'task.reschedule' &&
+      verb !== 'task.replace' &&
       before?.state === 'ready' &&
       after?.state === 'ready' &&
       Number(before.readyAt) === NEVER;

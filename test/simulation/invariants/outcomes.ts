@@ -5,6 +5,7 @@
  * I17 acknowledged is durable, is the same rule read from the application's side, and is judged here for writes:
  * whatever was reported applied is in the history of its row.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Applied, Called, Returned } from '../history.ts';
 import { USER_TABLE } from '../rows.ts';
 import type { Family } from './rule.ts';
@@ -26,6 +27,8 @@ interface Operation {
 const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
+  // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
+  ...['page.cancelItem', 'page.cancelRunningItem', 'payload.delete'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -36,7 +39,7 @@ export const outcomes: Family = (assumptions, report) => {
     rows.set(event.row, { item: event.after, version: (rows.get(event.row)?.version ?? 0) + 1 });
     if (event.operation === undefined) {
       // The user's own tables are written by the user's own client as well.
-      if (!event.row.startsWith(`${USER_TABLE}/`))
+      if (!event.row.startsWith(`${USER_TABLE}/`) && !isUnstamped(event))
         report('I0', event.row, `written by request ${event.request}, which no call made: its nonce is nobody's`);
       return;
     }
@@ -91,6 +94,14 @@ export const outcomes: Family = (assumptions, report) => {
     },
   };
 };
+
+/** The nonce stays when an item is cancelled, when its holder is told, and when a payload goes: nothing else may change then. */
+function isUnstamped({ row, before, after }: Applied): boolean {
+  if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
+  return Object.keys({ ...before, ...after }).every(
+    (name) => name === 'cancelled' || name === 'revoked' || isDeepStrictEqual(before[name], after?.[name]),
+  );
+}
 
 function isDenial(outcome: Returned['outcome']): boolean {
   return outcome === 'refused' || outcome === 'canceled' || outcome === 'unavailable';

@@ -29,6 +29,9 @@ const optional =
   (check: Check): Check =>
   (value, row) =>
     value === undefined || check(value, row);
+const indexes: Check = (value, { total }) =>
+  value instanceof Set &&
+  [...(value as Set<unknown>)].every((index) => whole(index, {}) && Number(index) < Number(total));
 const oneOf =
   (...allowed: readonly unknown[]): Check =>
   (value) =>
@@ -43,7 +46,9 @@ const isRunning = ({ state }: DynamoItem): boolean => state === 'running';
 const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
 
 const TASK: readonly [string, Check][] = Object.entries({
-  ...{ v: oneOf(1), queue: text, id: text, name: text, input: json, nonce: text },
+  ...{ v: oneOf(1), queue: text, id: text, name: text, nonce: text },
+  // That of a page may be deflated.
+  input: (value, row) => json(value, row) || (row.total !== undefined && value instanceof Uint8Array),
   priority: oneOf('high', 'normal', 'low'),
   state: oneOf('ready', 'running', 'done', 'dead', 'cancelled'),
   ...{ createdAt: whole, attempts: whole, leaseCounter: whole },
@@ -57,6 +62,10 @@ const TASK: readonly [string, Check][] = Object.entries({
   readyKey: (value, row) =>
     (isEnded(row) || row.heldKey !== undefined || row.tenant !== undefined ? absent : text)(value, row),
   readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
+  // Only pages have items.
+  ...{ done: optional(indexes), moved: optional(indexes), cancelled: optional(indexes), results: optional(json) },
+  payload: optional((value) => Number((value as DynamoItem).bytes) > 0 && text((value as DynamoItem).digest, {})),
+  tenant: optional(text),
 });
 
 const SESSION: readonly [string, Check][] = Object.entries({

@@ -1,10 +1,12 @@
 /** What every invariant is written against: a stream of events in, violations out. */
-import type { HistoryEvent } from '../history.ts';
+import type { Happened, HistoryEvent, Sent } from '../history.ts';
 
 /** What the rules may assume about a history, besides its events. */
 export interface Assumptions {
   /** Whether any two clocks differ by at most the stated bound: the conditional invariants are judged only then. */
   readonly clocksHold: boolean;
+  /** Whether reads, and the indexes, show what was written last. */
+  readonly readsAreFresh: boolean;
   readonly ttlMs: number;
   readonly lockDelayMs: number;
   readonly maxClockSkewMs: number;
@@ -28,10 +30,15 @@ export type Report = (invariant: string, row: string, message: string) => void;
 
 export interface Rules {
   /** Judges an event; called in the order of the history. */
-  on(event: HistoryEvent): void;
+  on(event: Judged): void;
+  /** Judges a request that leaves: half of all events, and hardly a rule asks. */
+  onSent?(event: Sent): void;
   /** Called once, when the history is over. */
   end?(): void;
 }
+
+/** What happens to processes is told to readers only. */
+export type Judged = Exclude<HistoryEvent, Sent | Happened>;
 
 /** A family of invariants about one thing. */
 export type Family = (assumptions: Assumptions, report: Report) => Rules;

@@ -2,13 +2,16 @@
  * I5 release only one's own: giving back, snoozing and retrying name the current claim.
  * I14 claim exclusion: attempts of a task follow each other; it is taken from a holder only once that holder's session is dead.
  * I15 task conservation: what was enqueued stays, and leaves only from an end state and after its retention.
- * I16 single completion: one end, by the holder of the latest claim; `done` and its result come in one write, and nothing changes it afterwards.
+ * I16 single completion: one end, by the holder of the latest claim, whose code ended well if it is done; `done` and its result come in one write,
+ *   and nothing changes it afterwards.
  * I17 acknowledged is durable: what the application was told is what the row says.
  * I19 enqueuing again changes nothing.
- * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included.
+ * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A page has no bound of its own:
+ *   it parts with what kills its workers; what leaves it takes its attempts along, deaths of its page included, and may be claimed once at least.
  */
 import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
 import type { Acknowledged, Applied, Called, Swept } from '../history.ts';
+import { isPage } from './pages.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask } from './rule.ts';
 
@@ -21,7 +24,13 @@ export const tasks: Family = (assumptions, report) => {
   const live = new Set<string>();
   /** Claims of this generation that were not handed back. */
   const spent = new Map<string, number>();
+  /** Attempts that an item brought along from its page. */
+  const carried = new Map<string, number>();
   const acknowledged = new Set<string>();
+  /** By row: what was ever recorded of it. */
+  const results = new Set<string>();
+  /** By row and counter: code that returned, or went to commit. */
+  const ended = new Set<string>();
 
   function onApplied(event: Applied): void {
     const { row, before, after } = event;
@@ -31,14 +40,20 @@ export const tasks: Family = (assumptions, report) => {
       return;
     }
     rows.set(row, after);
+    if (typeof after.result === 'string') results.add(`${row} ${after.result}`);
+    const verb = verbOf(event);
     if (before === undefined) {
-      spent.set(row, 0);
-      if (after.state !== 'ready') report('I15', row, `appeared as ${String(after.state)}`);
+      const isMoved = verb === 'page.move';
+      spent.set(row, isMoved ? Number(after.attempts) : 0);
+      carried.set(row, spent.get(row) ?? 0);
+      if (after.state !== 'ready' && !(isMoved && after.state === 'dead'))
+        report('I15', row, `appeared as ${String(after.state)}`);
+      if (after.attempts !== spent.get(row)) report('I18', row, `appeared with ${String(after.attempts)} attempts`);
       return;
     }
-    const verb = verbOf(event);
-    if (verb === 'task.enqueue') report('I19', row, `was ${String(before.state)} and was enqueued over`);
-    if (verb === 'task.revive') onRevived(event, before, after);
+    if (verb === 'task.enqueue' || verb === 'page.enqueue')
+      report('I19', row, `was ${String(before.state)} and was enqueued over`);
+    if (verb === 'task.revive' || verb === 'task.renew') onRevived(event, before, after);
     else if (ENDED.has(before.state))
       report('I16', row, `was ${String(before.state)} and was changed to ${String(after.state)}`);
     else if (after.state === 'running') onRunning(event, before, after);
@@ -47,9 +62,10 @@ export const tasks: Family = (assumptions, report) => {
   }
 
   /** A new generation: all its attempts, and the counter goes on. */
-  function onRevived({ row }: Applied, before: DynamoItem, after: DynamoItem): void {
-    if (before.state !== 'dead' && before.state !== 'cancelled')
-      report('I16', row, `was ${String(before.state)} and was brought back`);
+  function onRevived(event: Applied, before: DynamoItem, after: DynamoItem): void {
+    const { row } = event;
+    const mayBe = ENDED.has(before.state) && (before.state !== 'done' || verbOf(event) === 'task.renew');
+    if (!mayBe) report('I16', row, `was ${String(before.state)} and was brought back`);
     if (Number(after.generation) !== Number(before.generation ?? 0) + 1 || after.attempts !== 0)
       report(
         'I16',
@@ -57,13 +73,18 @@ export const tasks: Family = (assumptions, report) => {
         `was brought back as generation ${String(after.generation)} after ${String(before.generation)}`,
       );
     spent.set(row, 0);
+    carried.delete(row);
   }
 
   function onRunning(event: Applied, before: DynamoItem, after: DynamoItem): void {
     const { row } = event;
     const isSameClaim =
       before.state === 'running' && before.leaseCounter === after.leaseCounter && before.session === after.session;
-    if (isSameClaim) return;
+    if (isSameClaim) {
+      // A page that parts with the item that killed its last worker is given that attempt back.
+      if (Number(after.attempts) < Number(before.attempts)) spent.set(row, (spent.get(row) ?? 0) - 1);
+      return;
+    }
     if (before.state === 'running') onTakenFrom(row, before, `taken over by session ${String(after.session)}`);
     if (Number(after.leaseCounter) !== Number(before.leaseCounter) + 1)
       report(
@@ -73,7 +94,8 @@ export const tasks: Family = (assumptions, report) => {
       );
     const claims = (spent.get(row) ?? 0) + 1;
     spent.set(row, claims);
-    const bound = assumptions.maxAttempts(String(after.name));
+    const allowed = Math.max(assumptions.maxAttempts(String(after.name)), (carried.get(row) ?? 0) + 1);
+    const bound = isPage(after) ? Infinity : allowed;
     if (claims > bound) report('I18', row, `claimed ${claims} times, ${bound} are allowed`);
     if (Number(after.attempts) !== claims)
       report('I18', row, `counts ${String(after.attempts)} attempts after ${claims} claims`);
@@ -101,6 +123,8 @@ export const tasks: Family = (assumptions, report) => {
         report('I16', row, 'expired although it had been started');
     } else if (verb === 'task.bury' || verb === 'task.cancelAbandoned') onTakenFrom(row, before, verb);
     else mustBeHolder('I16', event, before);
+    if (after.state === 'done' && !isPage(after) && !ended.has(`${row} ${String(before.leaseCounter)}`))
+      report('I16', row, `is done under counter ${String(before.leaseCounter)}, and its code did not end under that`);
     if (after.readyKey !== undefined) report('I15', row, 'ended and still stands in the ready index');
     if (after.ttl === undefined) report('I15', row, 'ended and will never be swept');
   }
@@ -127,11 +151,12 @@ export const tasks: Family = (assumptions, report) => {
   }
 
   function onAcknowledged({ row, what, value }: Acknowledged): void {
+    if (!isTask(row)) return;
     if (what === 'enqueued') {
       acknowledged.add(row);
       if (!rows.has(row)) report('I17', row, 'its enqueuing was acknowledged, and it is not there');
     }
-    if (what === 'committed' && value !== undefined && rows.get(row)?.result !== value)
+    if (what === 'committed' && value !== undefined && !results.has(`${row} ${value}`))
       report('I17', row, `a commit of ${value} was acknowledged; the row says ${String(rows.get(row)?.result)}`);
   }
 
@@ -139,6 +164,7 @@ export const tasks: Family = (assumptions, report) => {
     on(event) {
       if (event.kind === 'called') calls.set(event.operation, event);
       else if (event.kind === 'acknowledged') onAcknowledged(event);
+      else if (event.kind === 'ended') ended.add(`${event.row} ${event.token}`);
       else if (event.kind === 'swept' && isTask(event.row)) onSwept(event);
       else if (event.kind === 'swept' && isSession(event.row)) live.delete(String(event.before.id));
       else if (event.kind === 'applied' && isTask(event.row)) onApplied(event);

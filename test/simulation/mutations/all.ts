@@ -2,11 +2,12 @@ import { COORDINATION_MUTANTS } from './coordination.ts';
 import { FAMILY_MUTANTS } from './families.ts';
 import { LOCK_MUTANTS } from './locks.ts';
 import type { Mutant } from './mutation.ts';
+import { PAGE_MUTANTS } from './pages.ts';
 import { SENDER_MUTANTS } from './sender.ts';
 import { SESSION_MUTANTS } from './sessions.ts';
 import { TASK_MUTANTS } from './tasks.ts';
 
 export const MUTANTS: readonly Mutant[] = [
-  ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...SESSION_MUTANTS],
+  ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...PAGE_MUTANTS, ...SESSION_MUTANTS],
   ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS],
 ];

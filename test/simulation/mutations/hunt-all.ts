@@ -28,7 +28,7 @@ function hunt({ id }: Mutant, seeds: number): Promise<Hunt> {
   return new Promise((resolve) => {
     execFile(process.execPath, [HUNT, id, String(seeds)], (error, stdout) => {
       if (error === null) resolve(JSON.parse(stdout) as Hunt);
-      else resolve({ id, seeds: null, killer: null, also: [], error: error.message });
+      else resolve({ id, seeds: null, killer: null, also: [], coreMs: 0, error: error.message });
     });
   });
 }

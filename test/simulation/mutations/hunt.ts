@@ -9,6 +9,8 @@ export interface Hunt {
   readonly killer: string | null;
   /** Other invariants that were violated on the way. */
   readonly also: readonly string[];
+  /** Time of a core that it took, which is what a machine with other work gives. */
+  readonly coreMs: number;
   readonly error?: string;
 }
 
@@ -21,7 +23,7 @@ mutate(mutant);
 const { runSeed } = await import('../run-seed.ts');
 
 const also = new Set<string>();
-let hunt: Hunt = { id: mutant.id, seeds: null, killer: null, also: [] };
+let hunt: Omit<Hunt, 'also' | 'coreMs'> = { id: mutant.id, seeds: null, killer: null };
 for (let seed = 1; seed <= Number(limit) && hunt.seeds === null; seed++) {
   try {
     const { violations } = await runSeed(BigInt(seed), mutant.profile ?? 'swarm', {
@@ -37,4 +39,10 @@ for (let seed = 1; seed <= Number(limit) && hunt.seeds === null; seed++) {
     hunt = { ...hunt, error: String(error) };
   }
 }
-console.log(JSON.stringify({ ...hunt, also: [...also].filter((invariant) => invariant !== hunt.killer) }));
+const { user, system } = process.cpuUsage();
+const found: Hunt = {
+  ...hunt,
+  also: [...also].filter((invariant) => invariant !== hunt.killer),
+  coreMs: Math.round((user + system) / 1_000),
+};
+console.log(JSON.stringify(found));

@@ -138,7 +138,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M55',
     what: 'a worker buries, or takes over, without asking whether the holder lives',
-    edits: [{ file: 'shared/task/backlog.ts', find: "if (standing.kind === 'free') continue;", replace: 'continue;' }],
+    edits: [
+      { file: 'shared/task/candidates.ts', find: "if (standing.kind === 'free') continue;", replace: 'continue;' },
+    ],
     killedBy: ['I14'],
   },
   {

@@ -11,12 +11,12 @@ import { SemaphoreFullError } from '../../../shared/semaphore/contender.ts';
 import { Session } from '../../../shared/session-handle.ts';
 import { SessionHolder } from '../../../shared/session/holder.ts';
 import { WaitGroup } from '../../../shared/waitgroup/group.ts';
+import { wasAborted } from '../../../testing/simulation/abort-signal.ts';
 import type { RightName } from '../history.ts';
 import type { Taking } from '../invariants/ratelimits.ts';
 import { BUCKET, BUCKET_KEYS } from '../invariants/ratelimits.ts';
 import { groupRow, semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
-import { wasAborted } from './task-code.ts';
 import type { WorkerPlace } from './worker.ts';
 import { sessionEventsAt, storesAt } from './worker.ts';
 
@@ -26,7 +26,7 @@ const SEMAPHORES = [
   { name: 'wide', limit: 3, fair: false },
   { name: 'queue', limit: 2, fair: true },
 ] as const;
-const LIMITER = { name: 'limiter', maximum: 2 } as const;
+const LIMITER = { name: 'limiter', maximum: 1 } as const;
 const GROUPS = ['fan', 'fold'] as const;
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
 

@@ -6,6 +6,7 @@ import { noSkewGauge } from '../../../shared/lease/skew.ts';
 import { ScheduleClient } from '../../../shared/task/schedule-client.ts';
 import { SCHEDULE } from '../invariants/dispatching.ts';
 import type { Profile } from '../profile.ts';
+import { maxWorkersOf } from './chain.ts';
 import type { WorkerPlace } from './worker.ts';
 import { QUEUE, storesAt } from './worker.ts';
 
@@ -24,12 +25,12 @@ export async function deliverTick(place: WorkerPlace, slot: string, startWorker:
         startWorker();
         return Promise.resolve();
       },
-      declareLimit: () => semaphores.declareLimit(name, profile.environments),
+      declareLimit: () => semaphores.declareLimit(name, maxWorkersOf(profile)),
       countLive: async () => (await semaphores.read(name))?.live ?? 0,
     },
     onDamaged: () => seen('dispatcher met a damaged row'),
   };
-  const settings = { queue: QUEUE, shards: profile.shards, maxWorkers: profile.environments, tasksPerWorker: 10 };
+  const settings = { queue: QUEUE, shards: profile.shards, maxWorkers: maxWorkersOf(profile), tasksPerWorker: 10 };
   const tick = { schedule: 'tick', slot };
   try {
     // As a deployment does, again and again.

@@ -14,11 +14,11 @@ import { LockUnavailableError } from '../../../shared/lock/lock.ts';
 import { Turns } from '../../../shared/lock/turns.ts';
 import { Session } from '../../../shared/session-handle.ts';
 import { SessionHolder } from '../../../shared/session/holder.ts';
+import { wasAborted } from '../../../testing/simulation/abort-signal.ts';
 import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
 import { REGISTER_PREFIX } from '../invariants/locks.ts';
 import type { RightName } from '../history.ts';
 import { TABLE_NAME, USER_TABLE } from '../rows.ts';
-import { wasAborted } from './task-code.ts';
 import type { WorkerPlace } from './worker.ts';
 import { sessionEventsAt, storesAt } from './worker.ts';
 

@@ -8,20 +8,25 @@ import { QUEUE, storesAt } from './worker.ts';
 
 const PAUSE_CHANCE = 0.1;
 
-/** Operates on tasks by these ids until `isOver` says so. Resolves once the queue is open again. */
-export async function operate(place: WorkerPlace, ids: readonly string[], isOver: () => boolean): Promise<void> {
+/** Operates on tasks of these groups of ids until `isOver` says so. Resolves once the queue is open again. */
+export async function operate(
+  place: WorkerPlace,
+  groups: readonly (readonly string[])[],
+  isOver: () => boolean,
+): Promise<void> {
   const { process, profile, prng, seen } = place;
   const { tasks, sessions, operations, queues } = storesAt(place);
   const { runtime } = process;
   const ports = { tasks, sessions, operations, queues, runtime, gauge: noSkewGauge };
   const operator = new TaskOperator(ports, { queue: QUEUE, maxClockSkewMs: profile.maxClockSkewMs });
+  const anId = (): string => prng.pick(prng.pick(groups));
   const acts: readonly (() => Promise<string>)[] = [
-    async () => `cancel: ${(await operator.cancel(prng.pick(ids), { reason: 'simulated' })).kind}`,
-    async () => `redrive: ${(await operator.redrive(prng.pick(ids))).kind}`,
+    async () => `cancel: ${(await operator.cancel(anId(), { reason: 'simulated' })).kind}`,
+    async () => `redrive: ${(await operator.redrive(anId())).kind}`,
     async () => ((await operator.redriveAll({ limit: 2 })) > 0 ? 'redrove the dead' : 'found no dead'),
     async () => {
       const runAt = runtime.clock.now() + Math.round(prng.between(0, 2_000));
-      return `reschedule: ${(await operator.reschedule(prng.pick(ids), { runAt, priority: prng.pick(PRIORITIES) })).kind}`;
+      return `reschedule: ${(await operator.reschedule(anId(), { runAt, priority: prng.pick(PRIORITIES) })).kind}`;
     },
   ];
   while (!isOver()) {

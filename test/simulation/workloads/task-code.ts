@@ -1,18 +1,23 @@
 /** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
+import { parseItemId } from '../../../shared/bulk/page.ts';
+import type { BulkPolicyOptions } from '../../../shared/bulk/policy.ts';
 import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { CommitRefusedError, DoNotRetry, RetryAfter } from '../../../shared/task/control.ts';
 import type { Committed, TaskContext } from '../../../shared/task/context.ts';
 import type { RetryOptions, TaskRegistry } from '../../../shared/task/definition.ts';
 import { defineTask, registerTasks } from '../../../shared/task/definition.ts';
 import type { SessionHolder } from '../../../shared/session/holder.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/task/payload.ts';
 import type { TaskRequest } from '../../../shared/task/request.ts';
 import { spawn } from '../../../shared/task/request.ts';
 import type { UserWrite } from '../../../shared/task/store.ts';
+import { wasAborted } from '../../../testing/simulation/abort-signal.ts';
 import type { Prng } from '../../../testing/simulation/prng.ts';
 import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
 import type { RightName } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
+import { itemName } from '../invariants/pages.ts';
 import { USER_TABLE } from '../rows.ts';
 
 /** Where a piece of task code runs. */
@@ -24,12 +29,17 @@ export interface Place {
   readonly slowMs: number;
   /** The world's chance, so that the code's own draws do not depend on the code under test. */
   readonly prng: Prng;
+  readonly seen: (what: string) => void;
+  readonly violated: (invariant: string, message: string) => void;
 }
 
-/** What a simulated task is told; `half` keeps the receipts of two lives of one id apart. */
+/** What a simulated task is told; `half` keeps the receipts of two lives of one id apart, and `version` those of two pieces of work. */
 export interface TaskInput {
   readonly kind: string;
   readonly half: number;
+  readonly version?: number;
+  /** Makes it too large for its row; says whose it is. */
+  readonly filler?: string;
 }
 
 type Behaviour = (place: Place, task: TaskContext, right: RightName, input: TaskInput) => Promise<unknown>;
@@ -38,6 +48,7 @@ interface Kind {
   readonly weight: number;
   readonly retry: RetryOptions;
   readonly timeout?: number;
+  readonly bulk?: BulkPolicyOptions;
   readonly behave: Behaviour;
 }
 
@@ -101,13 +112,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
   fansOut: {
     weight: 1.5,
     retry: PATIENT,
-    async behave(place, task, right, { half }) {
+    async behave(place, task, right, { half, version = 0 }) {
       await step(place, place.prng.between(1, 30), task.signal);
       if (task.children !== undefined) return task.children;
       const count = place.prng.integer(1, 4);
       const children = Array.from({ length: count }, (_, child) => {
         const kind = place.prng.pick(['quick', 'quick', 'stumbles', 'refuses']);
-        return spawn(kind, { kind, half }, { id: `${task.id}/${child}` });
+        return spawn(kind, { kind, half }, { id: `${task.id}/${version}.${child}` });
       });
       // It gives its right away with this call, whenever it hears that it did.
       place.recorder.gaveBack(place.process, right);
@@ -180,7 +191,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
   /** Returns what cannot be stored. */
   unstorable: { weight: 0.5, retry: RETRY, behave: () => Promise.resolve({ huge: 'x'.repeat(20_000) }) },
+
+  /** The small tasks of a page behave as their inputs say. */
+  items: { weight: 0, retry: PATIENT, behave: asTold },
+  /** Each end is recorded with what it returned, soon. */
+  frailItems: {
+    weight: 0,
+    retry: { ...RETRY, maxAttempts: 3 },
+    bulk: { keepResults: true, flushInterval: 100 },
+    behave: asTold,
+  },
+  onceItems: { weight: 0, retry: { ...RETRY, maxAttempts: 1 }, bulk: { keepResults: true }, behave: asTold },
 };
+
+function asTold(place: Place, task: TaskContext, right: RightName, input: TaskInput): Promise<unknown> {
+  return (KINDS[input.kind] ?? KINDS.quick!).behave(place, task, right, input);
+}
 
 /** What no worker knows. */
 export const UNKNOWN_KIND = 'unheard-of';
@@ -198,13 +224,17 @@ export function maxAttemptsOf(kind: string): number {
 
 /** The definitions, bound to the place where they run. */
 export function tasksAt(place: Place): TaskRegistry {
-  const definitions = Object.entries(KINDS).map(([name, { retry, timeout, behave }]) => [
+  const definitions = Object.entries(KINDS).map(([name, { retry, timeout, bulk, behave }]) => [
     name,
     defineTask<TaskInput, unknown>({
       name,
       retry,
       ...(timeout === undefined ? {} : { timeout }),
-      run: (input, task) => believing(place, task, (...at) => behave(...at, input)),
+      ...(bulk === undefined ? {} : { bulk }),
+      run: (input, task) => {
+        checkFiller(place, task, input);
+        return believing(place, task, (...at) => behave(...at, input));
+      },
     }),
   ]);
   return registerTasks(Object.fromEntries(definitions) as Record<string, unknown>);
@@ -217,18 +247,53 @@ async function believing(
   behave: (place: Place, task: TaskContext, right: RightName) => Promise<unknown>,
 ): Promise<unknown> {
   const { process, holder, recorder } = place;
-  const right: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
+  const own: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
+  const page = pageOf(task, own, recorder);
+  const right = page === undefined ? own : { ...own, row: itemName(own.row) };
   // The task's own signal, without the refresh that reading it would cause; and its session, which is asked without side effects.
-  const endBelief = recorder.believes(
-    process,
-    right,
-    () => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0),
-  );
+  const isBelieved = (): boolean => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0);
+  const endBelief = recorder.believes(process, right, isBelieved);
+  // Whoever runs an item holds its page.
+  const endBeliefInPage =
+    page === undefined ? undefined : recorder.believes(process, { ...right, row: page }, isBelieved);
+  const ran = { process: process.name, ...right };
+  recorder.emit({ kind: 'began', at: process.now, ...ran });
   try {
-    return await behave(place, task, right);
+    const result = await behave(place, task, right);
+    recorder.emit({ kind: 'ended', at: process.now, ...ran });
+    return result;
   } finally {
     endBelief();
+    endBeliefInPage?.();
   }
+}
+
+/** The page that a task runs in as one of its items; undefined of one that has a row of its own, or has got one. */
+function pageOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
+  const own = rows.get(row);
+  if (own?.leaseCounter === token && own.session === session) return undefined;
+  const place = parseItemId(task);
+  return place === undefined ? undefined : taskRow(place.page);
+}
+
+/** Text that is the task's own, and too large for its row. */
+export function fillerOf(
+  id: string,
+  { half, version = 0 }: Pick<TaskInput, 'half' | 'version'>,
+  bytes: number,
+): string {
+  const mark = `${id}/${half}/${version} `;
+  return mark.repeat(Math.ceil(bytes / mark.length)).slice(0, bytes);
+}
+
+/** A large input is whole, and the one that its task was given last. */
+function checkFiller({ seen, violated }: Place, { id }: TaskContext, input: TaskInput): void {
+  const { filler } = input;
+  if (filler === undefined) return;
+  seen(filler.length > PAYLOAD_ROW_LIMIT_BYTES ? 'input read from a store of its own' : 'input read beside its row');
+  // What follows a running attempt was asked for under its id.
+  const asked = id.replace(/(\+\d+)+$/, '');
+  if (filler !== fillerOf(asked, input, filler.length)) violated('PAYLOAD', `${id} was given ${filler.slice(0, 40)}`);
 }
 
 function act({ process, recorder }: Place, task: TaskContext, right: RightName): void {
@@ -269,13 +334,14 @@ async function commitReceipt(
   { process, recorder }: Place,
   task: TaskContext,
   right: RightName,
-  { half }: TaskInput,
+  { half, version = 0 }: TaskInput,
   next: readonly TaskRequest[] = [],
 ): Promise<Committed> {
   const result = { token: right.token };
+  const { row } = right;
+  recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
   try {
-    const committed = await task.commit(result, receiptWrites(`${task.id}-${half}`), { spawn: next });
-    const { row } = right;
+    const committed = await task.commit(result, receiptWrites(`${task.id}-${half}.${version}`), { spawn: next });
     recorder.emit({
       kind: 'acknowledged',
       at: process.now,
@@ -314,11 +380,4 @@ function receiptWrites(name: string): readonly UserWrite[] {
       },
     },
   ];
-}
-
-const plainlyAborted = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted');
-
-/** Whether a signal has been aborted, without asking it to find out. */
-export function wasAborted(signal: AbortSignal): boolean {
-  return plainlyAborted?.get?.call(signal) === true;
 }

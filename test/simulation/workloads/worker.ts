@@ -33,10 +33,15 @@ import type { Prng } from '../../../testing/simulation/prng.ts';
 import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
 import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
 import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
+import { observePages } from '../observed-pages.ts';
 import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
+import type { Invocation } from '../fleet.ts';
 import type { Profile } from '../profile.ts';
 import type { Recorder } from '../recorder.ts';
 import { QUEUE_NAME, TABLE_NAME } from '../rows.ts';
+import type { BucketObjects } from './bucket.ts';
+import { bucketAt } from './bucket.ts';
+import { workInChain } from './chain.ts';
 import { tasksAt } from './task-code.ts';
 
 export const QUEUE = QUEUE_NAME;
@@ -49,8 +54,12 @@ export interface WorkerPlace {
   readonly recorder: Recorder;
   readonly profile: Profile;
   readonly prng: Prng;
+  /** What is in the user's bucket. */
+  readonly objects: BucketObjects;
   readonly seen: (what: string) => void;
   readonly violated: (invariant: string, message: string) => void;
+  /** Asks the platform for a worker that continues a session's. */
+  readonly startSuccessor: (after: string) => void;
 }
 
 export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
@@ -69,6 +78,7 @@ export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'record
   const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
   const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
   const sender = new Sender({ driver, runtime: process.runtime, policy });
+  const tasks = createTaskStore(sender, { table: TABLE_NAME, shards: profile.shards });
   return {
     sessions: observeSessions(createSessionStore(sender, TABLE_NAME), process, recorder),
     locks: observeLocks(createLockStore(sender, TABLE_NAME), process, recorder),
@@ -83,7 +93,7 @@ export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'record
     semaphores: observeSemaphores(createSemaphoreStore(sender, TABLE_NAME), process, recorder),
     groups: observeGroups(createWaitGroupStore(sender, TABLE_NAME), process, recorder),
     buckets: observeBuckets(createRateLimitStore(sender, TABLE_NAME), process, recorder),
-    tasks: observeTasks(createTaskStore(sender, { table: TABLE_NAME, shards: profile.shards }), process, recorder),
+    tasks: { ...observeTasks(tasks, process, recorder), bulk: observePages(tasks.bulk, process, recorder) },
   };
 }
 
@@ -101,8 +111,8 @@ export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPla
 }
 
 /** @returns how the worker ended */
-export async function work(place: WorkerPlace): Promise<string> {
-  const { process, profile, recorder, prng, seen } = place;
+export async function work(place: WorkerPlace, event: Invocation): Promise<string> {
+  const { process, profile, recorder, prng, seen, violated } = place;
   const { runtime } = process;
   const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
   const { sessions, tasks, queues } = storesAt(place);
@@ -133,11 +143,14 @@ export async function work(place: WorkerPlace): Promise<string> {
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
     const slowMs = Math.min(ttlMs, profile.invocationMs / 8);
-    const registry = tasksAt({ process, holder: session, recorder, prng, slowMs });
-    const ports = { tasks, sessions, queues, session, runtime, gauge: noSkewGauge, log: silentLog };
-    const report = await runWorker(registry, ports, settings, handBack.signal);
-    seeReport(report, seen);
-    return report.ended;
+    const registry = tasksAt({ process, holder: session, recorder, prng, slowMs, seen, violated });
+    const payloads = bucketAt(place, prng.fork('bucket'));
+    const ports = { tasks, sessions, queues, payloads, session, runtime, gauge: noSkewGauge, log: silentLog };
+    return await workInChain(place, session, event, async () => {
+      const report = await runWorker(registry, ports, settings, handBack.signal);
+      seeReport(report, seen);
+      return report;
+    });
   } finally {
     finished.abort();
     await session.end();

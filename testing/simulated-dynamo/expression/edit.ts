@@ -3,7 +3,7 @@
  * so that list positions always mean those of the list before any change.
  */
 import type { StoredList, StoredMap, StoredValue } from '../attribute-value.ts';
-import { changeable, isList, isMap } from '../attribute-value.ts';
+import { changeable, changeableWithout, isList, isMap } from '../attribute-value.ts';
 import { validationFault } from '../fault.ts';
 import type { PathStep } from './syntax.ts';
 
@@ -35,18 +35,12 @@ export function plantEdit(edits: Edits, steps: readonly PathStep[], edit: Edit):
 }
 
 /** Makes the changes to the attributes of one map. */
-export function withEdits(map: StoredMap, edits: Iterable<readonly [string, Edit]>): StoredMap {
-  const copy = changeable(map);
-  let hasHoles = false;
-  for (const [name, edit] of edits) {
-    if (edit === KEEP) continue;
-    hasHoles ||= edit === REMOVE;
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- attribute names are data here
-    if (edit === REMOVE) delete copy[name];
-    else copy[name] = edit;
-  }
-  // An object that has lost a property is slow from then on; its copy is not.
-  return hasHoles ? changeable(copy) : copy;
+export function withEdits(map: StoredMap, edits: readonly (readonly [string, Edit])[]): StoredMap {
+  const removed = new Set<string>();
+  for (const [name, edit] of edits) if (edit === REMOVE) removed.add(name);
+  const copy = removed.size === 0 ? changeable(map) : changeableWithout(map, removed);
+  for (const [name, edit] of edits) if (edit !== KEEP && edit !== REMOVE) copy[name] = edit;
+  return copy;
 }
 
 /** @throws DynamoFault if a path leads through what is not there, or is not a list or map */

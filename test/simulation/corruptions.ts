@@ -1,0 +1,392 @@
+/** Damage that can be done to a right history, by the rule that must notice it. */
+import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { Prng } from '../../testing/simulation/prng.ts';
+import type { Acknowledged, Applied, HistoryEvent, Ran, Sent, Swept } from './history.ts';
+import { RECEIPT_PREFIX } from './invariants/effects.ts';
+import { isPage, marked } from './invariants/pages.ts';
+import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
+import { TAKEN_LIMIT } from './invariants/tenants.ts';
+
+type History = readonly HistoryEvent[];
+/** Undefined: there is nothing in this history that could be damaged so. */
+export type Corruption = (history: History, prng: Prng) => History | undefined;
+
+const applied =
+  (isIt: (event: Applied) => boolean) =>
+  (event: HistoryEvent): event is Applied =>
+    event.kind === 'applied' && isIt(event);
+const acknowledged =
+  (what: Acknowledged['what']) =>
+  (event: HistoryEvent): event is Acknowledged =>
+    event.kind === 'acknowledged' && event.what === what;
+
+/** One event of a kind, replaced by what `change` makes of it. */
+function changed<T extends HistoryEvent>(
+  isIt: (event: HistoryEvent) => event is T,
+  change: (event: T) => readonly HistoryEvent[],
+): Corruption {
+  return (history, prng) => {
+    const found = history.flatMap((event, index) => (isIt(event) ? [{ event, index }] : []));
+    if (found.length === 0) return undefined;
+    const { event, index } = prng.pick(found);
+    return history.toSpliced(index, 1, ...change(event));
+  };
+}
+
+/** Every event of a kind is missing. */
+function without(isIt: (event: HistoryEvent) => boolean): Corruption {
+  return (history) => (history.some(isIt) ? history.filter((event) => !isIt(event)) : undefined);
+}
+
+const withAfter = (event: Applied, after: DynamoItem): Applied => ({ ...event, after: { ...event.after, ...after } });
+/** A write of nobody's, right after another, of the same row. */
+const then = (event: Applied, after: DynamoItem | undefined): Applied => ({
+  ...event,
+  ...{ request: -1, operation: undefined, before: event.after },
+  after: after === undefined ? undefined : { ...event.after, ...after },
+});
+
+const isClaimed = applied(
+  ({ row, before, after }) => isTask(row) && before?.state === 'ready' && after?.state === 'running',
+);
+const isDone = applied(
+  ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'done',
+);
+const isRetried = applied(
+  ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'ready',
+);
+const isRenewed = applied(
+  ({ row, before, after }) =>
+    isSession(row) && after?.status === 'live' && Number(after.renewals) > Number(before?.renewals),
+);
+const isOpened = applied(({ row, before }) => isSession(row) && before === undefined);
+const isLocked = applied(
+  ({ row, before, after }) => isLock(row) && after?.session !== undefined && before?.session === undefined,
+);
+const holdersOf = (row: DynamoItem | undefined): readonly string[] => Object.keys(row?.holders ?? {});
+const isAdmitted = applied(
+  ({ row, before, after }) => isSemaphore(row) && holdersOf(after).length > holdersOf(before).length,
+);
+const isRow = (prefix: string) =>
+  applied(({ row, before, after }) => row.startsWith(prefix) && after !== undefined && before !== undefined);
+const isPageWritten = (mark: 'done' | 'moved') =>
+  applied(({ before, after }) => isPage(after) && marked(after, mark).size > marked(before, mark).size);
+
+const swept = ({ row, at, after }: Applied): Swept => ({ kind: 'swept', at, process: 'ttl', row, before: after ?? {} });
+const ended = ({ at, process }: Applied, id: string, lockDelayMs: number): Applied => ({
+  ...{ kind: 'applied', at, process, request: -2, operation: undefined, copy: false, row: `session#${id}` },
+  before: { id, status: 'live', behaviour: 'release' },
+  after: { id, status: 'invalid', reason: 'destroyed', lockDelayMs, invalidatedAt: 0, behaviour: 'release' },
+});
+const copies = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** By rule: at least one kind of damage that it must notice, whatever else does. */
+export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corruption>>>> = {
+  I0: {
+    'a refusal of what was applied': (history, prng) => {
+      const ofTasks = new Set(
+        history.flatMap((event) => (event.kind === 'called' && isTask(event.row) ? [event.operation] : [])),
+      );
+      return changed(
+        (event): event is Extract<HistoryEvent, { kind: 'returned' }> =>
+          event.kind === 'returned' && event.outcome === 'applied' && ofTasks.has(event.operation),
+        (event) => [{ ...event, outcome: 'refused' }],
+      )(history, prng);
+    },
+  },
+  I1: {
+    'a grant while another believes': changed(isClaimed, (event) => [
+      { kind: 'believes', at: event.at, process: 'early', row: event.row, token: 1, session: 'early' },
+      event,
+    ]),
+  },
+  I1b: {
+    'a request without belief': changed(
+      (event): event is Sent => event.kind === 'sent',
+      (event) => [{ ...event, believed: false }],
+    ),
+  },
+  I2: {
+    'an effect that happens twice': changed(
+      applied(({ row }) => row.startsWith(RECEIPT_PREFIX)),
+      (event) => [withAfter(event, { count: 2 })],
+    ),
+    'an effect beside the end of its task': changed(
+      applied(({ row }) => row.startsWith(RECEIPT_PREFIX)),
+      (event) => [{ ...event, request: -1 }],
+    ),
+    'an order without its task': without(
+      applied(({ row, before }) => /task#jobs#order\d+$/.test(row) && before === undefined),
+    ),
+  },
+  I2b: {
+    'progress that is overwritten': (history, prng) => {
+      const rows = new Map(history.flatMap((event) => (event.kind === 'applied' ? [[event.row, event] as const] : [])));
+      return changed(acknowledged('progress'), (event) => {
+        const written = rows.get(event.row);
+        const older = JSON.stringify({ token: 0, step: 0 });
+        return written === undefined ? [event] : [event, then({ ...written, at: event.at }, { progress: older })];
+      })(history, prng);
+    },
+    'an entry that is lost': changed(isRow('inventory/register-'), (event) => [
+      withAfter(event, { entries: ['another'] }),
+    ]),
+  },
+  I3: { 'a counter that goes back': changed(isClaimed, (event) => [withAfter(event, { leaseCounter: 1 })]) },
+  I4: { 'a renewal by somebody else': changed(isRenewed, (event) => [{ ...event, process: 'impostor' }]) },
+  I5: { 'a task given back by nobody': changed(isRetried, (event) => [{ ...event, operation: undefined }]) },
+  I6: {
+    'a session that is expired early': changed(isRenewed, (event) => [
+      event,
+      then(event, { status: 'invalid', reason: 'expired', invalidatedAt: event.after?.expiresAt }),
+    ]),
+  },
+  I7: {
+    'a key that is granted during its lock-delay': changed(isLocked, (event) => [
+      event,
+      ended(event, String(event.after?.session), 60_000),
+      then(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
+    ]),
+  },
+  I8: {
+    'a key that is taken from the living': changed(isLocked, (event) => [
+      event,
+      then(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
+    ]),
+  },
+  I9: {
+    'a write under an old claim': changed(isDone, (event) => [
+      {
+        ...event,
+        operation: undefined,
+        before: event.before,
+        after: { ...event.before, session: 'another', leaseCounter: Number(event.before?.leaseCounter) + 1 },
+      },
+      event,
+    ]),
+  },
+  I11: {
+    'a permit beyond the limit': changed(isAdmitted, (event) => [withAfter(event, { limit: 0, free: -1 })]),
+  },
+  I12: {
+    'a limit that takes holders along': changed(isAdmitted, (event) => {
+      const limit = Number(event.after?.limit) + 1;
+      return [event, then(event, { limit, free: limit, holders: {} })];
+    }),
+  },
+  I13: {
+    'a member that ends twice': changed(
+      applied(({ row, after }) => row.startsWith('waitgroup#') && after?.state === 'done'),
+      (event) => [event, { ...event, before: event.after }],
+    ),
+  },
+  I14: {
+    'a grant too many': changed(isClaimed, (event) => [
+      event,
+      then(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
+    ]),
+  },
+  I15: { 'a running task that is swept': changed(isClaimed, (event) => [event, swept(event)]) },
+  I16: {
+    'a completion that is applied twice': changed(isDone, (event) => [event, then(event, {})]),
+    'a task that is done without having run': without((event) => event.kind === 'ended'),
+  },
+  I17: {
+    'a commit that was acknowledged and is not there': changed(
+      (event): event is Acknowledged => acknowledged('committed')(event) && isTask(event.row),
+      (event) => [{ ...event, value: '{"token":0}' }],
+    ),
+    'an item’s commit that was acknowledged and is not there': (history, prng) => {
+      const isOfItem = (event: HistoryEvent): event is Acknowledged =>
+        acknowledged('committed')(event) && !isTask(event.row);
+      const found = history.findIndex(isOfItem);
+      if (found < 0) return undefined;
+      const page = (history[found] as Acknowledged).row.replace('item#', 'task#').replace(/\/\d+$/, '');
+      const isItsPage = applied(({ row, after }) => row === page && marked(after, 'done').size > 0);
+      return without(isItsPage)(history, prng);
+    },
+  },
+  I18: { 'a claim that is not counted': changed(isClaimed, (event) => [withAfter(event, { attempts: 0 })]) },
+  I19: {
+    'a claim that changes what is to be done': changed(isClaimed, (event) => [
+      withAfter(event, { input: '{"kind":"other"}' }),
+    ]),
+  },
+  I20: {
+    'a tick that is dispatched twice': changed(acknowledged('dispatched'), (event) => [
+      event,
+      { ...event, process: 'another' },
+    ]),
+    'requests in a loop': changed(
+      (event): event is Sent => event.kind === 'sent',
+      (event) => copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
+    ),
+  },
+  I22: { 'a session that is made twice': changed(isOpened, (event) => [event, { ...event, process: 'another' }]) },
+  I23: {
+    'an expiry beyond reason': changed(isOpened, (event) => [
+      withAfter(event, { expiresAt: Number(event.after?.expiresAt) + 100_000 }),
+    ]),
+  },
+  I24: {
+    'a task row that is damaged': changed(isClaimed, (event) => [withAfter(event, { priority: 'urgent' })]),
+    'a page that has an item too many': changed(isPageWritten('done'), (event) => [
+      withAfter(event, { done: new Set([1_000]) }),
+    ]),
+  },
+  I25: {
+    'a row that is swept while it is in use': changed(isDone, (event) => [event, swept(event)]),
+  },
+  BATCH: {
+    'a child that is counted twice': changed(isRow('batch#'), (event) => [
+      withAfter(event, { pending: Number(event.after?.pending) - 1, done: Number(event.after?.done) + 1 }),
+    ]),
+  },
+  KEY: {
+    'a place of a key that is not given back': changed(
+      applied(
+        ({ row, before, after }) =>
+          row.startsWith('key#') && before !== undefined && after !== undefined && after.running === undefined,
+      ),
+      (event) => [withAfter(event, { running: event.before?.running ?? new Set(['nobody']) })],
+    ),
+    'a key that begins more than its rate': changed(
+      applied(({ row, after }) => row.startsWith('key#') && row.endsWith('#triple') && after?.started !== undefined),
+      (event) => [withAfter(event, { started: 99 })],
+    ),
+  },
+  ORDER: {
+    'a task of a line that begins before its turn': changed(
+      applied((event) => isClaimed(event) && event.after?.line !== undefined),
+      (event) => {
+        const late = { ...event, request: -1, operation: undefined, row: `${event.row}-late` };
+        const waiting = {
+          ...event.after,
+          id: 'late',
+          ticket: Number(event.after?.ticket) + 1,
+          state: 'ready',
+          attempts: 0,
+        };
+        const running = {
+          ...waiting,
+          state: 'running',
+          attempts: 1,
+          leaseCounter: Number(event.after?.leaseCounter) + 1,
+        };
+        return [
+          event,
+          { ...late, before: undefined, after: waiting },
+          { ...late, request: -2, before: waiting, after: running },
+        ];
+      },
+    ),
+    'tickets that are not in the order of the requests': changed(
+      applied(({ row, before, after }) => isTask(row) && before === undefined && after?.line !== undefined),
+      (event) => {
+        const early = { ...event, request: -1, operation: undefined, row: `${event.row}-early`, at: event.at };
+        const said: Acknowledged = {
+          kind: 'acknowledged',
+          at: event.at,
+          process: 'early',
+          what: 'enqueued',
+          row: early.row,
+        };
+        return [withAfter(early, { ticket: Number(event.after?.ticket) + 1_000_000, id: 'early' }), said, event];
+      },
+    ),
+  },
+  RATE: {
+    'tokens that had not flown in': changed(acknowledged('taken'), (event) => {
+      const value = JSON.stringify({ tokens: 2, tookMs: 1 });
+      return copies(10, () => ({ ...event, value }));
+    }),
+  },
+  SLOT: {
+    'a slot that is left out': changed(isRow('schedule#'), (event) => [
+      withAfter(event, { readyAt: Number(event.after?.readyAt) + 60_000 }),
+    ]),
+  },
+  L5: {
+    'somebody who enters before those who queue': changed(isAdmitted, (event) => {
+      const waiting = ['first/1@1'];
+      return [{ ...event, before: { ...event.before, waiting }, after: { ...event.after, waiting } }];
+    }),
+  },
+  PAGE: {
+    'an end that is taken back': changed(isPageWritten('done'), (event) => [event, then(event, { done: new Set() })]),
+    'an item that is done without having run': without(
+      (event) => event.kind === 'ended' && event.row.startsWith('item#'),
+    ),
+    'an item that is done, and has moved out': changed(isPageWritten('done'), (event) => [
+      event,
+      then(event, { moved: event.after?.done }),
+    ]),
+    'an item that leaves its page for nowhere': (history, prng) => {
+      const leaving = new Set(history.flatMap((event) => (isPageWritten('moved')(event) ? [event.request] : [])));
+      return without(applied(({ request, before }) => leaving.has(request) && before === undefined))(history, prng);
+    },
+    'an item that is recorded, and runs again': (history, prng) => {
+      const began = (event: HistoryEvent): event is Ran => event.kind === 'began' && event.row.startsWith('item#');
+      return changed(began, (event) => [event, event])(history, prng);
+    },
+    'a page that ends with open items': changed(
+      applied(({ before, after }) => isPage(after) && before?.state === 'running' && after?.state === 'done'),
+      (event) => [withAfter(event, { total: 101 })],
+    ),
+    'what an item returned, changed': changed(
+      applied(({ after }) => isPage(after) && typeof after?.results === 'string' && after.results !== '{}'),
+      (event) => [event, then(event, { results: '{}' })],
+    ),
+    'an item that is cancelled after its end': changed(isPageWritten('done'), (event) => [
+      event,
+      then(event, { cancelled: event.after?.done }),
+    ]),
+  },
+  PAYLOAD: {
+    'a payload that is lost': changed(
+      applied(({ row, before }) => row.startsWith('payload#') && before === undefined),
+      (event) => [event, then(event, undefined)],
+    ),
+    'a payload that is left behind': without(
+      (event) =>
+        (event.kind === 'called' && event.verb === 'payload.delete') ||
+        (event.kind === 'applied' && event.row.startsWith('payload#') && event.after === undefined),
+    ),
+    'an object that is removed while its task waits': changed(acknowledged('stored'), (event) => [
+      event,
+      {
+        ...{ kind: 'applied', at: event.at, process: event.process, request: -1, operation: undefined, copy: false },
+        ...{ row: 'task#jobs#huge', before: undefined },
+        after: {
+          state: 'ready',
+          attempts: 0,
+          payload: { bytes: 1, digest: '', reference: event.row.replace('bucket/', '') },
+        },
+      },
+      { ...event, what: 'removed' },
+    ]),
+  },
+  TENANT: {
+    'a tenant that waits for another': changed(
+      applied(
+        ({ row, before, after }) =>
+          isTask(row) &&
+          before === undefined &&
+          after?.tenant !== undefined &&
+          after.key === undefined &&
+          after.line === undefined,
+      ),
+      (event) => [
+        event,
+        ...copies(TAKEN_LIMIT + 1, (index) => {
+          const other = { ...event.after, tenant: 'greedy', state: 'ready' };
+          return {
+            ...{ ...event, at: event.at + 10_000, request: -1 - index, operation: undefined, row: 'task#jobs#greedy' },
+            ...{ before: other, after: { ...other, state: 'running', session: 'one' } },
+          };
+        }),
+      ],
+    ),
+  },
+};

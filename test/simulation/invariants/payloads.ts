@@ -1,0 +1,121 @@
+/**
+ * PAYLOAD: a task that may still run, or be brought back, finds the input that it was given, wherever that is;
+ * it is removed once the task is done, by whoever ended it, unless he dies.
+ * What the code of a task reads is compared where it reads it.
+ */
+import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { Applied, HistoryEvent, Sent } from '../history.ts';
+import type { Family } from './rule.ts';
+import { isTask } from './rule.ts';
+
+/** Objects of the user's own store, as the history calls them. */
+export const BUCKET_PREFIX = 'bucket/';
+
+interface Payload {
+  readonly nonce?: string;
+  readonly reference?: string;
+}
+
+/** A holder has been told that its task is done: from then on the payload is his to remove. */
+interface Duty {
+  readonly row: string;
+  readonly process: string;
+  readonly at: number;
+  isOverdue: boolean;
+}
+
+export const payloads: Family = (_assumptions, report) => {
+  const tasks = new Map<string, DynamoItem>();
+  /** By task row: the nonce of the payload beside it. */
+  const beside = new Map<string, string>();
+  const objects = new Set<string>();
+  /** Operations that may have ended a task: its row. */
+  const ending = new Map<number, string>();
+  const duties = new Map<string, Duty>();
+  let request: number | undefined;
+  const touched = new Set<string>();
+
+  function onApplied({ row, after, operation, before }: Applied): void {
+    if (isTask(row)) {
+      if (after === undefined) tasks.delete(row);
+      else tasks.set(row, after);
+      if (operation !== undefined && after?.state === 'done' && before?.state === 'running') ending.set(operation, row);
+      if (after?.state !== 'done') duties.delete(row);
+      touched.add(row);
+    } else if (row.startsWith(PREFIX)) {
+      const task = taskOf(row);
+      if (after === undefined) {
+        beside.delete(task);
+        duties.delete(task);
+      } else beside.set(task, String(after.nonce));
+      touched.add(task);
+    }
+  }
+
+  /** All rows of a request are there. */
+  function settle(): void {
+    for (const row of touched) check(row);
+    touched.clear();
+  }
+
+  function check(row: string): void {
+    const { payload, state } = tasks.get(row) ?? {};
+    if (payload === undefined || state === 'done') return;
+    const { nonce, reference } = payload as Payload;
+    if (nonce !== undefined && beside.get(row) !== nonce)
+      report(
+        'PAYLOAD',
+        row,
+        `is ${String(state)} and its payload ${nonce} is not there: ${beside.get(row) ?? 'nothing'} is`,
+      );
+    if (reference !== undefined && !objects.has(reference))
+      report('PAYLOAD', row, `is ${String(state)} and ${reference}, which it refers to, is not there`);
+  }
+
+  function onReference(what: string, reference: string): void {
+    if (what === 'stored') objects.add(reference);
+    else objects.delete(reference);
+    for (const [row, { payload }] of tasks) if ((payload as Payload | undefined)?.reference === reference) check(row);
+  }
+
+  /** Whoever goes on later has not died, and has not done what it had to do first. */
+  function onLater({ process, at }: Sent): void {
+    for (const duty of duties.values()) if (duty.process === process && at > duty.at) duty.isOverdue = true;
+  }
+
+  function onEvent(event: HistoryEvent): void {
+    if (request !== undefined && (event.kind !== 'applied' || event.request !== request)) settle();
+    request = event.kind === 'applied' ? event.request : undefined;
+    if (event.kind === 'applied') onApplied(event);
+    else if (event.kind === 'swept') {
+      tasks.delete(event.row);
+      duties.delete(event.row);
+      if (event.row.startsWith(PREFIX)) beside.delete(taskOf(event.row));
+    } else if (event.kind === 'called' && event.verb === 'payload.delete') duties.delete(taskOf(event.row));
+    else if (event.kind === 'acknowledged' && event.row.startsWith(BUCKET_PREFIX))
+      onReference(event.what, event.row.slice(BUCKET_PREFIX.length));
+    else if (event.kind === 'returned' && event.outcome === 'applied') {
+      const row = ending.get(event.operation);
+      const payload = row === undefined ? undefined : (tasks.get(row)?.payload as Payload | undefined);
+      if (row !== undefined && payload?.nonce !== undefined && tasks.get(row)?.state === 'done')
+        duties.set(row, { row, process: event.process, at: event.at, isOverdue: false });
+    }
+  }
+
+  return {
+    on: onEvent,
+    onSent: onLater,
+    end() {
+      settle();
+      for (const { row, process, isOverdue } of duties.values())
+        if (isOverdue)
+          report('PAYLOAD', row, `is done; ${process}, which ended it, went on and left its payload behind`);
+    },
+  };
+};
+
+const PREFIX = 'payload#';
+
+function taskOf(row: string): string {
+  return `task#${row.slice(PREFIX.length)}`;
+}

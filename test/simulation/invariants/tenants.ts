@@ -1,0 +1,72 @@
+/**
+ * TENANT fairness between tenants (while clocks hold and reads are fresh): as long as a task of one tenant is due that nobody has taken,
+ * one worker takes no more than so many of another tenant in the same partition: none is starved by the backlog of another.
+ */
+import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { Applied } from '../history.ts';
+import type { Family } from './rule.ts';
+import { isTask } from './rule.ts';
+import { EPOCH_MS } from './sessions.ts';
+
+/** The ones that the workload has; the first is the one with much to do. */
+export const TENANTS = ['hog', 'ada', 'bob'] as const;
+
+/**
+ * Of one tenant, while another waits. A visit takes four; what was read too long ago is dropped and read again on the next way round,
+ * a refused claim is not tried again for two seconds, and there are as many ways round as priorities and shards: so several times that.
+ */
+export const TAKEN_LIMIT = 40;
+
+interface Waiting {
+  readonly tenant: string;
+  readonly dueAt: number;
+  /** By session and tenant: how many were taken meanwhile. */
+  readonly passedBy: Map<string, number>;
+}
+
+export const tenants: Family = (assumptions, report) => {
+  /** By partition of the index, and row. */
+  const waiting = new Map<string, Map<string, Waiting>>();
+  if (!assumptions.clocksHold || !assumptions.readsAreFresh) return { on: () => undefined };
+
+  function onTask({ row, at, before, after }: Applied): void {
+    const item = after ?? before;
+    if (typeof item?.tenant !== 'string') return;
+    if (before !== undefined) waiting.get(partitionOf(before))?.delete(row);
+    if (after === undefined) return;
+    // Whoever shares a key with others, or has been tried already, may wait for reasons of its own.
+    const isFresh = after.state === 'ready' && after.attempts === 0 && after.leaseCounter === before?.leaseCounter;
+    const isNew = after.state === 'ready' && before === undefined;
+    if ((isNew || isFresh) && after.key === undefined && after.line === undefined) {
+      const rows = waiting.get(partitionOf(after)) ?? new Map<string, Waiting>();
+      const dueAt = Math.max(at, Number(after.readyAt) - EPOCH_MS + assumptions.maxClockSkewMs);
+      waiting.set(partitionOf(after), rows.set(row, { tenant: item.tenant, dueAt, passedBy: new Map() }));
+    }
+    if (after.state === 'running' && before?.state === 'ready') onTaken(after, at);
+  }
+
+  function onTaken(taken: DynamoItem, at: number): void {
+    const by = `${String(taken.session)} ${String(taken.tenant)}`;
+    for (const [row, { tenant, dueAt, passedBy }] of waiting.get(partitionOf(taken)) ?? []) {
+      if (tenant === taken.tenant || dueAt > at) continue;
+      const count = (passedBy.get(by) ?? 0) + 1;
+      passedBy.set(by, count);
+      if (count > TAKEN_LIMIT)
+        report(
+          'TENANT',
+          row,
+          `waits, of tenant ${tenant}, while ${count} of ${String(taken.tenant)} were taken by one worker`,
+        );
+    }
+  }
+
+  return {
+    on(event) {
+      if (event.kind === 'applied' && isTask(event.row)) onTask(event);
+    },
+  };
+};
+
+function partitionOf(row: DynamoItem): string {
+  return String(row.directoryKey);
+}

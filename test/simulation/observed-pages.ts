@@ -1,0 +1,39 @@
+/** The verbs of pages, with every write on record. */
+import type { PageStore } from '../../shared/bulk/store.ts';
+import type { Stamp } from '../../shared/lease/stamp.ts';
+import type { Claim } from '../../shared/task/task.ts';
+import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import { taskRow, writerOf } from './observed-stores.ts';
+import type { Call, Recorder } from './recorder.ts';
+
+export function observePages(store: PageStore, process: SimulatedProcess, recorder: Recorder): PageStore {
+  const write = writerOf(process, recorder);
+  const held = (verb: string, claim: Claim, { nonce }: Stamp): Call => ({
+    ...{ verb: `page.${verb}`, row: taskRow(claim), nonce },
+    claim: { row: taskRow(claim), token: claim.leaseCounter, session: claim.session },
+  });
+  return {
+    enqueue: (page, stamp, limits) =>
+      write({ verb: 'page.enqueue', row: taskRow(page), nonce: stamp.nonce }, () => store.enqueue(page, stamp, limits)),
+    record: (claim, entry, stamp, limits) =>
+      write(held('record', claim, stamp), () => store.record(claim, entry, stamp, limits)),
+    finish: (claim, entry, stamp, limits) =>
+      write(held('finish', claim, stamp), () => store.finish(claim, entry, stamp, limits)),
+    commit: (claim, index, entry, effects, stamp, limits) =>
+      write(held('commit', claim, stamp), () => store.commit(claim, index, entry, effects, stamp, limits)),
+    move: (claim, item, entry, stamp, limits) =>
+      write(held('move', claim, stamp), () => store.move(claim, item, entry, stamp, limits)),
+    cancelItem: (observed, index, stamp, limits) =>
+      write({ verb: 'page.cancelItem', row: taskRow(observed), nonce: stamp.nonce }, () =>
+        store.cancelItem(observed, index, stamp, limits),
+      ),
+    cancelRunningItem: async (observed, index, stamp, limits) => {
+      const call = { verb: 'page.cancelRunningItem', row: taskRow(observed), nonce: stamp.nonce };
+      const { kind } = await write(call, async () => ({
+        ...(await store.cancelRunningItem(observed, index, stamp, limits)),
+        earlierAttempt: 'unknown' as const,
+      }));
+      return { kind };
+    },
+  };
+}

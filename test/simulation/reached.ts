@@ -1,0 +1,64 @@
+/** What a history has reached, read from its events: every outcome of every write verb, and turns that no caller is told of. */
+import type { Applied, HistoryEvent } from './history.ts';
+import { TASK_KEYS } from './invariants/families.ts';
+import { isPage, marked } from './invariants/pages.ts';
+import { isTask } from './invariants/rule.ts';
+
+interface KeyRule {
+  readonly limit: number;
+  readonly rate?: { readonly count: number };
+}
+
+export class Reached {
+  readonly #seen: (what: string) => void;
+  readonly #verbs = new Map<number, string>();
+
+  constructor(seen: (what: string) => void) {
+    this.#seen = seen;
+  }
+
+  on(event: HistoryEvent): void {
+    if (event.kind === 'called') this.#verbs.set(event.operation, event.verb);
+    else if (event.kind === 'returned') {
+      this.#seen(`${this.#verbs.get(event.operation)}: ${event.outcome}`);
+      this.#verbs.delete(event.operation);
+    } else if (event.kind === 'applied') this.#onApplied(event);
+  }
+
+  #onApplied({ row, before, after }: Applied): void {
+    if (row.startsWith('payload#') && after === undefined) this.#seen('payload removed');
+    if (row.startsWith('key#')) this.#onKey(row, after);
+    if (!isTask(row) || after === undefined) return;
+    if (before === undefined) {
+      if (after.state === 'dead') this.#seen('item left its page as dead');
+      if (after.heldKey !== undefined) this.#seen('line: joined behind others');
+      if (row.endsWith('/then')) this.#seen('batch: callback created');
+      if (row.endsWith('+')) this.#seen('task spawned');
+      return;
+    }
+    if (before.heldKey !== undefined && after.heldKey === undefined && after.state === 'ready')
+      this.#seen('line: called by the one before');
+    if (before.children !== undefined && before.state === 'ready' && Number(after.readyAt) < Number(before.readyAt))
+      this.#seen('parent woken');
+    if (after.state === 'running' && before.state !== 'running' && after.tenant !== undefined)
+      this.#seen('tenant: task claimed');
+    if (isPage(after)) this.#onPage(before, after);
+  }
+
+  #onKey(row: string, after: Applied['after']): void {
+    const rule: KeyRule | undefined = TASK_KEYS.find(({ key }) => row.endsWith(`#${key}`));
+    const { size = 0 } = (after?.running ?? {}) as { readonly size?: number };
+    if (size === rule?.limit) this.#seen('key: all places taken');
+    if (rule?.rate !== undefined && after?.started === rule.rate.count) this.#seen('key: rate used up');
+  }
+
+  #onPage(before: Applied['before'], after: Applied['after']): void {
+    const isClaimed = after?.state === 'running' && before?.leaseCounter !== after.leaseCounter;
+    if (isClaimed && marked(after, 'done').size > 0)
+      this.#seen(
+        before?.state === 'running' ? 'page taken over with items done' : 'page claimed again with items done',
+      );
+    if (marked(after, 'cancelled').size > marked(before, 'cancelled').size) this.#seen('item cancelled in its page');
+    if (after?.state !== before?.state && after?.state !== 'running') this.#seen(`page became ${String(after?.state)}`);
+  }
+}
