@@ -51,14 +51,15 @@ export class Permit implements AsyncDisposable {
     this.#session = session;
     this.#ports = ports;
     this.#onReleased = onReleased;
+    this.#stopListening = session.onRevoked(revocationOf(semaphore, record.token), () => {
+      this.#end(this.#loss('invalidated', 'it was evicted by an operator'));
+    });
     const onLost = (): void => {
       if (session.signal.aborted) this.#end(session.signal.reason);
     };
     this.signal = truthfulSignal(this.#ended.signal, onLost);
+    // Last: a session that was lost just now says so at once.
     session.signal.addEventListener('abort', onLost, { once: true, signal: this.#ended.signal });
-    this.#stopListening = session.onRevoked(revocationOf(semaphore, record.token), () => {
-      this.#end(this.#loss('invalidated', 'it was evicted by an operator'));
-    });
   }
 
   get permits(): number {

@@ -4,8 +4,10 @@ import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
 import { findItem, putBulk } from '../bulk/client.ts';
 import type { BulkOptions } from '../bulk/request.ts';
 import { newBulkOf } from '../bulk/request.ts';
-import { MismatchError, assert } from '../errors.ts';
+import { MismatchError, StoreUnavailableError, assert } from '../errors.ts';
 import { validName } from '../lease/name.ts';
+import type { Outcome } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { REJECT, followingId, judgeDuplicate } from './dedup.ts';
@@ -43,6 +45,8 @@ export interface EnqueuedBatch {
 export const DEFAULT_QUEUE = 'default';
 /** One client process is busy with about as many. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
+
+type Refused<Row> = Extract<Outcome<Row>, { kind: 'refused' }>;
 
 export class TaskClient {
   readonly #store: TaskStore;
@@ -217,8 +221,9 @@ export class TaskClient {
 
   async #putRow(task: NewTask): Promise<Enqueued> {
     const { id, queue } = task;
-    const outcome = await this.#store.enqueue(task, stampOf(this.#runtime));
-    if (outcome.kind === 'applied') return { id, queue, created: true, replaced: false };
+    const stamp = stampOf(this.#runtime);
+    const outcome = await this.#store.enqueue(task, stamp);
+    if (outcome.kind === 'applied' || hasBegun(outcome, stamp)) return { id, queue, created: true, replaced: false };
     return this.#settleDuplicate(task, outcome.current ?? (await this.#store.get(task)));
   }
 
@@ -236,18 +241,33 @@ export class TaskClient {
         return this.#putRow({ ...task, id: followingId(current) });
       case 'replace': {
         const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
+        if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task);
         if (outcome.kind === 'refused') return this.#putRow(task);
         await this.#dropFormer(current, task);
         return { id, queue, created: false, replaced: true };
       }
       case 'renew': {
         const outcome = await this.#store.renew(current as EndedTask, task, stamp);
-        if (outcome.kind === 'refused') return this.#putRow(task);
+        if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) return this.#putRow(task);
         await this.#dropFormer(current, task);
         return { id, queue, created: true, replaced: false };
       }
     }
   }
+}
+
+/** Whether an attempt whose answer was lost has begun the work after all, and it has gone on since: it would be begun a second time. */
+function hasBegun(outcome: Refused<TaskRecord>, { now }: Stamp): boolean {
+  return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
+}
+
+/** The row does not say whose input it has once somebody has claimed it. */
+function undecided(task: NewTask): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${describeTask(task)}: whether its input was replaced is not known, for the answer was lost and the task has gone on since; ` +
+      'ask again if the work may be done once more',
+    { applied: 'unknown' },
+  );
 }
 
 function mismatch(task: NewTask, current: TaskRecord): MismatchError {

@@ -29,6 +29,8 @@ const REGRESSIONS: readonly (readonly [string, bigint])[] = [
   ['who left a page behind its suspect paid for the claim that the suspect had ended', 106n],
   ['an item killed its workers for ever behind a suspect that could not leave their page', 20_017n],
   ['a sender was frozen between two attempts and sent when it woke', 700_937n],
+  ['a session was lost in the moment in which its permit was handed over', 103_987n],
+  ['the answer to an enqueue was lost, its work done, and then begun once more', 100_928n],
 ];
 
 describe('the protocol', () => {

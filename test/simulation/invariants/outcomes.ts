@@ -33,6 +33,8 @@ const REPEATABLE = new Set([
 
 export const outcomes: Family = (assumptions, report) => {
   const operations = new Map<number, Operation>();
+  /** Pages of which a write was left in doubt: it may have decided the very item that the next one is refused for. */
+  const doubtful = new Set<string>();
   const rows = new Map<string, { readonly item: Applied['after']; readonly version: number }>();
 
   function onApplied(event: Applied): void {
@@ -64,12 +66,13 @@ export const outcomes: Family = (assumptions, report) => {
     if (operation === undefined) return;
     operation.returned = event.outcome;
     const { verb, row } = operation.called;
+    if (event.outcome === 'unknown' && verb.startsWith('page.')) doubtful.add(row);
     if (REPEATABLE.has(verb)) return;
     if (event.outcome === 'applied' && operation.applications !== 1)
       report('I0', row, `${verb} was reported applied and was applied ${operation.applications} times`);
     if (isDenial(event.outcome) && operation.applications > 0)
       report('I0', row, `${verb} was reported not applied (${event.outcome}) and was applied`);
-    if (event.outcome === 'refused' && heldAllAlong(operation))
+    if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(row))
       report('I0', row, `${verb} was refused although its claim was the current one`);
   }
 
