@@ -103,9 +103,9 @@ export function enqueueTask(
 }
 
 /**
- * Guard: ready, due, and not claimed since it was observed; not expired, if it can; its turn, if it stands in a line.
+ * Guard: ready, due, and not written since it was observed; not expired, if it can; its turn, if it stands in a line.
  * Effect: running under `session`; counter + 1, attempts + 1. The index entry stays, so that a claim costs one unit. What is started expires no more.
- * Outcomes: refused = claimed by somebody else, no longer due, or expired.
+ * Outcomes: refused = claimed by somebody else, changed, no longer due, or expired.
  */
 export function claimTask(
   table: string,
@@ -118,18 +118,17 @@ export function claimTask(
     key: taskKey(observed.queue, observed.id),
     guard: [
       IS_DUE,
+      // Other work under its id may have a key, or an expiry, of its own: what was observed is what will be run.
+      '#nonce = :observedNonce',
       ...(observed.expiresAt === undefined ? [] : ['#expiresAt > :now']),
-      // Its transaction answers without the row: what was observed is what will be run.
-      ...(observed.links?.key === undefined ? [] : ['#nonce = :observedNonce']),
       ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
     values: {
       ':ready': 'ready',
       ':running': 'running',
-      ':observedCounter': observed.leaseCounter,
+      ...{ ':observedCounter': observed.leaseCounter, ':observedNonce': observed.nonce },
       ...{ ':session': session, ':now': now, ':nonce': nonce, ':zero': 0, ':one': 1 },
-      ...(observed.links?.key === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
 }

@@ -171,13 +171,14 @@ export const families: Family = (_assumptions, report) => {
     end() {
       settle();
       for (const name of missed) {
-        const { queue, waiter } = batches.get(name)?.row ?? {};
+        const { queue, id, waiter } = batches.get(name)?.row ?? {};
         const { task } = JSON.parse(typeof waiter === 'string' ? waiter : '{}') as {
           readonly task?: { readonly id: string };
         };
         const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
-        // Nobody is called who was cancelled meanwhile, or has been brought forward by an operator.
-        if (task !== undefined && (row === undefined || Number(row.readyAt) === NEVER))
+        // Nobody is called who was cancelled meanwhile, has been brought forward by an operator, or got other work, which waits for children of its own.
+        const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
+        if (task !== undefined && (row === undefined || isWaiting))
           report('BATCH', name, `its last child ended, and ${task.id} was not called`);
       }
     },
