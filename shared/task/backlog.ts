@@ -77,7 +77,6 @@ export class Backlog {
   readonly #views = new Map<string, PartitionView>();
   /** Lanes that entries were met in here. */
   readonly #metLanes = new Set<string>();
-  #turn = 0;
   #buffer: Candidate[] = [];
   #filledAtMonotonicMs = 0;
   /** Slots that wait for a candidate. */
@@ -224,8 +223,8 @@ export class Backlog {
       const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority));
       const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority));
       const unseen = [
-        ...atHome.filter((view) => !view.wasLookedAtSince(since)),
-        ...elsewhere.filter((view) => !view.wasLookedAtSince(this.#followedAtMonotonicMs)),
+        ...atHome.filter((view) => view.lookedAtMonotonicMs < since),
+        ...elsewhere.filter((view) => view.lookedAtMonotonicMs < this.#followedAtMonotonicMs),
       ];
       await this.#fill(() => this.#lookThrough(unseen));
     }
@@ -235,10 +234,9 @@ export class Backlog {
     if (this.#buffer.length === 0) this.#buffer = shuffled(this.#ports.runtime.random, await find());
   }
 
-  /** Candidates of some of these partitions, whatever has to be read for them: of those whose pages are not used up, then of those whose turn it is. */
+  /** Candidates of some of these partitions, whatever has to be read for them: of those whose pages are not used up, then of those looked at longest ago. */
   async #lookThrough(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
-    const turn = this.#turn++ % Math.max(1, views.length);
-    const inTurn = [...views.slice(turn), ...views.slice(0, turn)];
+    const inTurn = views.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
     const waiting = [...inTurn.filter(({ isAhead }) => isAhead), ...inTurn.filter(({ isAhead }) => !isAhead)];
     let wanted = this.#wanted;
     for (let batch = 0; waiting.length > 0 && batch < BATCHES_LIMIT; batch++) {

@@ -32,7 +32,7 @@ export class PartitionView {
   readonly #clock: Clock;
   #ahead: readonly ReadyHint[] = [];
   #aheadUntilMonotonicMs = 0;
-  #lookedAtMonotonicMs = -Infinity;
+  #lookedAtMonotonicMs = Number.MIN_SAFE_INTEGER;
   #restsUntilMonotonicMs = 0;
   #restMs = 0;
 
@@ -57,8 +57,9 @@ export class PartitionView {
     return this.isAhead && this.#restMs === 0;
   }
 
-  wasLookedAtSince(monotonicMs: number): boolean {
-    return this.#lookedAtMonotonicMs >= monotonicMs;
+  /** When it was read last. Before anything else: never. */
+  get lookedAtMonotonicMs(): number {
+    return this.#lookedAtMonotonicMs;
   }
 
   /** The next entries worth reading, at most as many as wanted; none when there are none in the whole partition. */

@@ -61,7 +61,7 @@ export class TenantWalk {
     quantum = QUANTUM,
     isWorthReading = () => true,
   }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean }> {
-    const found: TenantHint[] = [];
+    const found: { readonly hint: TenantHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
     const start = this.#position;
     let seen = 0;
@@ -83,7 +83,7 @@ export class TenantWalk {
         this.#position = place;
         if (!isWorthReading(hint)) continue;
         share.set(hint.tenant, taken + 1);
-        found.push(hint);
+        found.push({ hint, turn: taken });
       }
       const isRound = hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
       if (isRound) break;
@@ -95,7 +95,9 @@ export class TenantWalk {
     // Where nobody is, the next look begins at the first place, and so takes one request.
     const isEmpty = hasWrapped && seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
-    return { hints: found, isEmpty };
+    // The first of each, then the second of each: whoever takes only some of them is fair, too.
+    found.sort((one, other) => one.turn - other.turn);
+    return { hints: found.map(({ hint }) => hint), isEmpty };
   }
 }
 

@@ -50,6 +50,6 @@ describe.skipIf(endpoint === null)('leasehold work', { timeout: 60_000 }, () => 
     const end = await run('work', '--entry', './absent.ts');
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('the module of tasks ./absent.ts cannot be loaded');
+    expect(end.err).toContain('there is no');
   });
 });

@@ -4,7 +4,7 @@
  *
  * Guards name what the operator saw, so that a decision made on an old picture changes nothing.
  */
-import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
+import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { NewTask } from '../../task/store.ts';
 import type { EndedTask } from '../../task/operator-store.ts';
@@ -19,27 +19,27 @@ import type { Seat } from './task.ts';
 import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task.ts';
 
 /**
- * Guard: it waits.
+ * Guard: it waits, and was not written since it was observed: a late attempt must not cancel other work under the id.
  * Effect: cancelled.
- * Outcomes: refused = somebody runs it, or it has ended.
+ * Outcomes: refused = somebody runs it, it has ended, or was changed: look again.
  */
 export function cancelWaitingTask(
   table: string,
-  { queue, id }: TaskKey,
+  observed: ReadyTask,
   cancellation: Cancellation,
   stamp: Stamp,
 ): Statement<'update'> {
   return updateStatement('task.cancel', {
     table,
-    key: taskKey(queue, id),
-    guard: '#state = :ready',
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :ready AND #nonce = :observedNonce',
     effect: CANCEL,
-    values: { ':ready': 'ready', ...cancelValues(cancellation, stamp) },
+    values: { ':ready': 'ready', ':observedNonce': observed.nonce, ...cancelValues(cancellation, stamp) },
   });
 }
 
 /**
- * Guard: it waits, not claimed since it was observed, and its time to be started has passed.
+ * Guard: it waits, not written since it was observed, and its time to be started has passed.
  * Effect: cancelled; it is too late for it.
  * Outcomes: refused = claimed in the last moment, or ended.
  */
@@ -47,11 +47,11 @@ export function expireTask(table: string, observed: ReadyTask, reason: string, s
   return updateStatement('task.expire', {
     table,
     key: taskKey(observed.queue, observed.id),
-    guard: '#state = :ready AND #leaseCounter = :observedCounter AND #expiresAt <= :now',
+    guard: '#state = :ready AND #nonce = :observedNonce AND #expiresAt <= :now',
     effect: CANCEL,
     values: {
       ':ready': 'ready',
-      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
       ...cancelValues({ at: stamp.now, reason }, stamp),
     },
   });

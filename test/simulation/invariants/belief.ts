@@ -17,6 +17,8 @@ export const belief: Family = (assumptions, report) => {
   const expired = new Set<string>();
   /** Tenures that an operator ended, by row and counter: when. */
   const ousted = new Map<string, number>();
+  /** Claims, by row and counter, whose holder's own write has ended them, though it may not have heard so: it does nothing more under them. */
+  const over = new Set<string>();
   /** By operation: when a renewal was applied; by session: when the last one was that its holder has heard of. */
   const renewedAt = new Map<number, number>();
   const heardUpTo = new Map<string, number>();
@@ -25,7 +27,7 @@ export const belief: Family = (assumptions, report) => {
     const others = believers.get(event.row) ?? [];
     if (assumptions.clocksHold)
       for (const other of others)
-        if (!isOusted(other))
+        if (!isOusted(other) && !isOver(other))
           report(
             'I1',
             event.row,
@@ -51,7 +53,19 @@ export const belief: Family = (assumptions, report) => {
     return ousted.has(`${row} ${token}`);
   }
 
+  function isOver({ row, token }: { readonly row: string; readonly token: number }): boolean {
+    return over.has(`${row} ${token}`);
+  }
+
   function onApplied({ row, after, before, operation, at }: Applied): void {
+    const claim = operation === undefined ? undefined : calls.get(operation)?.claim;
+    if (
+      isTask(row) &&
+      before?.state === 'running' &&
+      after?.state !== 'running' &&
+      claim?.token === before.leaseCounter
+    )
+      over.add(`${row} ${String(before.leaseCounter)}`);
     if (isLock(row) && operation !== undefined && calls.get(operation)?.verb === 'lock.force')
       ousted.set(`${row} ${String(before?.leaseCounter)}`, at);
     if (isSession(row) && operation !== undefined && calls.get(operation)?.verb === 'session.renew')
@@ -62,7 +76,7 @@ export const belief: Family = (assumptions, report) => {
       granted.set(row, { token, session });
       if (!assumptions.clocksHold || session === undefined || (isTask(row) && after?.state !== 'running')) return;
       for (const other of believers.get(row) ?? [])
-        if ((other.token !== token || other.session !== session) && !isOusted(other))
+        if ((other.token !== token || other.session !== session) && !isOusted(other) && !isOver(other))
           report(
             'I1',
             row,

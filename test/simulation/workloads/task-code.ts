@@ -133,8 +133,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
     async behave(place, task, right, input) {
       await step(place, place.prng.between(1, 60), task.signal);
       act(place, task, right);
-      const { half } = input;
-      return commitReceipt(place, task, right, input, [spawn('quick', { kind: 'quick', half }, { id: `${task.id}+` })]);
+      const { half, version = 0 } = input;
+      const id = `${task.id}+v${version}`; // other work under the id has a child of its own
+      return commitReceipt(place, task, right, input, [spawn('quick', { kind: 'quick', half }, { id })]);
     },
   },
 
@@ -329,7 +330,7 @@ async function saveStep(
   });
 }
 
-/** Takes one from the stock and leaves a receipt, in one commit; restocks when there is none. */
+/** Takes one from the stock and leaves a receipt, in one commit; tries again later when there is none. */
 async function commitReceipt(
   { process, recorder }: Place,
   task: TaskContext,
