@@ -97,9 +97,9 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
 
 async function start(argv: Argv, environment: Environment, guard: Guard): Promise<Child> {
   try {
-    const child = await Child.start(argv, environment);
-    guard.hold(child.group);
-    return child;
+    return await Child.start(argv, environment, (group) => {
+      guard.hold(group);
+    });
   } catch (error) {
     guard.release();
     throw error;

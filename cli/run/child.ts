@@ -27,10 +27,18 @@ export class Child {
     });
   }
 
-  /** @throws CommandError when it could not be started */
-  static async start(argv: readonly [string, ...string[]], environment: Environment): Promise<Child> {
+  /**
+   * @param onSpawned is told the process group before anything else can happen: who is killed a moment later leaves nobody behind unguarded
+   * @throws CommandError when it could not be started
+   */
+  static async start(
+    argv: readonly [string, ...string[]],
+    environment: Environment,
+    onSpawned: (group: number) => void,
+  ): Promise<Child> {
     const [command, ...operands] = argv;
     const child = spawn(command, operands, { stdio: 'inherit', detached: true, env: { ...environment } });
+    if (child.pid !== undefined) onSpawned(child.pid);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (cause: NodeJS.ErrnoException) => {

@@ -159,7 +159,7 @@ describe.skipIf(endpoint === null)('leasehold run', { timeout: 60_000 }, () => {
   });
 
   test('killed outright, it takes the program along and leaves the lock to its TTL', async () => {
-    const command = start('--lock', 'orphan', '--ttl', '2s', '--lock-delay', '1s', '--', ...SLEEPER);
+    const command = start('--lock', 'orphan', '--wait', '20s', '--ttl', '2s', '--lock-delay', '1s', '--', ...SLEEPER);
     const pid = await pidOf(command);
 
     command.process.kill('SIGKILL');

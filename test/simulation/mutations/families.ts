@@ -141,12 +141,13 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X23',
-    what: 'cancelling does not ask whether the task waits',
+    what: 'cancelling does not ask whether the task is still as it was seen',
     edits: [
       {
         file: 'shared/dynamo/statements/task-operations.ts',
-        find: "guard: '#state = :ready', effect: CANCEL,",
-        replace: "guard: '(#state = :ready OR #state <> :ready)', effect: CANCEL,",
+        find: "guard: '#state = :ready AND #nonce = :observedNonce', effect: CANCEL,",
+        replace:
+          "guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)', effect: CANCEL,",
       },
     ],
     killedBy: ['I16'],
