@@ -10,7 +10,7 @@ import * as statements from './statements/check.ts';
 
 export function createCheckStore(sender: Sender, table: string): CheckStore {
   return {
-    register: (check, stamp) => update(statements.registerCheck(table, check, stamp), stamp.nonce),
+    register: (observed, check, stamp) => update(statements.registerCheck(table, observed, check, stamp), stamp.nonce),
     report: (observed, report, stamp) => update(statements.reportCheck(table, observed, report, stamp), stamp.nonce),
     deregister: (observed, stamp) => update(statements.deregisterCheck(table, observed, stamp), stamp.nonce),
 

@@ -95,8 +95,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       return Item === undefined ? undefined : decodeTask(Item);
     },
 
-    async getPayload(key) {
-      const { Item } = await sender.read(readPayload(table, key));
+    async getPayload(key, limits) {
+      const { Item } = await sender.read(readPayload(table, key), limits);
       return Item === undefined ? undefined : new ItemReader(Item).string('text');
     },
 

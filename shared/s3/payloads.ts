@@ -44,9 +44,10 @@ export function createS3Payloads({
       return `${root}${Key}`;
     },
 
-    async get(reference) {
+    async get(reference, { signal } = {}) {
       try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference) }));
+        const object = new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference) });
+        const { Body } = await client.send(object, signal === undefined ? {} : { abortSignal: signal });
         return await Body?.transformToString();
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined;

@@ -4,8 +4,9 @@ import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
 
 /** Where health checks live. Every write is conditional; see `dynamo/statements/check.ts` for the guards. */
 export interface CheckStore {
-  /** Registers, or registers again. */
+  /** Registers, or registers again. Refused when it was written since it was observed, or is there unobserved. */
   register(
+    observed: CheckRecord | undefined,
     check: CheckKey & { readonly status: CheckStatus; readonly note: string; readonly ttlMs: number | null },
     write: Stamp,
   ): Promise<Outcome<CheckRecord>>;

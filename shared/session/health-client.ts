@@ -51,10 +51,14 @@ export class HealthClient {
     if (ttlMs === 0)
       throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, give a longer time`);
     const { checks, runtime } = this.#ports;
-    const outcome = await checks.register({ ...key, status, note: validNote(note), ttlMs }, stampOf(runtime));
-    if (outcome.kind === 'refused')
-      throw new ConfigurationError(`check ${id} of node ${node} was written by a later version: update this process`);
-    return new Check(outcome.row, this.#ports);
+    const check = { ...key, status, note: validNote(note), ttlMs };
+    let observed: CheckRecord | undefined;
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      const outcome = await checks.register(observed, check, stampOf(runtime));
+      if (outcome.kind === 'applied') return new Check(outcome.row, this.#ports);
+      observed = outcome.current;
+    }
+    throw contended(key);
   }
 
   /** A check that somebody registered, to report on or to look at. */
@@ -142,7 +146,7 @@ export class Check {
 
   /** Builds on what was written last, by us or by another reporter; the last report is right. */
   async #write(send: (observed: CheckRecord) => Promise<Outcome<CheckRecord>>): Promise<void> {
-    const what = `check ${this.id} of node ${this.node}`;
+    const what = describe(this);
     for (let round = 1; round <= ROUNDS_LIMIT; round++) {
       if (this.#record.status === 'deregistered')
         throw new ConfigurationError(`${what} is not registered any more: register it again before reporting on it`);
@@ -152,10 +156,18 @@ export class Check {
       this.#record = outcome.kind === 'applied' ? outcome.row : (outcome.current ?? this.#record);
       if (outcome.kind === 'applied') return;
     }
-    throw new StoreUnavailableError(`${what} was reported by others ${ROUNDS_LIMIT} times while we did`, {
-      applied: 'no',
-    });
+    throw contended(this);
   }
+}
+
+function describe({ node, id }: CheckKey): string {
+  return `check ${id} of node ${node}`;
+}
+
+function contended(check: CheckKey): StoreUnavailableError {
+  return new StoreUnavailableError(`${describe(check)} was written by others ${ROUNDS_LIMIT} times while we did`, {
+    applied: 'no',
+  });
 }
 
 /**

@@ -46,8 +46,11 @@ export interface NewPayload {
 export interface PayloadStore {
   /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
   put(name: string, text: string): Promise<string>;
-  /** Undefined: there is none any more. */
-  get(reference: string): Promise<string | undefined>;
+  /**
+   * Undefined: there is none any more.
+   * @param options.signal aborts when nobody waits for it any more
+   */
+  get(reference: string, options?: { readonly signal?: AbortSignal }): Promise<string | undefined>;
   /** Deleting what is not there is no error. */
   delete(reference: string): Promise<void>;
 }
@@ -110,18 +113,21 @@ export interface PayloadPorts {
 
 /**
  * The input of a claimed task, wherever it is.
+ * @param signal nobody needs it any more: the request must not outlive the claim
  * @throws DoNotRetry when it is gone, or another
  */
 export async function inputOf(
   task: TaskKey & { readonly input: Json; readonly payload: Payload | undefined },
   { tasks, payloads }: PayloadPorts,
+  signal: AbortSignal,
 ): Promise<Json> {
   const { payload } = task;
   if (payload === undefined) return task.input;
   const { reference } = payload;
   if (reference !== undefined && payloads === undefined)
     throw new Error(`the input of ${describeTask(task)} is at ${reference}: give the worker the store for payloads`);
-  const text = reference === undefined ? await tasks.getPayload(task) : await payloads?.get(reference);
+  const text =
+    reference === undefined ? await tasks.getPayload(task, { signal }) : await payloads?.get(reference, { signal });
   if (text === undefined)
     throw new DoNotRetry(`the input of ${describeTask(task)} is gone: it should be ${reference ?? 'beside its row'}`);
   if (hash('sha256', text) !== payload.digest)

@@ -137,7 +137,8 @@ class TaskRun {
       throw new UnknownTaskError(
         `no task named ${JSON.stringify(name)} is known to this worker: deploy the code that defines it`,
       );
-    const input = await inputOf(this.#task, this.#ports);
+    this.#stop.signal.throwIfAborted();
+    const input = await inputOf(this.#task, this.#ports, this.#stop.signal);
     const schema = this.#definition.input;
     if (schema === undefined) return this.#definition.run(input as never, await this.#context());
     const validated = await schema['~standard'].validate(input);

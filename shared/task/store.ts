@@ -109,13 +109,13 @@ export interface TaskStore {
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
   /** The input that is beside its row; undefined when it is gone. Strongly consistent. */
-  getPayload(key: TaskKey): Promise<string | undefined>;
+  getPayload(key: TaskKey, limits?: WriteLimits): Promise<string | undefined>;
   /** Nothing happens when it is gone, or belongs to other work by now. */
   deletePayload(key: TaskKey, payload: Payload): Promise<void>;
   /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 
-  /** Refused unless it is ready, due, and its counter is the one observed. */
+  /** Refused unless it is ready, due, and was not written since it was observed. */
   claim(
     observed: ReadyTask,
     session: string,

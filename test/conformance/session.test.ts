@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { sessionKey } from '../../shared/dynamo/keys.ts';
 import { Sender } from '../../shared/dynamo/send.ts';
 import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { registerCheck } from '../../shared/dynamo/statements/check.ts';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
 import { judgeSession } from '../../shared/session/session.ts';
 import type { Process, World } from '../support/coordination.ts';
@@ -315,6 +316,19 @@ describeInEveryWorld('health checks', (open) => {
       `check disk of node ${node} is critical`,
     );
     await expect(one.leasehold.session({ node, checks: ['what'] })).rejects.toThrow('is not registered');
+  });
+
+  test('are not brought back by an attempt to register them that arrives late', async () => {
+    const first = { node, id: 'disk', status: 'passing', note: '', ttlMs: null } as const;
+    const late = registerCheck(world.table, undefined, first, { now: world.clock.now(), nonce: 'late' });
+    const send = () => world.driver.attempt('update', late.input, new AbortController().signal);
+    await send();
+    const check = await other.leasehold.health.check(node, 'disk');
+    await check?.fail('full');
+
+    await expect(send()).rejects.toMatchObject({ kind: 'conditionFailed' });
+
+    expect(await other.leasehold.health.check(node, 'disk')).toMatchObject({ record: { status: 'critical' } });
   });
 
   test('come back when they are registered again', async () => {

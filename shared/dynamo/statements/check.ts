@@ -23,12 +23,13 @@ import type { Statement } from '../statement.ts';
 import { batchGetStatement, directoryStatement, getStatement, updateStatement } from '../statement.ts';
 
 /**
- * Guard: the row is absent, or of this version: registering again is how a check comes back, and the last one to do so is right.
- * Effect: registered, with a first report.
- * Outcomes: refused = the row is of a later version.
+ * Guard: not written since it was observed, or still absent: a delayed attempt must not undo a report, or bring back what was deregistered since.
+ * Effect: registered, with a first report: registering again is how a check comes back.
+ * Outcomes: refused = it is there, or somebody else wrote it meanwhile: build on that row.
  */
 export function registerCheck(
   table: string,
+  observed: CheckRecord | undefined,
   check: CheckKey & { readonly status: CheckStatus; readonly note: string; readonly ttlMs: number | null },
   { now, nonce }: Stamp,
 ): Statement<'update'> {
@@ -36,7 +37,7 @@ export function registerCheck(
   return updateStatement('check.register', {
     table,
     key: checkKey(node, id),
-    guard: 'attribute_not_exists(#v) OR #v = :v',
+    guard: observed === undefined ? 'attribute_not_exists(#pk)' : IS_AS_OBSERVED,
     effect:
       'SET #v = :v, #node = :node, #id = :id, #status = :status, #note = :note, #ttlMs = :ttlMs, #expiresAt = :expiresAt, ' +
       '#updatedAt = :now, #nonce = :nonce, #directoryKey = :directory, #directoryName = :name REMOVE #ttl',
@@ -44,6 +45,7 @@ export function registerCheck(
       ...{ ':v': SCHEMA_VERSION, ':node': node, ':id': id, ':status': status, ':note': note, ':ttlMs': ttlMs },
       ...{ ':expiresAt': ttlMs === null ? null : now + ttlMs, ':now': now, ':nonce': nonce },
       ...{ ':directory': 'check', ':name': `${node}#${id}` },
+      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
 }
@@ -62,7 +64,7 @@ export function reportCheck(
   return updateStatement('check.report', {
     table,
     key: checkKey(observed.node, observed.id),
-    guard: '#nonce = :observedNonce',
+    guard: IS_AS_OBSERVED,
     effect: 'SET #status = :status, #note = :note, #expiresAt = :expiresAt, #updatedAt = :now, #nonce = :nonce',
     values: {
       ...{ ':observedNonce': observed.nonce, ':status': report.status, ':note': report.note },
@@ -80,7 +82,7 @@ export function deregisterCheck(table: string, observed: CheckRecord, { now, non
   return updateStatement('check.deregister', {
     table,
     key: checkKey(observed.node, observed.id),
-    guard: '#nonce = :observedNonce',
+    guard: IS_AS_OBSERVED,
     effect:
       'SET #status = :deregistered, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl REMOVE #directoryKey, #directoryName',
     values: {
@@ -104,3 +106,5 @@ export const readChecks = (table: string, keys: readonly CheckKey[]): Statement<
     keys.map(({ node, id }) => checkKey(node, id)),
     { consistent: true },
   );
+
+const IS_AS_OBSERVED = '#nonce = :observedNonce';

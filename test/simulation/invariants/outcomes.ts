@@ -33,7 +33,7 @@ const REPEATABLE = new Set([
 
 export const outcomes: Family = (assumptions, report) => {
   const operations = new Map<number, Operation>();
-  /** Pages of which a write was left in doubt: it may have decided the very item that the next one is refused for. */
+  /** Claims of pages, by row and counter, under which a write was left in doubt: it may have decided the very item that the next is refused for. */
   const doubtful = new Set<string>();
   const rows = new Map<string, { readonly item: Applied['after']; readonly version: number }>();
 
@@ -67,14 +67,15 @@ export const outcomes: Family = (assumptions, report) => {
     const operation = operations.get(event.operation);
     if (operation === undefined) return;
     operation.returned = event.outcome;
-    const { verb, row } = operation.called;
-    if (event.outcome === 'unknown' && verb.startsWith('page.')) doubtful.add(row);
+    const { verb, row, claim } = operation.called;
+    const tenure = `${row} ${String(claim?.token)}`;
+    if (event.outcome === 'unknown' && verb.startsWith('page.')) doubtful.add(tenure);
     if (REPEATABLE.has(verb)) return;
     if (event.outcome === 'applied' && operation.applications !== 1)
       report('I0', row, `${verb} was reported applied and was applied ${operation.applications} times`);
     if (isDenial(event.outcome) && operation.applications > 0)
       report('I0', row, `${verb} was reported not applied (${event.outcome}) and was applied`);
-    if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(row))
+    if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(tenure))
       report('I0', row, `${verb} was refused although its claim was the current one`);
   }
 
