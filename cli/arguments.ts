@@ -4,6 +4,7 @@ import { messageOf } from '../shared/errors.ts';
 import type { Duration } from '../shared/lease/duration.ts';
 import { durationMs } from '../shared/lease/duration.ts';
 import { validName } from '../shared/lease/name.ts';
+import { momentOf } from '../shared/task/lines.ts';
 import { span } from './output.ts';
 
 /** `30s`, `2m`, or milliseconds. */
@@ -17,12 +18,17 @@ export function spanOption(flags: string, description: string, defaultMs?: numbe
   return defaultMs === undefined ? option : option.default(defaultMs, span(defaultMs));
 }
 
+const MAX_PORT = 65_535;
+
+export function portOption(defaultPort: number): Option {
+  return new Option('--port <n>', 'where to listen (0: any that is free)')
+    .argParser(wholeNumber(0, MAX_PORT))
+    .default(defaultPort);
+}
+
 /** A moment, as ISO 8601 writes it. */
 export function time(text: string): Date {
-  const at = new Date(text);
-  if (Number.isNaN(at.getTime()))
-    throw new InvalidArgumentError(`${JSON.stringify(text)} is no time: give one such as 2027-01-31T08:00:00Z`);
-  return at;
+  return checked(() => momentOf(text));
 }
 
 /** A name as the protocol takes it: a key, a queue, an id. */

@@ -1,5 +1,6 @@
 /** Lists as people and programs read them: bounded, and honest about the bound. */
 import { Option } from 'commander';
+import { take } from '../shared/runtime/take.ts';
 import { wholeNumber } from './arguments.ts';
 import type { Output, Printable } from './output.ts';
 import { tableOf } from './output.ts';
@@ -16,19 +17,6 @@ export function limitOption(): Option {
 
 /** A title, and what stands below it. */
 export type Columns<T> = Readonly<Record<string, (row: T) => string>>;
-
-/** Takes no more from the store than it shows. */
-export async function take<T>(
-  rows: AsyncIterable<T>,
-  limit: number,
-): Promise<{ readonly rows: readonly T[]; readonly more: boolean }> {
-  const taken: T[] = [];
-  for await (const row of rows) {
-    if (taken.length === limit) return { rows: taken, more: true };
-    taken.push(row);
-  }
-  return { rows: taken, more: false };
-}
 
 export async function list<T extends Printable>(
   rows: AsyncIterable<T>,

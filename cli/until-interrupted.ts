@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ExitCode } from './exit.ts';
 import { EXIT } from './exit.ts';
 
@@ -16,4 +17,9 @@ export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<v
     process.off('SIGINT', stop);
     process.off('SIGTERM', stop);
   }
+}
+
+/** For what goes on by itself, such as a server. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

@@ -60,7 +60,7 @@ function counterIn({ leaseCounter }: Readonly<Record<string, unknown>>): number 
   throw new ConfigurationError(`counter = ${JSON.stringify(leaseCounter)}: give the whole number that the page shows`);
 }
 
-/** As the command writes it down. */
+/** As the command writes it down, and of a task the counter that was seen as well. */
 function targetOf(act: Act): string {
   switch (act.verb) {
     case 'task.retry':

@@ -78,6 +78,8 @@ export interface Overview {
   readonly unseen: readonly string[];
   readonly readings: readonly Reading[];
   readonly lost: readonly LostLease[];
+  /** As far as this console has seen; `lost` may list fewer. */
+  readonly lostInHour: number;
   /** Read units that this console has used, in all and a second lately. */
   readonly units: { readonly total: number; readonly perSecond: number };
 }

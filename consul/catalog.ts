@@ -3,7 +3,6 @@ import { validName } from '../shared/lease/name.ts';
 import type { CheckRecord } from '../shared/session/health.ts';
 import { NODE_CHECK } from '../shared/session/health.ts';
 import { blockingLook } from './blocking.ts';
-import { Body } from './body.ts';
 import { checkIdOf, noteOf, statusOf } from './checks.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
@@ -13,13 +12,12 @@ import { badRequest } from './problem.ts';
 import { catalogNode, healthCheck } from './shapes.ts';
 import { ensure } from './tokens.ts';
 
-const DECODE_FAILED = 'Request decode failed';
 const OWN_ADDRESS = '127.0.0.1';
 
 /** Registers a node, and the checks that come with it. */
 export const registerNode: Endpoint = async (exchange) => {
   ensure.nodes(exchange.rights, 'write');
-  const body = new Body(await exchange.json(DECODE_FAILED), DECODE_FAILED);
+  const body = await exchange.body();
   const node = body.text('Node');
   if (node === '' || body.text('Address') === '') throw badRequest('Must provide node and address');
   const { health } = exchange.gateway.leasehold;
@@ -35,7 +33,7 @@ export const registerNode: Endpoint = async (exchange) => {
       status: statusOf(check.text('Status') || 'critical'),
     });
     if (check.text('Status') === 'critical')
-      await (await health.check(node, checkIdOf(id)))?.fail(check.text('Output'));
+      await (await health.check(node, checkIdOf(id)))?.fail(noteOf(check.text('Output')));
   }
   return { json: true };
 };
@@ -43,7 +41,7 @@ export const registerNode: Endpoint = async (exchange) => {
 /** Deregisters a check, or a node with all its checks; what is bound to them ends. */
 export const deregisterNode: Endpoint = async (exchange) => {
   ensure.nodes(exchange.rights, 'write');
-  const body = new Body(await exchange.json(DECODE_FAILED), DECODE_FAILED);
+  const body = await exchange.body();
   const node = body.text('Node');
   if (node === '') throw badRequest('Must provide node');
   const { health } = exchange.gateway.leasehold;

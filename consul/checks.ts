@@ -1,7 +1,6 @@
 /** `/v1/agent/check`: health checks of the gateway's own node, reported by whoever watches over something there. */
 import { NODE_CHECK } from '../shared/session/health.ts';
 import type { Check } from '../shared/session/health-client.ts';
-import { Body } from './body.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
 import { Problem, badRequest } from './problem.ts';
@@ -10,13 +9,12 @@ import { ensure } from './tokens.ts';
 
 export type ReportedStatus = 'passing' | 'warning' | 'critical';
 const STATUSES: readonly string[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
-const DECODE_FAILED = 'Request decode failed';
 /** What a report may say, in the library's bytes. */
 const NOTE_LIMIT_CHARACTERS = 256;
 
 export const registerCheck: Endpoint = async (exchange) => {
   ensure.nodes(exchange.rights, 'write');
-  const body = new Body(await exchange.json(DECODE_FAILED), DECODE_FAILED);
+  const body = await exchange.body();
   const id = body.text('ID') || body.text('CheckID') || body.text('Name');
   if (id === '') throw badRequest('Missing check name');
   const ttl = body.text('TTL');
@@ -48,7 +46,7 @@ export const reportAs =
 
 export const updateCheck: Endpoint = async (exchange) => {
   ensure.nodes(exchange.rights, 'write');
-  const body = new Body(await exchange.json(DECODE_FAILED), DECODE_FAILED);
+  const body = await exchange.body();
   const status = body.text('Status');
   if (!STATUSES.includes(status)) throw badRequest(`Invalid check status: '${status}'`);
   await report(await checkOf(exchange), statusOf(status), body.text('Output'));

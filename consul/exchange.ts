@@ -1,5 +1,6 @@
 /** One request and its answer, in Consul's manners: parameters, methods, headers, bodies. */
 import type { Context } from 'hono';
+import { Body } from './body.ts';
 import { stringifyExactly, parseExactly } from './json.ts';
 import type { Gateway } from './gateway.ts';
 import { Problem, badRequest, problemOf, tooLarge } from './problem.ts';
@@ -73,6 +74,11 @@ export class Exchange {
     }
   }
 
+  /** A JSON object, or nothing, which has no fields. @throws Problem 400 */
+  async body(): Promise<Body> {
+    return new Body(await this.json(DECODE_FAILED), DECODE_FAILED);
+  }
+
   #token(): string | undefined {
     const bearer = /^Bearer\s+(.+)$/i.exec(this.#context.req.header('authorization') ?? '')?.[1];
     const token = this.query.get('token') ?? this.#context.req.header('x-consul-token') ?? bearer;
@@ -80,6 +86,8 @@ export class Exchange {
   }
 }
 
+/** What Consul says before the cause. */
+export const DECODE_FAILED = 'Request decode failed';
 /** As much as anybody may send by mistake. */
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Sessions, checks and transactions without their values are small. */

@@ -3,7 +3,8 @@ import { validName } from '../shared/lease/name.ts';
 import type { Content, LockInfo } from '../shared/lock/lock.ts';
 import { VALUE_LIMIT_BYTES, validContent } from '../shared/lock/lock.ts';
 import type { PrefixView } from '../shared/lock/prefix.ts';
-import pLimit from 'p-limit';
+import { allOf } from '../shared/runtime/all-of.ts';
+import { inFlight } from '../shared/runtime/in-flight.ts';
 import { blockingOf } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { metaHeaders } from './exchange.ts';
@@ -129,8 +130,8 @@ async function deletePrefix(exchange: Exchange): Promise<true> {
   const { locks } = exchange.gateway.leasehold;
   const { entries } = await locks.view(prefix);
   for (const { key } of entries) ensure.key(exchange.rights, 'write', key);
-  const limit = pLimit(DELETIONS_IN_FLIGHT);
-  await Promise.all(entries.map(({ key }) => limit(() => locks.delete(key, { evenIfHeld: true }))));
+  const run = inFlight(DELETIONS_IN_FLIGHT);
+  await allOf(entries.map(({ key }) => run(() => locks.delete(key, { evenIfHeld: true }))));
   return true;
 }
 

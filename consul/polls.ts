@@ -18,9 +18,13 @@ export function lookOf<T>(value: T, facts: readonly unknown[], newestAt: number)
 
 const POLL_MS = { min: 800, max: 950 };
 
+type Listener = (look: Look<unknown> | Error) => void;
+
 interface Poll {
-  readonly listeners: Set<(look: Look<unknown> | Error) => void>;
+  readonly listeners: Set<Listener>;
   readonly idle: AbortController;
+  /** When its last look is over. */
+  readonly ended: Promise<void>;
 }
 
 export class Polls {
@@ -31,7 +35,7 @@ export class Polls {
     this.#runtime = runtime;
   }
 
-  /** The first look at another content than that of `fingerprint`; undefined when `signal` aborts before. */
+  /** The first look at another content than that of `fingerprint`; undefined when `signal` aborts before: a look that nobody else waits for is then over, too. */
   next<T>(
     what: string,
     look: () => Promise<Look<T>>,
@@ -40,45 +44,45 @@ export class Polls {
   ): Promise<Look<T> | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
-      const stop = (): void => {
-        signal.removeEventListener('abort', abort);
-        this.#leave(what, listener);
-      };
       const listener = (seen: Look<unknown> | Error): void => {
         if (!(seen instanceof Error) && seen.fingerprint === fingerprint) return;
-        stop();
+        signal.removeEventListener('abort', abort);
+        this.#leave(what, listener);
         if (seen instanceof Error) reject(seen);
         else resolve(seen as Look<T>);
       };
       const abort = (): void => {
-        stop();
-        resolve(undefined);
+        const left = this.#leave(what, listener);
+        resolve(left?.ended.then(() => undefined));
       };
       signal.addEventListener('abort', abort, { once: true });
       const known = this.#polls.get(what);
-      if (known !== undefined) {
-        known.listeners.add(listener);
-        return;
-      }
-      const poll: Poll = { listeners: new Set([listener]), idle: new AbortController() };
-      this.#polls.set(what, poll);
-      void this.#run(poll, look);
+      if (known === undefined) this.#polls.set(what, this.#begin(look, listener));
+      else known.listeners.add(listener);
     });
   }
 
-  #leave(what: string, listener: (look: Look<unknown> | Error) => void): void {
-    const poll = this.#polls.get(what);
-    poll?.listeners.delete(listener);
-    if (poll === undefined || poll.listeners.size > 0) return;
-    this.#polls.delete(what);
-    poll.idle.abort();
+  #begin(look: () => Promise<Look<unknown>>, listener: Listener): Poll {
+    const listeners = new Set([listener]);
+    const idle = new AbortController();
+    return { listeners, idle, ended: this.#run(look, listeners, idle.signal) };
   }
 
-  async #run({ listeners, idle }: Poll, look: () => Promise<Look<unknown>>): Promise<void> {
+  /** @returns the poll, if that was the last to wait for it */
+  #leave(what: string, listener: Listener): Poll | undefined {
+    const poll = this.#polls.get(what);
+    poll?.listeners.delete(listener);
+    if (poll === undefined || poll.listeners.size > 0) return undefined;
+    this.#polls.delete(what);
+    poll.idle.abort();
+    return poll;
+  }
+
+  async #run(look: () => Promise<Look<unknown>>, listeners: ReadonlySet<Listener>, idle: AbortSignal): Promise<void> {
     const { clock, random } = this.#runtime;
     for (;;) {
-      await clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(), idle.signal);
-      if (idle.signal.aborted) return;
+      await clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(), idle);
+      if (idle.aborted) return;
       const seen = await look().catch((error: unknown) =>
         error instanceof Error ? error : new Error(messageOf(error)),
       );

@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { isLoopbackHost } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import type { GatewayOptions } from './app.ts';
 import { createConsulApp } from './app.ts';
@@ -21,7 +22,7 @@ export interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
 
 /** @throws ConfigurationError when it would be open to others, or when the address cannot be had */
 export async function startGateway({ host, port, ...options }: ServerOptions): Promise<RunningGateway> {
-  if (options.tokens === undefined && !isLoopback(host))
+  if (options.tokens === undefined && !isLoopbackHost(host))
     throw new ConfigurationError(
       `host ${host} is not loopback, and there are no tokens: whoever reaches it could do everything; give --tokens, or listen on 127.0.0.1`,
     );
@@ -36,15 +37,10 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
       const closed = once(server, 'close');
       closing.abort();
       server.close();
-      server.closeIdleConnections();
       server.closeAllConnections();
       await closed;
     },
   };
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {

@@ -2,10 +2,12 @@
 import { MAX_LOCK_DELAY_MS } from '../shared/lease/timing.ts';
 import { validName } from '../shared/lease/name.ts';
 import { NODE_CHECK, failureOf } from '../shared/session/health.ts';
-import type { LiveSession } from '../shared/session/session.ts';
+import type { LiveSession, SessionRecord } from '../shared/session/session.ts';
+import { judgeSession } from '../shared/session/session.ts';
 import { blockingLook } from './blocking.ts';
-import { Body } from './body.ts';
+import type { Body } from './body.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
+import { DECODE_FAILED } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
 import { formatGoDuration, parseGoDuration } from './go-duration.ts';
 import type { Look } from './polls.ts';
@@ -19,11 +21,10 @@ const DEFAULT_LOCK_DELAY_MS = 15_000;
 /** A number below this is seconds, whatever the unit: people write 5 and mean that. */
 const SECONDS_BELOW = 1_000;
 const NS_PER_MS = 1_000_000;
-const DECODE_FAILED = 'Request decode failed';
 
 export const createSession: Endpoint = async (exchange) => {
   ensure.sessions(exchange.rights, 'write');
-  const body = new Body(await exchange.json(DECODE_FAILED), DECODE_FAILED);
+  const body = await exchange.body();
   const { leasehold, settings } = exchange.gateway;
   const node = body.text('Node') === '' ? settings.node : validName('node', body.text('Node'));
   const name = body.text('Name') === '' ? '' : validName('session name', body.text('Name'));
@@ -73,7 +74,7 @@ export const nodeSessions: Endpoint = (exchange) => {
   return listed(exchange, `sessions of ${node}`, (session) => session.node === node);
 };
 
-/** Sessions that have expired are not shown, whether anybody has ended them or not. */
+/** Sessions that have expired are not shown, whether anybody has ended them or not; nor are damaged ones. */
 async function listed(exchange: Exchange, what: string, isWanted: (session: LiveSession) => boolean) {
   ensure.sessions(exchange.rights, 'read');
   const { leasehold, runtime, settings } = exchange.gateway;
@@ -81,8 +82,7 @@ async function listed(exchange: Exchange, what: string, isWanted: (session: Live
     const now = runtime.clock.now();
     const found: LiveSession[] = [];
     for await (const session of leasehold.sessions.list())
-      if (session.status === 'live' && isWanted(session) && !isExpired(session, now - settings.maxClockSkewMs))
-        found.push(session);
+      if (isLive(session, now, settings.maxClockSkewMs) && isWanted(session)) found.push(session);
     return sessionsLook(found);
   };
   const { value, index } = await blockingLook(exchange, what, look);
@@ -94,8 +94,8 @@ function sessionsLook(sessions: readonly LiveSession[]): Look<readonly LiveSessi
   return lookOf(sessions, facts, Math.max(0, ...sessions.map(({ createdAt }) => createdAt)));
 }
 
-function isExpired({ expiresAt }: LiveSession, expiredBefore: number): boolean {
-  return expiresAt !== null && expiresAt <= expiredBefore;
+function isLive(session: SessionRecord, now: number, maxClockSkewMs: number): session is LiveSession {
+  return judgeSession(session, now, maxClockSkewMs).kind === 'live';
 }
 
 function idOf({ rest }: Exchange): string {

@@ -48,7 +48,10 @@ export const ensure = {
 
 export class TokenBook {
   readonly #entries: readonly { readonly digest: Buffer; readonly rights: Rights }[];
-  readonly #anonymous: Rights | undefined;
+  /** Nobody is asked for a token. */
+  readonly #isOpen: boolean;
+  /** Of requests without a token. */
+  readonly #anonymous: Rights;
 
   /** @param rules absent: no tokens are asked for, and everybody may do everything */
   constructor(rules: readonly TokenRules[] | undefined) {
@@ -56,19 +59,15 @@ export class TokenBook {
       rule.secret === undefined ? [] : [{ digest: digestOf(rule.secret), rights: new RuledRights(rule) }],
     );
     const anonymous = rules?.find(({ secret }) => secret === undefined);
-    if (rules === undefined) this.#anonymous = EVERYTHING;
-    else if (anonymous !== undefined) this.#anonymous = new RuledRights(anonymous);
-    this.isOpen = rules === undefined;
+    this.#isOpen = rules === undefined;
+    if (this.#isOpen) this.#anonymous = EVERYTHING;
+    else this.#anonymous = anonymous === undefined ? NOTHING : new RuledRights(anonymous);
   }
-
-  /** Nobody is asked for a token. */
-  readonly isOpen: boolean;
 
   /** @throws Problem 403 */
   rightsOf(token: string | undefined): Rights {
-    // Without tokens Consul ignores what clients send.
-    if (this.isOpen) return EVERYTHING;
-    if (token === undefined) return this.#anonymous ?? NOTHING;
+    // Where nobody is asked, Consul ignores what clients send.
+    if (this.#isOpen || token === undefined) return this.#anonymous;
     const digest = digestOf(token);
     let found: Rights | undefined;
     for (const entry of this.#entries) if (timingSafeEqual(entry.digest, digest)) found = entry.rights;

@@ -1,12 +1,12 @@
 /** `leasehold console`: the page, served to this machine alone. */
 import { Command } from 'commander';
 import { DEFAULT_QUEUE } from '../../functions/env.ts';
-import { name, spanOption, wholeNumber } from '../arguments.ts';
+import { name, portOption, spanOption } from '../arguments.ts';
 import { byOption, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { shardsOption } from '../queue/options.ts';
-import { untilInterrupted } from '../until-interrupted.ts';
+import { untilAborted, untilInterrupted } from '../until-interrupted.ts';
 
 interface Options {
   readonly port: number;
@@ -18,7 +18,6 @@ interface Options {
 }
 
 const DEFAULT_EVERY_MS = 2_000;
-const MAX_PORT = 65_535;
 
 export function consoleCommand(bind: Bind): Command {
   const command = new Command('console')
@@ -26,7 +25,7 @@ export function consoleCommand(bind: Bind): Command {
     .description(
       'Serves a page to browsers on this machine: what waits, who works, who holds what, and acting on it. It uses your credentials, listens on loopback only, and lets in one browser for each address that it prints. Runs until interrupted.',
     )
-    .option('--port <n>', 'where to listen (0: any that is free)', wholeNumber(0, MAX_PORT), 0)
+    .addOption(portOption(0))
     .option('--read-only', 'show everything, change nothing')
     .option(
       '--queue <name...>',
@@ -65,14 +64,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
     const address = running.invite();
     say(address, address);
     output.note(`table ${table}${options.readOnly === true ? ', read-only' : ''}; Ctrl+C ends it`);
-    return await untilInterrupted(
-      (signal) =>
-        new Promise((resolve) => {
-          signal.addEventListener('abort', () => {
-            resolve();
-          });
-        }),
-    );
+    return await untilInterrupted(untilAborted);
   } finally {
     await running.close();
   }

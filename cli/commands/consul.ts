@@ -6,10 +6,10 @@ import { DEFAULT_SETTINGS } from '../../consul/gateway.ts';
 import type { TokenRules } from '../../consul/tokens.ts';
 import { parseTokens } from '../../consul/tokens.ts';
 import { ConfigurationError, messageOf } from '../../shared/errors.ts';
-import { name, spanOption, wholeNumber } from '../arguments.ts';
+import { name, portOption, spanOption } from '../arguments.ts';
 import type { Bind, Context, Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
-import { untilInterrupted } from '../until-interrupted.ts';
+import { untilAborted, untilInterrupted } from '../until-interrupted.ts';
 
 interface Options {
   readonly host: string;
@@ -22,7 +22,6 @@ interface Options {
 }
 
 const CONSUL_PORT = 8500;
-const MAX_PORT = 65_535;
 /** The rules themselves, where a file is no good. */
 const TOKENS_VARIABLE = 'LEASEHOLD_CONSUL_TOKENS';
 
@@ -33,7 +32,7 @@ export function consulCommand(bind: Bind): Command {
       "Serves Consul's sessions, keys, transactions and TTL checks from this table, so that programs written for Consul run unchanged. Any number of these on one table are one service. Runs until interrupted.",
     )
     .option('--host <address>', 'where to listen; beyond loopback only with tokens', '127.0.0.1')
-    .option('--port <n>', 'where to listen (0: any that is free)', wholeNumber(0, MAX_PORT), CONSUL_PORT)
+    .addOption(portOption(CONSUL_PORT))
     .option('--node <name>', "the node of sessions that name none (default: this machine's name)", name)
     .option('--datacenter <name>', 'what it calls its datacenter', name, DEFAULT_SETTINGS.datacenter)
     .option('--tokens <file>', `who may do what, as JSON (or the JSON itself in ${TOKENS_VARIABLE})`)
@@ -62,14 +61,7 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
   try {
     output.answer({ url: running.url }, () => running.url);
     output.note(`table ${settings.table}${tokens === undefined ? '' : `, ${tokens.length} tokens`}; Ctrl+C ends it`);
-    return await untilInterrupted(
-      (signal) =>
-        new Promise((resolve) => {
-          signal.addEventListener('abort', () => {
-            resolve();
-          });
-        }),
-    );
+    return await untilInterrupted(untilAborted);
   } finally {
     await running.close();
   }

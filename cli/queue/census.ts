@@ -1,11 +1,11 @@
 /** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { take } from '../../shared/runtime/take.ts';
 import { openEntries } from '../../shared/task/listing.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
-import { take } from '../listing.ts';
 
 export type UnfinishedTask = ReadyTask | RunningTask;
 

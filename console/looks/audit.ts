@@ -1,5 +1,5 @@
 /** What operators did, the latest first. */
-import type { AuditRecord } from '../../shared/dynamo/audit-store.ts';
+import { take } from '../../shared/runtime/take.ts';
 import type { Desk } from '../desk.ts';
 import type { AuditPage } from '../model.ts';
 import type { Priced } from '../shared-look.ts';
@@ -8,12 +8,6 @@ const ACTS_SHOWN = 100;
 
 export async function lookAtAudit(desk: Desk): Promise<Priced<AuditPage>> {
   const { audit, spent } = desk.open();
-  const acts: AuditRecord[] = [];
-  let isMore = false;
-  for await (const act of audit.list()) {
-    isMore = acts.length === ACTS_SHOWN;
-    if (isMore) break;
-    acts.push(act);
-  }
+  const { rows: acts, more: isMore } = await take(audit.list(), ACTS_SHOWN);
   return { value: { now: desk.now(), acts, isMore }, units: spent() };
 }

@@ -14,6 +14,7 @@ const QUEUES_LIMIT = 200;
 const READINGS_KEPT = 300;
 /** Sessions that may have ended, read a round: a unit each. */
 const SESSIONS_PER_ROUND = 8;
+const HOUR_MS = 3_600_000;
 /** Over how long the rate of units is taken. */
 const RATE_MS = 30_000;
 
@@ -75,6 +76,7 @@ export class OverviewLook {
       unseen: looks.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
       readings: this.#readings,
       lost: this.#book.lost(),
+      lostInHour: this.#book.lostAfter(this.#desk.now() - HOUR_MS),
       units: { total: this.#desk.readUnits(), perSecond: this.#unitsPerSecond() },
     };
   }
@@ -117,7 +119,7 @@ export class OverviewLook {
     const figures = this.#figures();
     const at = this.#desk.now();
     const sum = (of: (queue: QueueFigures) => number): number => figures.reduce((total, queue) => total + of(queue), 0);
-    const lost = this.#book.lost().length;
+    const lost = this.#book.lostSinceOpening;
     this.#readings.push({
       at,
       backlog: sum(({ due }) => due.high + due.normal + due.low),
@@ -127,7 +129,7 @@ export class OverviewLook {
       oldestReadyAgeMs: Math.max(0, ...figures.map(({ oldestReadyAgeMs }) => oldestReadyAgeMs ?? 0)),
       arrived: sum(({ flow }) => flow?.arrived ?? 0),
       left: sum(({ flow }) => flow?.left ?? 0),
-      lost: Math.max(0, lost - this.#lostSeen),
+      lost: lost - this.#lostSeen,
     });
     this.#lostSeen = lost;
     if (this.#readings.length > READINGS_KEPT) this.#readings.shift();

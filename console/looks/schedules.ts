@@ -1,4 +1,5 @@
 /** Schedules of some queues: what became of their last slots, and which are overdue. */
+import { take } from '../../shared/runtime/take.ts';
 import { slotAfter, slotUpTo } from '../../shared/task/cron.ts';
 import type { ScheduleRecord } from '../../shared/task/schedule.ts';
 import { HORIZON_MS, slotTaskId } from '../../shared/task/schedule.ts';
@@ -17,18 +18,13 @@ const SECOND_MS = 1_000;
 export async function lookAtSchedules(desk: Desk, queues: readonly string[]): Promise<Priced<SchedulePage>> {
   const stores = desk.open();
   const now = desk.now();
-  const found: ScheduleRecord[] = [];
-  let isMore = false;
-  for (const queue of queues) {
-    for await (const schedule of stores.leasehold.schedules.list({ queue })) {
-      isMore = found.length === SCHEDULES_SHOWN;
-      if (isMore) break;
-      found.push(schedule);
-    }
-    if (isMore) break;
-  }
+  const { rows: found, more: isMore } = await take(schedulesOf(stores, queues), SCHEDULES_SHOWN);
   const schedules = await Promise.all(found.map((schedule) => lineOf(stores, schedule, now)));
   return { value: { now, queues, schedules, isMore }, units: stores.spent() };
+}
+
+async function* schedulesOf({ leasehold }: Stores, queues: readonly string[]): AsyncGenerator<ScheduleRecord> {
+  for (const queue of queues) yield* leasehold.schedules.list({ queue });
 }
 
 async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {

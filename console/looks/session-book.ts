@@ -22,9 +22,13 @@ export class SessionBook {
   readonly #desk: Desk;
   readonly #known = new Map<string, Known>();
   readonly #lost = new Map<string, LostLease>();
+  /** Ids, kept when the rest is forgotten: a session that is met again is not counted again. */
+  readonly #lostSinceOpening = new Set<string>();
+  readonly #openedAt: number;
 
   constructor(desk: Desk) {
     this.#desk = desk;
+    this.#openedAt = desk.now();
   }
 
   /**
@@ -95,7 +99,17 @@ export class SessionBook {
       .map(({ id }) => id);
   }
 
-  /** Leases that were lost, the latest first. */
+  /** How many leases were lost since the console was opened, as far as it has seen. */
+  get lostSinceOpening(): number {
+    return this.#lostSinceOpening.size;
+  }
+
+  /** How many of the leases that are known to be lost were lost after a moment. */
+  lostAfter(moment: number): number {
+    return [...this.#lost.values()].filter(({ at }) => at > moment).length;
+  }
+
+  /** Leases that were lost, the latest of them, the latest first. */
   lost(): readonly LostLease[] {
     return [...this.#lost.values()].sort((one, other) => other.at - one.at).slice(0, LOST_KEPT);
   }
@@ -123,10 +137,16 @@ export class SessionBook {
     const { id, name, node } = session;
     if (session.status === 'invalid') {
       if (session.reason === 'ended') return;
-      this.#lost.set(id, { session: id, name, node, at: session.invalidatedAt, reason: session.reason });
+      this.#noteLost({ session: id, name, node, at: session.invalidatedAt, reason: session.reason });
     } else if (verdict.kind === 'expired') {
-      this.#lost.set(id, { session: id, name, node, at: session.expiresAt ?? 0, reason: 'expired' });
+      this.#noteLost({ session: id, name, node, at: session.expiresAt ?? 0, reason: 'expired' });
     }
+  }
+
+  /** The directory lists what expired in the last weeks, too: that is news to this console, and no loss of today. */
+  #noteLost(lease: LostLease): void {
+    this.#lost.set(lease.session, lease);
+    if (lease.at > this.#openedAt) this.#lostSinceOpening.add(lease.session);
   }
 
   #forget(): void {

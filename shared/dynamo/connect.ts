@@ -1,4 +1,5 @@
 /** From a table's address to a sender: the client is made here, with the settings that the protocol needs. */
+import { isIP } from 'node:net';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { ConfigurationError } from '../errors.ts';
@@ -52,7 +53,13 @@ export function ensureEndpoint(endpoint: string): void {
     throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
 }
 
+/** Whether a name or an address, without brackets, is this machine to itself. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
 function isLoopback(endpoint: string | undefined): boolean {
-  const host = endpoint === undefined ? undefined : URL.parse(endpoint)?.hostname;
-  return host === 'localhost' || host === '[::1]' || (host?.startsWith('127.') ?? false);
+  const host = URL.parse(endpoint ?? '')?.hostname ?? '';
+  // In a URL an address of IPv6 stands in brackets.
+  return isLoopbackHost(host.replace(/^\[|\]$/g, ''));
 }

@@ -1,5 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { stamp } from '../support/tasks.ts';
 import type { KeyPair, TestGateway } from './support.ts';
 import { GatewayTable, ask, newSession, pairAt } from './support.ts';
 
@@ -113,6 +117,18 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
     expect(JSON.stringify((await ask(gateway, 'GET', 'session/list')).json)).not.toContain(id);
   });
 
+  test('whose expiry is damaged is shown neither by itself nor in a list', async () => {
+    const id = 'damaged';
+    const { sender } = connectDynamo(table.table, systemRuntime);
+    const sessions = createSessionStore(sender, table.table.table);
+    const facts = { id, name: '', node: 'gateway', ttlMs: 10_000, lockDelayMs: 0, behaviour: 'release' } as const;
+    await sessions.create({ ...facts, ...stamp(), now: systemRuntime.clock.now() + 3_600_000 });
+
+    expect(await info(id)).toEqual([]);
+    expect(JSON.stringify((await ask(gateway, 'GET', 'session/list')).json)).not.toContain(id);
+    expect(JSON.stringify((await ask(gateway, 'GET', 'session/node/gateway')).json)).not.toContain(id);
+  });
+
   test('is destroyed, as often as anybody likes', async () => {
     const id = await newSession(gateway);
 
@@ -205,6 +221,22 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
 
       expect(await info(id)).toEqual([]);
       expect((await ask(gateway, 'GET', 'catalog/nodes')).json).toHaveLength(1);
+    });
+
+    test('a check that is registered as critical ends what is bound to it, however much it says', async () => {
+      const register = (Status: string, Output: string) => {
+        const entry = { Node: 'db-2', Address: '10.1.2.4', Check: { CheckID: 'disk', Status, Output } };
+        return ask(gateway, 'PUT', 'catalog/register', JSON.stringify(entry));
+      };
+      await register('passing', '');
+      const id = await newSession(gateway, { Node: 'db-2', TTL: '10s', Checks: ['disk'] });
+
+      expect(await register('critical', 'no space left on /data: '.repeat(100))).toMatchObject({ status: 200 });
+
+      expect(await info(id)).toEqual([]);
+      expect((await ask(other, 'GET', 'health/node/db-2')).json).toContainEqual(
+        expect.objectContaining({ CheckID: 'disk', Output: expect.stringMatching(/^no space left/) as string }),
+      );
     });
 
     test('refuses what makes no sense', async () => {

@@ -24,7 +24,7 @@ export const overviewPage = {
 };
 
 /** @param {Overview} overview */
-function figures({ queues, readings, lost, now }) {
+function figures({ queues, readings, lostInHour }) {
   const last = readings.at(-1);
   const running = queues.reduce((sum, queue) => sum + queue.running, 0);
   const looked = queues.reduce((sum, queue) => sum + queue.looked, 0);
@@ -33,7 +33,6 @@ function figures({ queues, readings, lost, now }) {
     readings.map((reading) => ({ at: reading.at, value: value(reading) }));
   const dead = { count: last?.dead ?? 0, isMore: queues.some((queue) => queue.dead.isMore) };
   const limit = queues.reduce((sum, { workers }) => sum + workers.limit, 0);
-  const hour = lost.filter(({ at }) => at > now - 3_600_000).length;
   return [
     figure(
       'Backlog',
@@ -85,7 +84,7 @@ function figures({ queues, readings, lost, now }) {
     ),
     figure(
       'Lost leases',
-      whole(hour),
+      whole(lostInHour),
       'in the last hour, as seen here',
       plot(
         'leases lost over time',

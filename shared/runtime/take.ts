@@ -1,0 +1,12 @@
+/** The first rows of a list, and whether there are more: the list is read to one row beyond what is taken, and not further. */
+export async function take<T>(
+  rows: AsyncIterable<T>,
+  limit: number,
+): Promise<{ readonly rows: readonly T[]; readonly more: boolean }> {
+  const taken: T[] = [];
+  for await (const row of rows) {
+    if (taken.length === limit) return { rows: taken, more: true };
+    taken.push(row);
+  }
+  return { rows: taken, more: false };
+}

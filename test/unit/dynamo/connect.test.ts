@@ -1,0 +1,52 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { connectDynamo, isLoopbackHost } from '../../../shared/dynamo/connect.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+
+describe('isLoopbackHost', () => {
+  test.each(['localhost', '127.0.0.1', '127.255.0.9', '::1'])('takes %s', (host) => {
+    expect(isLoopbackHost(host)).toBe(true);
+  });
+
+  test.each([
+    '127.example.com',
+    '127.0.0.1.example.com',
+    '127.',
+    '10.0.0.1',
+    '0.0.0.0',
+    '::',
+    'localhost.example.com',
+    '',
+  ])('does not take %j', (host) => {
+    expect(isLoopbackHost(host)).toBe(false);
+  });
+});
+
+describe('connectDynamo', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  /** Which credentials a client for the endpoint signs with, on a machine that has some. */
+  async function accessKeyFor(endpoint: string): Promise<string> {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'mine');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+    const { client } = connectDynamo({ endpoint, region: 'eu-central-1' }, systemRuntime);
+    const { accessKeyId } = await client.config.credentials();
+    client.destroy();
+    return accessKeyId;
+  }
+
+  test.each(['http://127.0.0.1:8000', 'http://localhost:8000', 'http://[::1]:8000', 'http://127.1:8000'])(
+    'keeps real credentials from an emulator at %s',
+    async (endpoint) => {
+      expect(await accessKeyFor(endpoint)).toBe('local');
+    },
+  );
+
+  test.each(['http://127.example.com:8000', 'https://dynamodb.eu-central-1.amazonaws.com'])(
+    'signs with the real ones for %s',
+    async (endpoint) => {
+      expect(await accessKeyFor(endpoint)).toBe('mine');
+    },
+  );
+});
