@@ -46,7 +46,7 @@ export type {
   Watched,
 } from '../shared/lock/client.ts';
 export type { PrefixView } from '../shared/lock/prefix.ts';
-export type { Verification } from '../shared/lock/verify.ts';
+export type { Verification } from '../shared/session/verify.ts';
 
 export { Fence, compareStamps } from '../shared/lease/fence.ts';
 export type { FenceStamp, Fencing } from '../shared/lease/fence.ts';

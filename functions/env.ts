@@ -6,6 +6,10 @@ import { ConfigurationError } from '../shared/errors.ts';
 import { validName } from '../shared/lease/name.ts';
 import type { SessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
+import { DEFAULT_QUEUE } from '../shared/task/task.ts';
+
+/** For the stack, which sees nothing of tasks. */
+export { DEFAULT_QUEUE } from '../shared/task/task.ts';
 
 export const ENV = {
   table: 'LEASEHOLD_TABLE',
@@ -33,7 +37,6 @@ export const ENV = {
   endpoint: 'LEASEHOLD_ENDPOINT',
 } as const;
 
-export const DEFAULT_QUEUE = 'default';
 /** Eight partitions take 8,000 index writes a second, and a worker with nothing to do reads eight empty pages. */
 export const DEFAULT_SHARDS = 8;
 /** More shards than this cost more in empty reads than they give in writes. */

@@ -30,7 +30,12 @@ export function createTicker(): Ticker {
   const lambda = new LambdaClient({});
   const startWorker = async (event: WorkEvent): Promise<void> => {
     const Payload = JSON.stringify(event);
-    await lambda.send(new InvokeCommand({ FunctionName: env.workerFunction, InvocationType: 'Event', Payload }));
+    try {
+      await lambda.send(new InvokeCommand({ FunctionName: env.workerFunction, InvocationType: 'Event', Payload }));
+    } catch (error) {
+      telemetry.logger.error('worker not started', { homeShards: event.homeShards, error: String(error) });
+      throw error;
+    }
   };
   const onDamaged = (error: unknown): void => {
     telemetry.logger.error('row skipped', { error: String(error) });
@@ -50,9 +55,19 @@ export function createTicker(): Ticker {
       const capacity = meter.read();
       reportMetrics(telemetry, report, capacity);
       telemetry.logger.info('tick dispatched', { ...tick, report, capacity });
+      ensureStarted(report);
       return { ...report, capacity };
     },
   };
+}
+
+/**
+ * A dispatcher that can start nobody has failed, and its errors are what the alarm counts.
+ * Delivered again, the same tick finds its slot taken and starts nobody a second time; the next tick tries anew.
+ */
+function ensureStarted({ started, failedStarts }: DispatchReport): void {
+  if (failedStarts > 0 && started === 0)
+    throw new Error(`none of ${failedStarts} workers could be started: the log says of each why`);
 }
 
 function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity: MeterReading): void {

@@ -128,7 +128,7 @@ function alarmRules({ queue, dispatcher, deadLetters, thresholds, ...schedule }:
     },
     {
       id: 'DispatcherErrors',
-      what: 'the dispatcher fails',
+      what: 'the dispatcher fails, or can start no worker',
       metric: dispatcher.metricErrors({ period: Duration.minutes(5) }),
       threshold: 1,
       ...{ breaching: 2, of: 3 },

@@ -36,7 +36,6 @@ import { LockClient } from './lock/client.ts';
 import { RemoteLocks } from './lock/remote.ts';
 import { KeyTransactions } from './lock/transaction.ts';
 import { Turns } from './lock/turns.ts';
-import type { Verification } from './lock/verify.ts';
 import { verifyLock } from './lock/verify.ts';
 import type { RateOptions } from './ratelimit/bucket.ts';
 import { RateLimiter } from './ratelimit/limiter.ts';
@@ -51,10 +50,12 @@ import { RemoteSessions } from './session/remote.ts';
 import type { SessionEvents } from './session/holder.ts';
 import { SessionHolder } from './session/holder.ts';
 import type { SessionBehaviour } from './session/session.ts';
+import type { Verification } from './session/verify.ts';
 import { TaskClient } from './task/client.ts';
 import { TaskOperator } from './task/operator.ts';
 import type { PayloadStore } from './task/payload.ts';
 import { ScheduleClient } from './task/schedule-client.ts';
+import { verifyTask } from './task/verify.ts';
 import { WaitGroup } from './waitgroup/group.ts';
 
 export interface LeaseholdOptions extends ConnectionOptions {
@@ -199,15 +200,24 @@ export class Leasehold implements Disposable {
   }
 
   /**
-   * Whether a sequencer is that of the current tenure, strongly consistent.
-   * @throws ConfigurationError when it was changed on its way, or is of another table
+   * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
+   * Of a task it reads the row: `grantObserve` lets it, `grantCoordinate` alone does not.
+   * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
    */
   async verify(sequencer: string): Promise<Verification> {
     const parsed = parseSequencer(sequencer, this.table);
-    if (parsed.kind !== 'lock')
-      throw new ConfigurationError(`a sequencer of kind ${parsed.kind} cannot be verified here`);
     const { clock } = this.#foundation.runtime;
-    return verifyLock(parsed, { ...this.#stores, now: () => clock.now(), maxClockSkewMs: this.#maxClockSkewMs });
+    const ports = { ...this.#stores, now: () => clock.now(), maxClockSkewMs: this.#maxClockSkewMs };
+    switch (parsed.kind) {
+      case 'lock':
+        return verifyLock(parsed, ports);
+      case 'task':
+        return verifyTask(parsed, ports);
+      case 'semaphore':
+        throw new ConfigurationError(
+          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.read gives`,
+        );
+    }
   }
 
   /**

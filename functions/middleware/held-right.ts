@@ -16,7 +16,6 @@ import type { Duration } from '../../shared/lease/duration.ts';
 import { durationMs } from '../../shared/lease/duration.ts';
 import type { Leasehold, SessionSettings } from '../../shared/leasehold.ts';
 import { LockUnavailableError } from '../../shared/lock/lock.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
 import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
 import type { Session } from '../../shared/session-handle.ts';
 import { deadline, deadlineOf } from './deadline.ts';
@@ -55,12 +54,16 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
   acquire: (session: Session, request: Request<Event>, wait: number) => Promise<R>,
 ): HeldRightMiddleware<R, Event> {
   const waitMs = options.wait === undefined ? 0 : durationMs(`${kind}: wait`, options.wait);
+  const marginMs =
+    options.deadlineMargin === undefined
+      ? DEFAULT_DEADLINE_MARGIN_MS
+      : durationMs(`${kind}: deadlineMargin`, options.deadlineMargin);
   const rights = new WeakMap<Context, R>();
   const key = `leasehold.${kind}.${nextKey++}`;
 
   const before = async (request: Request<Event>): Promise<void> => {
     const { context } = request;
-    const invocation = await Invocation.join(context, options);
+    const invocation = await Invocation.join(context, { ...options, marginMs });
     try {
       const right = await acquire(invocation.session, request, Math.min(waitMs, invocation.remainingMs));
       rights.set(context, right);
@@ -134,21 +137,22 @@ class Invocation {
     return Invocation.#all.get(context);
   }
 
-  static async join(context: Context, options: HeldRightOptions<never, never>): Promise<Invocation> {
+  static async join(
+    context: Context,
+    options: Pick<HeldRightOptions<never, never>, 'leasehold' | 'session'> & { readonly marginMs: number },
+  ): Promise<Invocation> {
     const found = Invocation.#all.get(context);
     if (found !== undefined) {
       found.#users++;
       return found;
     }
-    const { leasehold, session: settings, deadlineMargin } = options;
+    const { leasehold, session: settings, marginMs } = options;
     const session = await leasehold.session({
       ...settings,
       name: context.functionName,
       node: context.logStreamName,
     });
-    const marginMs =
-      deadlineMargin === undefined ? DEFAULT_DEADLINE_MARGIN_MS : durationMs('deadlineMargin', deadlineMargin);
-    const timer = deadline({ marginMs, clock: systemClock });
+    const timer = deadline({ marginMs, clock: session.holder.clock });
     const request = { context } as Request;
     void timer.before?.(request);
     const invocation = new Invocation(context, session, { marginMs, stop: () => void timer.after?.(request) });

@@ -1,8 +1,9 @@
 /** Adding a bulk, and looking for one of its items. */
-import pLimit from 'p-limit';
 import { isDeepStrictEqual } from 'node:util';
 import { MismatchError, assert } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
+import { allOf } from '../runtime/all-of.ts';
+import { inFlight } from '../runtime/in-flight.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskStore } from '../task/store.ts';
 import type { Json, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
@@ -49,8 +50,8 @@ const PAGES_IN_FLIGHT = 32;
 
 /** @throws MismatchError when a page's id stands for other work; the other pages are there all the same */
 export async function putBulk({ id, queue, pages, items }: NewBulk, ports: BulkPorts): Promise<EnqueuedBulk> {
-  const limit = pLimit(PAGES_IN_FLIGHT);
-  const outcomes = await Promise.all(pages.map((page) => limit(() => putPage(page, ports))));
+  const run = inFlight(PAGES_IN_FLIGHT);
+  const outcomes = await allOf(pages.map((page) => run(() => putPage(page, ports))));
   const mismatch = outcomes.find((outcome) => outcome instanceof MismatchError);
   if (mismatch !== undefined) throw mismatch;
   return { id, queue, pages: pages.length, created: outcomes.filter((outcome) => outcome === 'created').length, items };

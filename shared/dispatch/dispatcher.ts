@@ -48,7 +48,7 @@ export interface DispatcherPorts extends RecurPorts {
 
 /** The workers of a queue, as far as its dispatcher deals with them. */
 export interface Workforce {
-  /** Starts one without waiting for it. */
+  /** Starts one without waiting for it. Why one could not be started is its own to report: a tick counts it, and goes on. */
   readonly startWorker: (event: WorkEvent) => Promise<void>;
   /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start beside another number. */
   readonly declareLimit: () => Promise<void>;

@@ -14,17 +14,21 @@ export interface S3PayloadOptions {
   readonly bucket: string;
   /** Before all names of objects; what a lifecycle rule is for. */
   readonly prefix?: string;
-  /** Absent: one with the SDK's own defaults. */
+  /** Absent: one with the SDK's own defaults, and bounds on how long it waits. */
   readonly client?: S3Client;
 }
 
 const DEFAULT_PREFIX = 'leasehold/';
+/** Nobody is held up by a bucket that does not answer. A minute is what the largest input takes at ten megabits a second. */
+const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 60_000, throwOnRequestTimeout: true };
+/** There is nothing to be sent, and nobody's work depends on it. */
+const DELETE_TIMEOUT_MS = 2_000;
 
 /** @throws ConfigurationError */
 export function createS3Payloads({
   bucket,
   prefix = DEFAULT_PREFIX,
-  client = new S3Client(),
+  client = new S3Client({ requestHandler: TIMEOUTS }),
 }: S3PayloadOptions): PayloadStore {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is no name of a bucket`);
@@ -55,8 +59,10 @@ export function createS3Payloads({
       }
     },
 
-    async delete(reference) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(reference) }));
+    async delete(reference, { signal } = {}) {
+      const object = new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(reference) });
+      const bounds = { requestTimeout: DELETE_TIMEOUT_MS };
+      await client.send(object, signal === undefined ? bounds : { ...bounds, abortSignal: signal });
     },
   };
 }

@@ -15,6 +15,7 @@ import type { Moment, TrustWindow } from '../lease/trust.ts';
 import { momentOf, remainingTrustMs } from '../lease/trust.ts';
 import type { SessionTiming } from '../lease/timing.ts';
 import { trustDurationMs } from '../lease/timing.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { firstFailure } from './health.ts';
 import type { LiveSession, SessionBehaviour, SessionRecord } from './session.ts';
@@ -108,6 +109,11 @@ export class SessionHolder implements AsyncDisposable {
     const holder = new SessionHolder(outcome.row, opened, options, { store, runtime, events });
     holder.#start();
     return holder;
+  }
+
+  /** For what is timed beside it. */
+  get clock(): Clock {
+    return this.#runtime.clock;
   }
 
   /** The session as last confirmed by the store. */

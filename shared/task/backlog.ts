@@ -77,6 +77,8 @@ export class Backlog {
   readonly #views = new Map<string, PartitionView>();
   /** Lanes that entries were met in here. */
   readonly #metLanes = new Set<string>();
+  /** Lanes that were in use when it was looked last. */
+  #usedLanes: ReadonlySet<string> = new Set();
   #buffer: Candidate[] = [];
   #filledAtMonotonicMs = 0;
   /** Slots that wait for a candidate. */
@@ -89,7 +91,7 @@ export class Backlog {
   /** Tasks that have ended here; and how many had when the last look began that found nothing. */
   #ends = 0;
   #emptyAfterEnds: number | undefined;
-  /** When a task ended here last whose end makes others due, in any shard. */
+  /** When something here made others due last, in any shard. */
   #followedAtMonotonicMs = -Infinity;
   #nextPatrolMonotonicMs: number;
   #refilling: Promise<void> | undefined;
@@ -136,11 +138,14 @@ export class Backlog {
     // Its end may have made others due: a callback, a parent, the next of its key.
     this.#ends++;
     this.#candidates.callBack(task);
-    if (task.links !== undefined) {
-      this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
-      for (const view of this.#viewsOf(this.#home, this.#lanesInUse())) view.wake();
-    }
+    if (task.links !== undefined) this.expectFollowers();
     this.putBack(task);
+  }
+
+  /** What runs here, or ended here, has made others due: in any shard, where nobody else may look any more. */
+  expectFollowers(): void {
+    this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
+    for (const view of this.#viewsOf(this.#home, this.#lanesInUse())) view.wake();
   }
 
   /** Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that. */
@@ -180,6 +185,7 @@ export class Backlog {
     const now = clock.monotonic();
     const endsBefore = this.#ends;
     this.#reckonPace(now);
+    this.#wakeNewLanes();
     this.#candidates.forgetHeld();
     this.#buffer = await this.#patrol(now);
     if (this.#buffer.length === 0) await this.#look();
@@ -190,6 +196,16 @@ export class Backlog {
     this.#emptyAfterEnds = endsBefore;
     // One look serves all slots that wait, unless something has ended meanwhile.
     if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = clock.monotonic() + this.#settings.pollMs / 2;
+  }
+
+  /** What rested because nobody had ever used it need not rest any longer. */
+  #wakeNewLanes(): void {
+    const used = new Set(this.#lanesInUse().map(laneName));
+    for (const view of this.#views.values()) {
+      const name = laneName(view.lane);
+      if (used.has(name) && !this.#usedLanes.has(name)) view.wake();
+    }
+    this.#usedLanes = used;
   }
 
   /** Over a while, because slots that began together come back together. */
@@ -265,7 +281,7 @@ export class Backlog {
       const hints = await this.#nextOf(view, view.isGiving ? Math.min(this.#wanted, HELPED_AT_A_TIME) : 1);
       const candidates = await this.#choose([view], [hints], this.#aHeartbeatAgo());
       if (candidates.length > 0) return candidates;
-      this.#rest(view);
+      if (hints.length > 0) this.#rest(view);
     }
     return [];
   }
@@ -368,7 +384,7 @@ export class Backlog {
     let view = this.#views.get(name);
     if (view === undefined) {
       const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
-      const options = { ...lane, isExpected: this.#isInUse(lane), isHome: this.#home.includes(shard) };
+      const options = { ...lane, isExpected: this.#isInUse(lane), isHome: () => this.#home.includes(shard) };
       view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
       if (!this.#isInUse(lane)) this.#rest(view);
       this.#views.set(name, view);

@@ -1,5 +1,4 @@
 /** The side that has work to be done: enqueue, look, count. */
-import pLimit from 'p-limit';
 import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
 import { findItem, putBulk } from '../bulk/client.ts';
 import type { BulkOptions } from '../bulk/request.ts';
@@ -9,6 +8,8 @@ import { validName } from '../lease/name.ts';
 import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
+import { allOf } from '../runtime/all-of.ts';
+import { inFlight } from '../runtime/in-flight.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { REJECT, followingId, judgeDuplicate } from './dedup.ts';
 import type { EndedTask } from './operator-store.ts';
@@ -22,7 +23,7 @@ import { checkedIn, dropPayload } from './payload.ts';
 import { ensureTransactable, ensureUnordered } from './spawning.ts';
 import type { NewTask, TaskStore, UserWrite } from './store.ts';
 import type { ReadyTask, TaskRecord } from './task.ts';
-import { describeTask } from './task.ts';
+import { DEFAULT_QUEUE, describeTask } from './task.ts';
 
 export type { EnqueueOptions, TaskReference } from './request.ts';
 
@@ -42,7 +43,6 @@ export interface EnqueuedBatch {
   readonly created: boolean;
 }
 
-export const DEFAULT_QUEUE = 'default';
 /** One client process is busy with about as many. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
@@ -85,13 +85,13 @@ export class TaskClient {
    * Adds many tasks that `validate` has checked, some of them at a time.
    * Those of one line, or of one id, are added one after the other, in the order given.
    * A conflict with a task that is there is that task's own outcome and stops no other.
-   * @throws StoreUnavailableError when the store is gone; calling again with the same ids adds what is missing
+   * @throws StoreUnavailableError when the store is gone: then nothing more is sent; calling again with the same ids adds what is missing
    */
   async enqueueAll(
     tasks: readonly NewTask[],
     options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
   ): Promise<readonly (Enqueued | MismatchError)[]> {
-    const limit = pLimit(options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT);
+    const run = inFlight(options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT);
     let done = 0;
     const put = async (task: NewTask): Promise<Enqueued | MismatchError> => {
       try {
@@ -104,11 +104,11 @@ export class TaskClient {
       }
     };
     const last = new Map<string, Promise<unknown>>();
-    return Promise.all(
+    return allOf(
       tasks.map((task) => {
         const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
         const before = last.get(line) ?? Promise.resolve();
-        const adding = before.then(() => limit(put, task));
+        const adding = before.then(() => run(() => put(task)));
         // Whoever comes after one that failed is not added: it would take its place.
         last.set(line, adding);
         return adding;
@@ -209,14 +209,15 @@ export class TaskClient {
   }
 
   async #discard({ payload }: NewTask): Promise<void> {
-    if (payload?.reference !== undefined) await this.#payloads?.delete(payload.reference);
+    const { reference } = payload ?? {};
+    if (reference !== undefined) await tidy(async () => this.#payloads?.delete(reference));
   }
 
   /** What a task had before it got other work; a payload in the table may have been replaced by the new one. */
   async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
     const isReplaced = former.payload?.reference === undefined && task.payload?.reference === undefined;
     if (!isReplaced || task.payload === undefined)
-      await dropPayload(former, { tasks: this.#store, payloads: this.#payloads });
+      await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
   }
 
   async #putRow(task: NewTask): Promise<Enqueued> {
@@ -253,6 +254,14 @@ export class TaskClient {
         return { id, queue, created: true, replaced: false };
       }
     }
+  }
+}
+
+async function tidy(removal: () => Promise<void>): Promise<void> {
+  try {
+    await removal();
+  } catch {
+    // The outcome stands, and its caller must hear of it. What stays is swept in time: by the table's TTL, or a lifecycle rule of the bucket.
   }
 }
 

@@ -18,7 +18,7 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** The lease counter of this claim: larger than that of any earlier one. Give it to stores of your own that can compare it. */
   readonly fencingToken: number;
-  /** (key, counter, session) as one opaque text. */
+  /** (table, task, counter, session) as one opaque text, to pass to others: `leasehold.verify` tells them whether this claim is still the current one. */
   readonly sequencer: string;
   /** What an earlier attempt saved, if any. */
   readonly progress: Json | undefined;

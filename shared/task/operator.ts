@@ -5,7 +5,7 @@
  * when the task has moved on meanwhile it looks again, a few times.
  */
 import { cancelItem } from '../bulk/cancel-item.ts';
-import { ConfigurationError, MismatchError, StoreUnavailableError } from '../errors.ts';
+import { ConfigurationError, MismatchError } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -14,7 +14,7 @@ import type { SessionStore } from '../session/store.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../lease/timing.ts';
 import { validName } from '../lease/name.ts';
 import { NEVER } from './batch.ts';
-import { DEFAULT_QUEUE } from './client.ts';
+import { insist } from './insist.ts';
 import type { ListingQuery } from './listing.ts';
 import { openTasks } from './listing.ts';
 import type { EndedTask, TaskOperatorStore } from './operator-store.ts';
@@ -22,7 +22,7 @@ import { validMoment, validPriority } from './request.ts';
 import type { QueueRecord, QueueStore } from './queue-store.ts';
 import type { TaskStore } from './store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from './task.ts';
-import { PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from './task.ts';
+import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from './task.ts';
 
 export interface OperatorPorts {
   readonly tasks: TaskStore;
@@ -64,9 +64,6 @@ export interface TaskOption extends QueueOption {
   /** The task as the operator saw it: with another counter, which every claim raises, it is left alone. */
   readonly leaseCounter?: number | undefined;
 }
-
-/** A task that changes hands faster than we can look at it so many times is not being operated on, but fought over. */
-const LOOKS_LIMIT = 5;
 
 export class TaskOperator {
   readonly #ports: OperatorPorts;
@@ -229,17 +226,6 @@ export class TaskOperator {
   #key(id: string, { queue }: QueueOption): TaskKey {
     return { queue: validName('queue', queue ?? this.#queue), id: validName('task id', id) };
   }
-}
-
-/** Looks and acts until acting decided something. */
-async function insist<Report>(what: string, lookAndAct: () => Promise<Report | undefined>): Promise<Report> {
-  for (let look = 1; look <= LOOKS_LIMIT; look++) {
-    const report = await lookAndAct();
-    if (report !== undefined) return report;
-  }
-  throw new StoreUnavailableError(`${what} changed ${LOOKS_LIMIT} times while it was looked at; try again`, {
-    applied: 'no',
-  });
 }
 
 function validReason(reason: string): string {

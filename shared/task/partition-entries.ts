@@ -9,8 +9,8 @@ export interface EntriesOptions {
   readonly isOfTenants: boolean;
   /** Whether the lane is known to be in use. */
   readonly isExpected: boolean;
-  /** Whether the worker is at home in the shard. */
-  readonly isHome: boolean;
+  /** Whether the worker is at home in the shard: it may move in later. */
+  readonly isHome: () => boolean;
 }
 
 interface EntriesPorts {
@@ -33,10 +33,10 @@ export function entriesOf(
     const walk = new TenantWalk(partition, tasks, isExpected ? random : undefined);
     return async (query) => (await walk.next(query)).hints;
   }
-  if (isHome) return (query) => oldestOf(partition, query, tasks);
-  // Whoever is at home there begins with the oldest: help with the others first.
   return async (query) => {
     const page = await oldestOf(partition, query, tasks);
+    if (isHome()) return page;
+    // Whoever is at home there begins with the oldest: help with the others first.
     const middle = Math.floor(page.length / 2);
     return [...shuffled(random, page.slice(middle)), ...shuffled(random, page.slice(0, middle))];
   };

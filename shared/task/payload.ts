@@ -51,8 +51,8 @@ export interface PayloadStore {
    * @param options.signal aborts when nobody waits for it any more
    */
   get(reference: string, options?: { readonly signal?: AbortSignal }): Promise<string | undefined>;
-  /** Deleting what is not there is no error. */
-  delete(reference: string): Promise<void>;
+  /** Deleting what is not there is no error. @param options.signal as of `get` */
+  delete(reference: string, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
 
 /** An item's limit of 400 KB, less what surrounds the payload in its row. */
@@ -139,9 +139,11 @@ export async function inputOf(
 export async function dropPayload(
   task: TaskKey & { readonly payload: Payload | undefined },
   { tasks, payloads }: PayloadPorts,
+  signal?: AbortSignal,
 ): Promise<void> {
   const { payload } = task;
   if (payload === undefined) return;
-  if (payload.reference === undefined) await tasks.deletePayload(task, payload);
-  else await payloads?.delete(payload.reference);
+  const options = signal === undefined ? {} : { signal };
+  if (payload.reference === undefined) await tasks.deletePayload(task, payload, options);
+  else await payloads?.delete(payload.reference, options);
 }

@@ -13,13 +13,13 @@ import type { PayloadStore } from './payload.ts';
 import { checkedIn } from './payload.ts';
 import type { RequestDefaults, TaskRequest } from './request.ts';
 import { newTaskOf, validRequests } from './request.ts';
-import { taskSequencer } from './sequencer.ts';
 import type { Settlement } from './settle.ts';
 import { ensureAwaitable, ensureSpawnable } from './spawning.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { CommitOutcome, NewTask, TaskStore, UserWrite } from './store.ts';
 import type { Claim, Json, RunningTask } from './task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from './task.ts';
+import { taskSequencer } from './verify.ts';
 
 /** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
 export type SendVerb = (
@@ -35,6 +35,8 @@ export interface RunContextPorts {
   readonly signal: AbortSignal;
   readonly remainingMs: () => number;
   readonly verb: SendVerb;
+  /** Tasks were added to the queue together with a verb of this claim. */
+  readonly onFollowers: () => void;
 }
 
 const SETTLED: Committed = { kind: 'leasehold.settled' };
@@ -47,7 +49,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     ...{ id, queue, name, progress, children, traceparent },
     attempt: attempts,
     fencingToken: leaseCounter,
-    sequencer: taskSequencer(claimOf(task)),
+    sequencer: taskSequencer(task, ports.tasks.table),
     signal: ports.signal,
     log: ports.log,
     remainingMs: ports.remainingMs,
@@ -91,6 +93,7 @@ class ClaimVerbs {
       const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
       return isApplied(await tasks.commit(this.#claim, stored, effects, stamp, limits), `commit of ${key}`);
     });
+    if (children.length > 0) this.#ports.onFollowers();
     return SETTLED;
   }
 
@@ -121,6 +124,7 @@ class ClaimVerbs {
     await verb('snoozed', async (stamp, limits) =>
       isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`),
     );
+    this.#ports.onFollowers();
     return SETTLED;
   }
 

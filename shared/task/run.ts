@@ -55,6 +55,8 @@ export interface RunPorts {
   /** Monotonic moment by which the worker must be done. */
   readonly deadlineMonotonicMs: number;
   readonly graceMs: number;
+  /** What ran has added tasks to the queue. */
+  readonly onFollowers?: () => void;
 }
 
 export async function runClaim(
@@ -73,6 +75,8 @@ class TaskRun {
   readonly #startedAt: number;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
+  /** No timer of this run lives longer. */
+  readonly #finished = new AbortController();
   /** Set by the verb that ends the claim. */
   #settlement: Settlement | undefined;
   /** The verb under way; the next one waits for it. */
@@ -90,8 +94,7 @@ class TaskRun {
   }
 
   async run(): Promise<Settlement> {
-    const finished = new AbortController();
-    const unlink = this.#linkSignals(finished.signal);
+    const unlink = this.#linkSignals();
     try {
       const { cancellation } = this.#task;
       const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
@@ -100,18 +103,27 @@ class TaskRun {
       if (settlement === 'done') await this.#dropPayload();
       return settlement;
     } finally {
-      finished.abort();
+      this.#finished.abort(FINISHED);
       unlink();
     }
   }
 
-  /** Nothing of the task depends on it: what stays is swept in time. */
+  /** Nothing of the task depends on it, so nobody waits long for a store that does not answer: what stays is swept in time. */
   async #dropPayload(): Promise<void> {
+    if (this.#task.payload === undefined) return;
+    const over = new AbortController();
+    void this.#grace().then(() => over.abort());
     try {
-      await dropPayload(this.#task, this.#ports);
+      await Promise.race([dropPayload(this.#task, this.#ports, over.signal), rejectedBy(over.signal)]);
     } catch (error) {
       this.#ports.log.warn('payload not removed', { task: this.#claim.id, error: String(error) });
     }
+  }
+
+  /** Over when the session is lost, and when the run is. */
+  #grace(): Promise<void> {
+    const { runtime, session, graceMs } = this.#ports;
+    return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished.signal]));
   }
 
   /** Runs the task code until it ends, or until it has been told to stop and its grace is over. */
@@ -151,7 +163,7 @@ class TaskRun {
   async #waitForGrace(): Promise<Ending> {
     await aborted(this.#stop.signal);
     const isLost = this.#stop.signal.reason instanceof LeaseLostError;
-    if (!isLost) await this.#ports.runtime.clock.sleep(this.#ports.graceMs, this.#ports.session.signal);
+    if (!isLost) await this.#grace();
     return { kind: 'threw', error: this.#stop.signal.reason };
   }
 
@@ -268,6 +280,7 @@ class TaskRun {
       ...{ tasks, runtime, payloads, log, signal: this.#signal },
       remainingMs: () => this.#remainingMs(),
       verb: (settlement, send) => this.#verb(settlement, send),
+      onFollowers: () => this.#ports.onFollowers?.(),
     });
   }
 
@@ -279,7 +292,7 @@ class TaskRun {
   }
 
   /** Passes every reason to stop on to the task's own signal. Returns what undoes it. */
-  #linkSignals(finished: AbortSignal): () => void {
+  #linkSignals(): () => void {
     const { session, handBack, runtime } = this.#ports;
     const onLost = (): void => {
       this.#stop.abort(session.signal.reason);
@@ -296,8 +309,8 @@ class TaskRun {
     });
     const timeoutMs = this.#definition?.timeoutMs;
     if (timeoutMs !== undefined)
-      void runtime.clock.sleep(timeoutMs, finished).then(() => {
-        if (!finished.aborted)
+      void runtime.clock.sleep(timeoutMs, this.#finished.signal).then(() => {
+        if (!this.#finished.signal.aborted)
           this.#stop.abort(new TaskTimeoutError(`the attempt took longer than its timeout of ${timeoutMs} ms`));
       });
     return () => {
@@ -308,6 +321,9 @@ class TaskRun {
   }
 }
 
+/** Given so that none is made: making an abort's own reason costs more than the rest of it. */
+const FINISHED = 'finished';
+
 type Ending =
   | { readonly kind: 'returned'; readonly value: unknown }
   | { readonly kind: 'threw'; readonly error: unknown }
@@ -317,6 +333,11 @@ type Ending =
 
 function cancelled(reason: string): Ending {
   return { kind: 'cancelled', reason };
+}
+
+async function rejectedBy(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw signal.reason;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -6,14 +6,15 @@ import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { DEFAULT_QUEUE } from './client.ts';
 import { slotAfter, validCron } from './cron.ts';
+import { insist } from './insist.ts';
 import type { TaskReference } from './request.ts';
 import { newTaskOf } from './request.ts';
 import type { MissedPolicy, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 import { MISSED_POLICIES, slotTaskId } from './schedule.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { Priority } from './task.ts';
+import { DEFAULT_QUEUE, INPUT_LIMIT_BYTES } from './task.ts';
 
 export interface ScheduleOptions {
   readonly cron: string;
@@ -29,7 +30,6 @@ export interface ScheduleOptions {
 
 /** As slow as the slowest schedule of dispatchers in the examples. */
 const DEFAULT_TOLERANCE_MS = 3_600_000;
-const LOOKS_LIMIT = 5;
 
 export class ScheduleClient {
   readonly #store: ScheduleStore;
@@ -57,29 +57,29 @@ export class ScheduleClient {
     options: ScheduleOptions,
   ): Promise<ScheduleRecord> {
     const definition = await this.#validate(name, task, input, options);
-    for (let look = 1; look <= LOOKS_LIMIT; look++) {
+    return insist(`schedule ${name}`, async () => {
       const observed = await this.#store.get(definition);
-      if (observed !== undefined && isSame(observed, definition)) return observed;
+      if (observed !== undefined && !('isRemoved' in observed) && isSame(observed, definition)) return observed;
       const stamp = stampOf(this.#runtime);
       const nextAt = slotAfter(definition, stamp.now);
       if (nextAt === undefined) throw new ConfigurationError(`schedule ${name} has no slot left`);
       const outcome = await this.#store.put(definition, nextAt, observed, stamp);
-      if (outcome.kind === 'applied') return outcome.row;
-    }
-    throw new StoreUnavailableError(`schedule ${name} changed ${LOOKS_LIMIT} times while it was defined; try again`, {
-      applied: 'no',
+      return outcome.kind === 'applied' ? outcome.row : undefined;
     });
   }
 
   /** Removes a schedule; what its slots have become stays. @returns whether there was one */
   async remove(name: string, options: { readonly queue?: string } = {}): Promise<boolean> {
     const key = { queue: validName('queue', options.queue ?? this.#queue), name };
-    for (;;) {
+    return insist(`schedule ${name}`, async () => {
       const observed = await this.#store.get(key);
-      if (observed === undefined) return false;
-      const { kind } = await this.#store.remove(observed);
-      if (kind === 'applied') return true;
-    }
+      if (observed === undefined || 'isRemoved' in observed) return false;
+      const outcome = await this.#store.remove(observed, stampOf(this.#runtime));
+      if (outcome.kind === 'applied') return true;
+      // What is there now may be somebody's answer to our own removal, and is not ours to remove.
+      if (outcome.earlierAttempt === 'unknown') throw undecided(name);
+      return undefined;
+    });
   }
 
   /** The schedules of a queue by name. A moment behind. */
@@ -115,14 +115,26 @@ export class ScheduleClient {
       task,
       input,
       { id: slotTaskId({ name }, 0), ...(priority === undefined ? {} : { priority }), queue: queue ?? this.#queue },
-      { runtime: this.#runtime, queue: this.#queue },
+      // A store for payloads would not help: the schedule's row holds the input of all its slots.
+      { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: true },
     );
+    if (first.payload !== undefined)
+      throw new ConfigurationError(
+        `${what}: its input has ${first.payload.bytes} bytes as JSON, and its row takes ${INPUT_LIMIT_BYTES}; store it elsewhere and pass a reference`,
+      );
     return {
       ...{ name, cron, zone, missed, queue: first.queue, task: first.name, input: first.input },
       priority: first.priority,
       toleranceMs: tolerance === undefined ? DEFAULT_TOLERANCE_MS : durationMs(`${what}: tolerance`, tolerance),
     };
   }
+}
+
+function undecided(name: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `schedule ${name}: whether it was removed is not known, for the answer was lost and it was written by others since; look at it again`,
+    { applied: 'unknown' },
+  );
 }
 
 function isSame({ nextAt: _, nonce: __, ...observed }: ScheduleRecord, definition: ScheduleDefinition): boolean {

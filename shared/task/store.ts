@@ -68,6 +68,8 @@ export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
 
 /** Where tasks live. Every write is conditional; see `dynamo/statements/task.ts` for the guards. */
 export interface TaskStore {
+  /** Whose tasks these are: part of what their sequencers say. */
+  readonly table: string;
   /** What pages of many small tasks need besides. */
   readonly bulk: PageStore;
 
@@ -111,7 +113,7 @@ export interface TaskStore {
   /** The input that is beside its row; undefined when it is gone. Strongly consistent. */
   getPayload(key: TaskKey, limits?: WriteLimits): Promise<string | undefined>;
   /** Nothing happens when it is gone, or belongs to other work by now. */
-  deletePayload(key: TaskKey, payload: Payload): Promise<void>;
+  deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
   /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 

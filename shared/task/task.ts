@@ -33,6 +33,9 @@ import type { Payload } from './payload.ts';
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
+/** Where tasks go, and workers look, that are told of no other. */
+export const DEFAULT_QUEUE = 'default';
+
 export interface TaskKey {
   readonly queue: string;
   readonly id: string;

@@ -167,7 +167,7 @@ class Worker {
 
   async #next(): Promise<Candidate | undefined> {
     try {
-      if (await this.#gate.isOpen()) return await this.#backlog.next();
+      if (await this.#isOpen()) return await this.#backlog.next();
       this.#isPaused = true;
       this.#over.abort();
       return undefined;
@@ -175,6 +175,17 @@ class Worker {
       this.#giveUp(error);
       await this.#pause();
       return undefined;
+    }
+  }
+
+  /** Nobody knows whether a queue is paused whose row is damaged: it is closed until somebody has repaired it. */
+  async #isOpen(): Promise<boolean> {
+    try {
+      return await this.#gate.isOpen();
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      this.#onDamaged(error);
+      return false;
     }
   }
 
@@ -205,6 +216,7 @@ class Worker {
         handBack: this.#handBack,
         deadlineMonotonicMs: this.#settings.deadlineMonotonicMs,
         graceMs: this.#settings.graceMs,
+        onFollowers: () => this.#backlog.expectFollowers(),
       });
       for (const [how, count] of Object.entries(settled)) this.#settled[how as Settlement] += count;
       this.#tell((events) => events.onSettled?.(task, settlement));

@@ -111,6 +111,48 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     });
   });
 
+  describe('the dispatcher', () => {
+    const slot = '2026-08-01T00:00:00Z';
+    const tick = async () =>
+      (await import('../../functions/dispatch.ts')).handler({ schedule: 's', slot }, contextOf(60_000));
+    const errors = (): unknown[] =>
+      vi.mocked(console.error).mock.calls.map(([line]): unknown => JSON.parse(String(line)));
+
+    beforeEach(() => {
+      vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'ERROR');
+      vi.stubEnv(ENV.tasksPerWorker, '1');
+      vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    });
+
+    afterEach(() => {
+      vi.restoreAllMocks();
+    });
+
+    test('that can start nobody says why and fails; delivered again, the tick starts nobody either', async () => {
+      lambda.fail();
+      await enqueue('quick', 't');
+
+      await expect(tick()).rejects.toThrow('none of 1 workers could be started');
+      expect(errors()).toContainEqual(
+        expect.objectContaining({
+          message: 'worker not started',
+          homeShards: [0],
+          error: 'AccessDeniedException: you may not',
+        }),
+      );
+      expect(await tick()).toMatchObject({ duplicate: true, started: 0 });
+      expect(lambda.invoked).toHaveLength(1);
+    });
+
+    test('that can start some says why it could not start the others, and has not failed', async () => {
+      lambda.fail(1);
+      for (const id of ['a', 'b', 'c']) await enqueue('quick', id);
+
+      expect(await tick()).toMatchObject({ started: 1, failedStarts: 2 });
+      expect(errors()).toHaveLength(2);
+    });
+  });
+
   describe('the waker', () => {
     const wake = async () => (await import('../../functions/wake.ts')).handler({ Records: [] }, contextOf(60_000));
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -6,11 +5,12 @@ import { signalOf } from '../../functions/middleware/held-right.ts';
 import { leader } from '../../functions/middleware/leader.ts';
 import { lease } from '../../functions/middleware/lease.ts';
 import { semaphore } from '../../functions/middleware/semaphore.ts';
-import { LeaseLostError } from '../../shared/errors.ts';
+import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { LockUnavailableError } from '../../shared/lock/lock.ts';
 import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
+import type { World } from '../support/coordination.ts';
 import { simulatedWorld } from '../support/coordination.ts';
 
 interface Order {
@@ -18,11 +18,12 @@ interface Order {
 }
 
 describe('the middlewares that hold a right around a handler', () => {
+  let world: World;
   let leasehold: Leasehold;
   let elsewhere: Leasehold;
 
   beforeEach(() => {
-    const world = simulatedWorld();
+    world = simulatedWorld();
     leasehold = world.start().leasehold;
     elsewhere = world.start().leasehold;
   });
@@ -167,12 +168,13 @@ describe('the middlewares that hold a right around a handler', () => {
     test('aborts when the time is nearly over', async () => {
       const handler = middy(async (_: unknown, context: Context) => {
         const signal = signalOf(context);
+        await world.clock.advance(799);
         expect(signal.aborted).toBe(false);
-        await once(signal, 'abort');
+        await world.clock.advance(1);
         return signal.reason as unknown;
       }).use(lease({ leasehold, key: 'a', deadlineMargin: 200 }));
 
-      expect(await handler({}, contextWith(250))).toBeInstanceOf(HandedBackError);
+      expect(await handler({}, contextWith(1_000))).toBeInstanceOf(HandedBackError);
       expect((await leasehold.locks.get('a'))?.holder).toBeUndefined();
     });
 
@@ -189,6 +191,16 @@ describe('the middlewares that hold a right around a handler', () => {
       expect(await handler({}, contextWith())).toBeInstanceOf(LeaseLostError);
     });
   });
+
+  test.each(['wait', 'deadlineMargin'])(
+    'a %s that is no duration is refused before anything is held for it',
+    (option) => {
+      const options = { leasehold, key: 'a', [option]: 'soon' };
+
+      expect(() => lease(options)).toThrow(ConfigurationError);
+      expect(() => lease(options)).toThrow(`lease: ${option} = "soon"`);
+    },
+  );
 
   test('waits no longer than the invocation has', async () => {
     await (await elsewhere.session()).permit('vendor', { limit: 1 });

@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 export interface InvokeServer extends AsyncDisposable {
   readonly endpoint: string;
   readonly invoked: readonly { readonly functionName: string; readonly event: unknown }[];
-  /** Answers the next calls with an error. */
-  fail(): void;
+  /** Answers the next calls with an error; or only some of them: how many, from now on, are still taken. */
+  fail(taken?: number): void;
 }
 
 export async function openInvokeServer(): Promise<InvokeServer> {
   const invoked: { functionName: string; event: unknown }[] = [];
-  let isFailing = false;
+  let taken = Infinity;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => {
@@ -24,7 +24,8 @@ export async function openInvokeServer(): Promise<InvokeServer> {
         functionName: decodeURIComponent(functionName),
         event: JSON.parse(String(Buffer.concat(chunks))),
       });
-      response.writeHead(isFailing ? 429 : 202, { 'content-type': 'application/json' }).end('{}');
+      if (taken-- > 0) response.writeHead(202, { 'content-type': 'application/json' }).end('{}');
+      else response.writeHead(403, { 'x-amzn-errortype': 'AccessDeniedException' }).end('{"Message":"you may not"}');
     });
   });
   server.listen(0, '127.0.0.1');
@@ -32,8 +33,8 @@ export async function openInvokeServer(): Promise<InvokeServer> {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     invoked,
-    fail() {
-      isFailing = true;
+    fail(first = 0) {
+      taken = first;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -6,13 +6,17 @@ import type { AddressInfo } from 'node:net';
 export interface ObjectServer extends AsyncDisposable {
   readonly endpoint: string;
   readonly objects: ReadonlyMap<string, { readonly body: string; readonly type: string | undefined }>;
+  /** Takes every request from now on, and answers none. */
+  fallSilent(): void;
 }
 
 const NO_SUCH_KEY = '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>it is not there</Message></Error>';
 
 export async function openObjectServer(): Promise<ObjectServer> {
   const objects = new Map<string, { body: string; type: string | undefined }>();
+  let isSilent = false;
   const server = createServer((request, response) => {
+    if (isSilent) return;
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => {
@@ -39,6 +43,9 @@ export async function openObjectServer(): Promise<ObjectServer> {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     objects,
+    fallSilent() {
+      isSilent = true;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

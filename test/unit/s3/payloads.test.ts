@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
 import { createS3Payloads } from '../../../shared/s3/payloads.ts';
 import type { PayloadStore } from '../../../shared/task/payload.ts';
@@ -20,6 +20,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.unstubAllEnvs();
   client.destroy();
   await server[Symbol.asyncDispose]();
 });
@@ -56,4 +57,21 @@ test('reads and deletes nothing elsewhere, whatever a reference says', async () 
 
 test('refuses what is no bucket', () => {
   expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
+});
+
+test('waits for no bucket that does not answer, and gives up what nobody waits for', async () => {
+  const variables = {
+    ...{ AWS_ENDPOINT_URL_S3: server.endpoint, AWS_REGION: 'us-east-1', AWS_MAX_ATTEMPTS: '1' },
+    ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+  };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  const ours = createS3Payloads({ bucket: 'my-inputs' });
+  const reference = await ours.put('default/task-1/nonce', '1');
+  server.fallSilent();
+
+  await expect(ours.delete(reference)).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));
+  const over = new AbortController();
+  const deleting = ours.delete(reference, { signal: over.signal });
+  over.abort();
+  await expect(deleting).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
 });

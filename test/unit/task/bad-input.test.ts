@@ -111,6 +111,14 @@ test.each([
   await expect(kit.schedules.define('nightly', 'work', {}, options as never)).rejects.toThrow(message);
 });
 
+test('refuses an input of a schedule that would fit into a task, but not into the schedule’s row', async () => {
+  const defining = kit.schedules.define('nightly', 'work', { text: 'x'.repeat(16 * 1024) }, { cron: '0 3 * * *' });
+
+  await expect(defining).rejects.toThrow(ConfigurationError);
+  await expect(defining).rejects.toThrow('its input has 16395 bytes as JSON, and its row takes 16384');
+  expect(await Array.fromAsync(kit.schedules.list())).toEqual([]);
+});
+
 test('a task that waits for no children, or snoozes into the past, fails with a word and is tried again', async () => {
   const waiting = defineTask({ name: 'waiting', run: (_: unknown, task) => task.waitFor([]) });
   const snoozing = defineTask({ name: 'snoozing', run: (_: unknown, task) => task.snooze(-1) });

@@ -90,6 +90,20 @@ test('schedules become tasks when their time has come', async () => {
   expect((await kit.drain()).settled.done).toBe(1);
 });
 
+test('a schedule’s tasks have its input, up to the last byte that its row takes', async () => {
+  const seen: unknown[] = [];
+  const report = defineTask({ name: 'report', run: (input: unknown) => seen.push(input) });
+  const kit = createTestKit({ tasks: { report } });
+  const input = { text: 'x'.repeat(16 * 1024 - '{"text":""}'.length) };
+  await kit.schedules.define('hourly', report, input, { cron: '0 * * * *' });
+
+  await kit.advance('1h');
+  await kit.tick();
+  await kit.drain();
+
+  expect(seen).toEqual([input]);
+});
+
 test('operators’ tools are there too', async () => {
   const work = defineTask({ name: 'work', run: () => undefined });
   const kit = createTestKit({ tasks: { work } });

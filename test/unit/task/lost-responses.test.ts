@@ -21,6 +21,7 @@ import { memoryDynamo } from '../../../testing/memory-table.ts';
 import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
 import type { Accident } from '../../support/faulty-driver.ts';
 import { FaultyDriver } from '../../support/faulty-driver.ts';
+import { loseNextAnswer } from '../../support/lost-answer.ts';
 
 const TABLE = 'leasehold';
 const NOW = 1_800_000_000_000;
@@ -311,15 +312,32 @@ describe.each(Object.entries(SCENES))('%s', (_verb, scene) => {
     expect(world.dynamo.scan(TABLE)).toEqual(undisturbed);
   });
 
-  test('the service has forgotten its token, and it is known by its nonce', async () => {
+  test('the service has forgotten its token, and it is known by its nonce, or changes nothing twice', async () => {
     world = new World(forgetful);
     act = await scene(world);
     world.driver.accidents.push('dropResponse');
 
     expect((await act(world)).kind).toBe('applied');
 
-    expect(world.dynamo.scan(TABLE)).toEqual(undisturbed);
+    expect(world.dynamo.scan(TABLE).map(heard)).toEqual(undisturbed.map(heard));
   });
+});
+
+/** A session that is told twice to give something up has heard it once. */
+function heard(row: object): object {
+  return 'revoked' in row ? { ...row, revoked: new Set(row.revoked as readonly string[]) } : row;
+}
+
+test('a holder knows its own write again when an operator has asked it to give up meanwhile', async () => {
+  const world = new World();
+  const session = await world.session();
+  const task = await world.running({}, session.id);
+  const { operations, tasks } = world;
+  loseNextAnswer(world.driver, () => operations.requestCancel(task, CANCELLATION, world.stamp()));
+
+  const outcome = await tasks.progress(claimOf(task), { page: 7 }, { ...world.stamp(), sequence: 1 });
+
+  expect(outcome).toMatchObject({ kind: 'applied', row: { progress: { page: 7 }, cancellation: CANCELLATION } });
 });
 
 test('what is refused, and not by its own nonce, is not taken for its own', async () => {
