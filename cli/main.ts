@@ -5,7 +5,7 @@ import { CommanderError } from 'commander';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { Action, Context, GlobalOptions } from './context.ts';
 import { EXIT, failureOf } from './exit.ts';
-import { Output } from './output.ts';
+import { Output, printable } from './output.ts';
 import { createProgram } from './program.ts';
 
 function bind<Options>(command: Command, action: Action<Options>): Command {
@@ -38,7 +38,7 @@ async function perform(context: Context, action: (context: Context) => Promise<n
   } catch (error) {
     const { message, exitCode, stack } = failureOf(error, context.settings.table);
     context.output.error(message, exitCode);
-    if (stack !== undefined) context.output.note(stack);
+    if (stack !== undefined) context.output.note(stack.split('\n').map(printable).join('\n'));
     return exitCode;
   }
 }

@@ -5,7 +5,7 @@
  * | --- | --- | --- |
  * | `embedded` | a native binary that came with `npm ci`; the default | a platform that it is built for |
  * | `dynamodb-local` | AWS's own emulator; the reference for tests | Java 17 or newer |
- * | `endpoint` | a DynamoDB that runs already, anywhere | its address |
+ * | `endpoint` | a DynamoDB that runs already and takes any credentials, as emulators do | its address |
  *
  * Engines that we start keep their data in memory and end with this process, however it ends (see `leash.ts`).
  */
@@ -52,8 +52,11 @@ async function useEndpoint(endpoint: string): Promise<Engine> {
   const answer = await probe(endpoint, PROBE_TIMEOUT_MS);
   switch (answer.kind) {
     case 'ready':
-    case 'refused': // It wants a signature that only the SDK has, with the user's credentials.
       return { kind: 'endpoint', endpoint, stop: async () => undefined };
+    case 'refused': // What runs here sends the credentials that emulators take.
+      throw new ConfigurationError(
+        `endpoint ${endpoint} refused a stranger (${answer.reason}): give a DynamoDB that takes any credentials, as emulators do`,
+      );
     case 'stranger':
       throw new ConfigurationError(
         `endpoint ${endpoint} answered (${answer.found}), but not as DynamoDB does: check host and port`,

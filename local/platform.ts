@@ -19,6 +19,7 @@ import type { TaskStore } from '../shared/task/store.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { startEngine } from './engine.ts';
 import type { Emit } from './lambda/events.ts';
+import { LOCAL_REGION } from './lambda/function-name.ts';
 import { LocalLambda } from './lambda/local-lambda.ts';
 import type { Schedule } from './schedule.ts';
 import { startSchedule } from './schedule.ts';
@@ -66,7 +67,6 @@ export const SHARDS = 4;
 const DISPATCH_TIMEOUT_MS = 10_000;
 /** Emulators take any; the SDK wants some. */
 const LOCAL_CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
-const LOCAL_REGION = 'us-east-1';
 
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const engine = await startEngine(options.engine);
@@ -131,9 +131,6 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
     [ENV.maxWorkers]: String(options.maxWorkers),
     [ENV.maxClockSkewMs]: String(options.maxClockSkewMs),
     [ENV.endpoint]: endpoint,
-    AWS_REGION: LOCAL_REGION,
-    AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
     POWERTOOLS_LOG_LEVEL: 'DEBUG',
     POWERTOOLS_TRACE_ENABLED: 'false',
   };

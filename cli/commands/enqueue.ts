@@ -7,6 +7,9 @@ import { ConfigurationError, MismatchError, messageOf } from '../../shared/error
 import type { Enqueued } from '../../shared/task/client.ts';
 import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/task/dedup.ts';
+import type { BadLine, Line } from '../../shared/task/lines.ts';
+import { checkLines, referenceTo } from '../../shared/task/lines.ts';
+import { loadTasks } from '../../shared/task/module.ts';
 import type { Priority } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
 import { name, spanOption, time } from '../arguments.ts';
@@ -15,11 +18,8 @@ import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
 import { plural, printable } from '../output.ts';
-import type { BadLine, Line } from '../queue/lines.ts';
-import { checkLines, referenceTo } from '../queue/lines.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
-import { loadTasks } from '../queue/task-module.ts';
 
 interface Options extends QueueOptions {
   readonly file?: string;

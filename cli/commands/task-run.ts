@@ -1,9 +1,13 @@
-/** `leasehold tasks run`: one task, claimed and run in this process, as a worker would: for finding out why it fails. */
+/** `leasehold tasks run`: one task, or a page of them, claimed and run in this process, as a worker would: for finding out why it fails. */
 import { Command } from 'commander';
+import { isPage } from '../../shared/bulk/page.ts';
+import type { ClaimReport } from '../../shared/bulk/run-page.ts';
+import { runTaskOrPage } from '../../shared/bulk/run-page.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
-import { runClaim } from '../../shared/task/run.ts';
-import type { ReadyTask, RunningTask } from '../../shared/task/task.ts';
+import { loadWork } from '../../shared/task/module.ts';
+import type { Settlement } from '../../shared/task/settle.ts';
+import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name } from '../arguments.ts';
 import type { QueueConnection } from '../connection.ts';
@@ -13,7 +17,6 @@ import { CommandError, EXIT, notFound } from '../exit.ts';
 import { momentAndAge, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { logTo } from '../queue/task-log.ts';
-import { loadWork } from '../queue/task-module.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
 interface Options extends QueueOptions {
@@ -32,7 +35,7 @@ export function taskRunCommand(bind: Bind): Command {
     .requiredOption('--entry <module>', 'the module that defines the tasks')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done or put off, 1 it failed or was handed back, 4 there is no such task, 5 it does not wait, or not yet.',
+      '\nExit codes: 0 done or put off, 1 it, or a task of its page, failed or was handed back; 4 there is no such task; 5 it cannot be claimed, or not yet.',
     );
   return bind<Options>(command, runTask);
 }
@@ -45,41 +48,61 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   const waiting = await waitingTask(there, id, runtime.clock.now());
   await using session = await connection.leasehold.session({ name: `tasks run ${id}` });
   const task = await claim(there, waiting, session.id, context);
-  let settlement = 'lost';
+  let report: ClaimReport = { settlement: 'lost', settled: {} };
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
     interrupted.addEventListener('abort', () => {
       handBack.abort(new HandedBackError('interrupted'));
     });
-    settlement = await runClaim(task, registry.get(task.name), {
+    report = await runTaskOrPage(task, registry.get(task.name), {
       ...{ tasks: there.store, payloads, session: session.holder, runtime, log: logTo(output) },
       ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, graceMs: GRACE_MS },
     });
   });
   const after = await there.store.get(task);
-  output.answer({ settlement, task: after ?? null }, () => {
-    const error =
-      after?.state !== 'done' && after?.lastError !== undefined
-        ? `: ${after.lastError.name}: ${after.lastError.message}`
-        : '';
-    const result = after?.state === 'done' && after.result !== undefined ? `: ${JSON.stringify(after.result)}` : '';
-    return printable(`${settlement}${result}${error}`);
-  });
-  return settlement === 'done' || settlement === 'snoozed' ? EXIT.done : EXIT.failed;
+  output.answer({ ...report, task: after ?? null }, () => printable(reportText(report, after)));
+  return [report.settlement, ...endsOf(report)].every(isGood) ? EXIT.done : EXIT.failed;
+}
+
+/** How tasks ended in this claim: of a page, its items. */
+function endsOf({ settled }: ClaimReport): Settlement[] {
+  return Object.keys(settled) as Settlement[];
+}
+
+function isGood(settlement: Settlement): boolean {
+  return settlement === 'done' || settlement === 'snoozed';
+}
+
+function reportText(report: ClaimReport, after: TaskRecord | undefined): string {
+  const { settlement, settled } = report;
+  if (after !== undefined && isPage(after))
+    return `${settlement}: ${endsOf(report)
+      .map((end) => `${settled[end] ?? 0} ${end}`)
+      .join(', ')}`;
+  if (after?.state === 'done')
+    return after.result === undefined ? settlement : `${settlement}: ${JSON.stringify(after.result)}`;
+  const error = after?.lastError;
+  return error === undefined ? settlement : `${settlement}: ${error.name}: ${error.message}`;
 }
 
 async function waitingTask({ store, queue }: QueueConnection, id: string, now: number): Promise<ReadyTask> {
   const what = describeTask({ queue, id });
   const task = await store.get({ queue, id });
   if (task === undefined) throw notFound(what, 'it never was, or was swept two weeks after its end');
-  if (task.state !== 'ready')
-    throw new CommandError(EXIT.refused, `${what} is ${task.state}: only one that waits can be run`);
-  if (task.readyAt > now)
-    throw new CommandError(
-      EXIT.refused,
-      `${what} is due at ${momentAndAge(task.readyAt, now)}: make it due with 'leasehold tasks retry'`,
-    );
-  return task;
+  const obstacle = obstacleOf(task, now);
+  if (task.state === 'ready' && obstacle === undefined) return task;
+  throw new CommandError(EXIT.refused, `${what} ${obstacle}`);
+}
+
+/** Why it cannot be claimed, as far as its row tells. */
+function obstacleOf(task: TaskRecord, now: number): string | undefined {
+  if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
+  const { expiresAt, isHeld, links, readyAt } = task;
+  if (expiresAt !== undefined && expiresAt <= now)
+    return `was to be started before ${momentAndAge(expiresAt, now)}: the next worker that meets it cancels it`;
+  if (isHeld) return `waits in the line of ${links?.line?.key}: only its head can be run`;
+  if (readyAt > now) return `is due at ${momentAndAge(readyAt, now)}: make it due with 'leasehold tasks retry'`;
+  return undefined;
 }
 
 async function claim(
@@ -90,5 +113,18 @@ async function claim(
 ): Promise<RunningTask> {
   const outcome = await store.claim(task, session, stampOf(runtime));
   if (outcome.kind === 'applied') return outcome.row;
-  throw new CommandError(EXIT.refused, `${describeTask(task)} was claimed by somebody else in the last moment`);
+  const current = outcome.current ?? (await store.get(task));
+  throw new CommandError(EXIT.refused, `${describeTask(task)} ${refusalOf(current, runtime.clock.now())}`);
+}
+
+/** @param current the row that refused, which is not always the one that was looked at */
+function refusalOf(current: TaskRecord | undefined, now: number): string {
+  if (current === undefined) return 'is gone';
+  const key = current.links?.key;
+  return (
+    obstacleOf(current, now) ??
+    (key === undefined
+      ? 'was changed in the last moment: try again'
+      : `was refused a place by its key ${key.key}, which has ${key.limit} at a time: try again when others have ended`)
+  );
 }

@@ -2,11 +2,12 @@
 import { Command } from 'commander';
 import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { enqueueDueSlots } from '../../shared/dispatch/recur.ts';
-import { LeaseLostError } from '../../shared/errors.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
 import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
 import type { TaskEvents } from '../../shared/task/events.ts';
+import { loadWork } from '../../shared/task/module.ts';
 import type { PayloadStore } from '../../shared/task/payload.ts';
 import type { WorkerReport } from '../../shared/task/worker.ts';
 import { runWorker } from '../../shared/task/worker.ts';
@@ -18,7 +19,6 @@ import { EXIT } from '../exit.ts';
 import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
-import { loadWork } from '../queue/task-module.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
@@ -55,7 +55,7 @@ export function workCommand(bind: Bind): Command {
         DEFAULT_TTL_MS,
       ),
     )
-    .option('--until-drained', 'end when no task is due or running here')
+    .option('--until-drained', 'end when no task is due or running here; with code 1 if tasks died')
     .addHelpText(
       'after',
       `
@@ -70,7 +70,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   const loaded = await loadWork(options.entry);
   using connection = await context.connect();
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
-  const events = eventsTo(context, totals);
+  const events = eventsTo(context);
   const { clock, random } = context.runtime;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
@@ -78,23 +78,33 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       handBack.abort(new HandedBackError('interrupted'));
     });
     while (!interrupted.aborted) {
-      const ended = await workOnce(context, connection, { ...options, ...loaded, events, handBack: handBack.signal });
+      const round = { ...options, ...loaded, events, totals, handBack: handBack.signal };
+      const ended = await workOnce(context, connection, round);
       if (options.untilDrained === true && ended === 'drained') return;
       await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
     }
   });
   context.output.answer(totals, () => `${totals.done} done, ${totals.retried} to be tried again, ${totals.dead} dead`);
-  return EXIT.done;
+  return options.untilDrained === true && totals.dead > 0 ? EXIT.failed : EXIT.done;
+}
+
+/** Tasks, by how they ended here; those of a page one by one, unless it is buried with its workers. */
+interface Totals {
+  done: number;
+  retried: number;
+  dead: number;
+  other: number;
 }
 
 interface Round extends Options {
   readonly registry: TaskRegistry;
   readonly payloads: PayloadStore | undefined;
   readonly events: TaskEvents;
+  readonly totals: Totals;
   readonly handBack: AbortSignal;
 }
 
-/** One session, until the backlog is empty; a session that was lost is followed by another. */
+/** One session, until the backlog is empty; a session that was lost, and a store that is gone for a while, are followed by another. */
 async function workOnce(context: Context, connection: Connection, round: Round): Promise<WorkerReport['ended']> {
   const { runtime, output } = context;
   const { gauge, sessions, leasehold } = connection;
@@ -103,9 +113,10 @@ async function workOnce(context: Context, connection: Connection, round: Round):
   const onDamaged = (error: unknown): void => {
     log.error('row skipped', { error: String(error) });
   };
-  await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
-  await using session = await leasehold.session({ name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0 });
+  const settings = { name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0 };
   try {
+    await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
+    await using session = await leasehold.session(settings);
     const report = await runWorker(
       round.registry,
       {
@@ -119,24 +130,29 @@ async function workOnce(context: Context, connection: Connection, round: Round):
       },
       round.handBack,
     );
+    count(report, round.totals);
     return report.ended;
   } catch (error) {
     if (error instanceof LeaseLostError) return 'sessionLost';
-    throw error;
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    log.error('store unavailable, trying again', { error: error.message });
+    return 'storeUnavailable';
   }
 }
 
-function eventsTo(
-  { output }: Context,
-  totals: { done: number; retried: number; dead: number; other: number },
-): TaskEvents {
+function count({ settled: { done, retried, dead, ...others }, buried }: WorkerReport, totals: Totals): void {
+  totals.done += done;
+  totals.retried += retried;
+  totals.dead += dead + buried;
+  totals.other += Object.values(others).reduce((sum, tasks) => sum + tasks, 0);
+}
+
+function eventsTo({ output }: Context): TaskEvents {
   return {
     onSettled(task, settlement) {
-      totals[settlement === 'done' || settlement === 'retried' || settlement === 'dead' ? settlement : 'other']++;
       output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`));
     },
     onBuried(task) {
-      totals.dead++;
       output.note(printable(`dead ${task.id} (${task.name}): its workers died`));
     },
   };

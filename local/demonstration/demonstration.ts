@@ -1,16 +1,17 @@
 /** The demonstration, from an empty table to the verdict. */
-import { pathToFileURL } from 'node:url';
 import { CreateTableCommand, ResourceInUseException, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { INVENTORY_TABLE, inventoryPackage } from '../../examples/inventory/tasks.ts';
 import { installedPackages } from '../../examples/inventory/input.ts';
-import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
+import { ConfigurationError, MismatchError } from '../../shared/errors.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
-import { registerTasks } from '../../shared/task/definition.ts';
+import type { BadLine } from '../../shared/task/lines.ts';
+import { loadTasks } from '../../shared/task/module.ts';
 import type { NewTask } from '../../shared/task/store.ts';
+import type { TaskKey } from '../../shared/task/task.ts';
 import type { EngineOptions } from '../engine.ts';
 import { startEngine } from '../engine.ts';
 import type { Platform } from '../platform.ts';
@@ -129,36 +130,29 @@ async function run(platform: Platform, stage: Stage): Promise<Verdict> {
   const startedAt = clock.monotonic();
   platform.startSchedule();
   let killing: Promise<Killing | undefined> | undefined;
-  let killed: Killing | undefined;
   const ended = new AbortController();
-  while (!stop.aborted) {
-    await census.refresh();
-    const counts = census.counts();
-    display.show({
-      counts,
-      total: census.total,
-      workers: [...fleet.workers.values()],
-      now: clock.now(),
-      elapsedMs: clock.monotonic() - startedAt,
-    });
-    for (const failure of fleet.takeFailures()) display.note(`failed     ${failure}`);
-    if (census.isDrained()) break;
-    if (options.kill && counts.done >= census.total * KILL_AFTER_SHARE)
-      killing ??= killOneWorker(
-        { lambda: platform.lambda, fleet, store: platform.store, clock },
-        () => keys,
-        ended.signal,
-      ).then((done) => {
-        killed = done;
-        if (done !== undefined)
-          display.note(`killed     ${done.environmentId} with SIGKILL, holding ${done.tasks.length} of its tasks`);
-        return done;
+  try {
+    while (!stop.aborted) {
+      await census.refresh();
+      const counts = census.counts();
+      display.show({
+        counts,
+        total: census.total,
+        workers: [...fleet.workers.values()],
+        now: clock.now(),
+        elapsedMs: clock.monotonic() - startedAt,
       });
-    await clock.sleep(LOOK_EVERY_MS, stop);
+      for (const failure of fleet.takeFailures()) display.note(`failed     ${failure}`);
+      if (census.isDrained()) break;
+      if (options.kill && counts.done >= census.total * KILL_AFTER_SHARE)
+        killing ??= startKilling(platform, stage, keys, ended.signal);
+      await clock.sleep(LOOK_EVERY_MS, stop);
+    }
+  } finally {
+    ended.abort();
   }
   const elapsedMs = clock.monotonic() - startedAt;
-  ended.abort();
-  await killing;
+  const killed = await killing;
   await settleFleet(fleet, clock);
   display.end();
   for (const task of census.records()) {
@@ -183,6 +177,22 @@ async function run(platform: Platform, stage: Stage): Promise<Verdict> {
   });
 }
 
+function startKilling(
+  { lambda, store }: Platform,
+  { display, fleet, clock }: Stage,
+  keys: readonly TaskKey[],
+  signal: AbortSignal,
+): Promise<Killing | undefined> {
+  const killing = killOneWorker({ lambda, fleet, store, clock }, () => keys, signal).then((done) => {
+    if (done !== undefined)
+      display.note(`killed     ${done.environmentId} with SIGKILL, holding ${done.tasks.length} of its tasks`);
+    return done;
+  });
+  // Its failure is met when all is over; nobody waits for it until then.
+  killing.catch(() => undefined);
+  return killing;
+}
+
 /** The last workers still have their reports to write. */
 async function settleFleet(fleet: FleetView, clock: Clock): Promise<void> {
   const isBusy = (): boolean =>
@@ -194,7 +204,7 @@ const SETTLE_LIMIT_MS = 5_000;
 
 interface LoadedInput {
   readonly tasks: readonly NewTask[];
-  readonly rejected: readonly { readonly line: number; readonly error: string }[];
+  readonly rejected: readonly BadLine[];
 }
 
 async function loadInput(
@@ -202,21 +212,14 @@ async function loadInput(
   { tasksFile, root }: DemonstrationOptions,
   registry: TaskRegistry,
 ): Promise<LoadedInput> {
-  if (tasksFile !== undefined) return readTaskFile(tasksFile, platform.tasks, registry);
+  if (tasksFile !== undefined) {
+    const { lines, bad } = await readTaskFile(tasksFile, platform.tasks, registry);
+    return { tasks: lines.map(({ task }) => task), rejected: bad };
+  }
   const tasks = installedPackages(root).map((place) =>
     platform.tasks.validate(inventoryPackage, { root, place }, { id: place }),
   );
   return { tasks: await Promise.all(tasks), rejected: [] };
-}
-
-async function loadTasks(entry: string): Promise<TaskRegistry> {
-  let exports: Record<string, unknown>;
-  try {
-    exports = (await import(pathToFileURL(entry).href)) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${messageOf(cause)}`, { cause });
-  }
-  return registerTasks(exports);
 }
 
 function distinctKeys(tasks: readonly { readonly queue: string; readonly id: string }[]) {

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import { messageOf } from '../../shared/errors.ts';
 import {
   ASYNCHRONOUS_PAYLOAD_LIMIT_BYTES,
   InvokeFault,
@@ -61,12 +62,12 @@ async function answer(request: IncomingMessage, response: ServerResponse, invoke
 }
 
 async function readRequest(request: IncomingMessage): Promise<InvokeRequest> {
-  const url = new URL(request.url ?? '/', 'http://localhost');
+  const url = parsed(request.url ?? '/', (text) => new URL(text, 'http://localhost'));
   const named = INVOKE_PATH.exec(url.pathname)?.[1];
   if (named === undefined || request.method !== 'POST') {
     throw unknownOperation(`${request.method ?? ''} ${url.pathname}`);
   }
-  const text = decodeURIComponent(named);
+  const text = parsed(named, decodeURIComponent);
   const reference = parseFunctionReference(text);
   if (reference === undefined) throw functionNotFound(text);
   const type = parseType(request.headers['x-amz-invocation-type']);
@@ -74,6 +75,15 @@ async function readRequest(request: IncomingMessage): Promise<InvokeRequest> {
   const payload = parsePayload(await readBody(request, limit));
   const qualifier = url.searchParams.get('Qualifier') ?? reference.qualifier;
   return { reference: { name: reference.name, qualifier }, type, payload };
+}
+
+/** What cannot be read is the fault of who sent it. */
+function parsed<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw invalidParameter(`${JSON.stringify(text)} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 function parseType(header: string | string[] | undefined): InvocationType {

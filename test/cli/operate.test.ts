@@ -1,8 +1,10 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
 import { createSessionStore } from '../../shared/dynamo/session-store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { taskKey } from '../../shared/dynamo/keys.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { runCommand, spawnCommand, startCommand } from '../support/command.ts';
@@ -158,6 +160,21 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', { timeout: 6
 
     expect(listed.out + shown.out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
     expect(listed.out).toContain('evil\\u001b]0;title\\u0007');
+  });
+
+  test('shows a row that it cannot read as text, where it happened included', async () => {
+    const id = 'x\u001b[2J';
+    const { pk, sk } = taskKey('default', id);
+    await table.client.send(
+      new PutItemCommand({ TableName: table.table, Item: { pk: { S: pk }, sk: { S: sk }, state: { S: 'odd' } } }),
+    );
+
+    const shown = await run('tasks', 'show', id);
+
+    expect(shown).toMatchObject({ exitCode: 1, out: '' });
+    expect(shown.err).toMatch(/^ {4}at /m);
+    expect(shown.err).toContain('x\\u001b[2J');
+    expect(shown.err).not.toContain('\u001b[2J');
   });
 
   test.each([

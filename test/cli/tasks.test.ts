@@ -138,6 +138,43 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     expect(late).toMatchObject({ exitCode: 5 });
   });
 
+  test('runs the tasks of a page one by one, and says that one of them died', async () => {
+    await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }, { n: 2 }], {
+      id: 'page',
+      queue: 'pages',
+    });
+
+    const end = await run('tasks', 'run', 'page/0', '--entry', HOSTILE, '--queue', 'pages');
+
+    expect(end).toMatchObject({ exitCode: 1 });
+    expect(end.err).toMatch(/^warn task attempt failed \{"task":"page\/0\/1".*"then":"dead"\}\n$/);
+    expect(end.out).toMatch(/^done: (1 dead, 2 done|2 done, 1 dead)\n$/);
+    expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'pages')).toMatchObject([{ id: 'page/0/1' }]);
+  });
+
+  test('says why a task cannot be run', async () => {
+    const { tasks } = table.leasehold;
+    const queue = 'refusals';
+    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'late', expiresIn: '1ms' });
+    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'head', key: 'globex', ordered: true });
+    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'held', key: 'globex', ordered: true });
+    await tasks.enqueue('long', null, { queue, id: 'first', key: 'acme', limit: 1 });
+    await tasks.enqueue('long', null, { queue, id: 'second', key: 'acme', limit: 1 });
+    const first = startCommand(table, 'tasks', 'run', 'first', '--entry', HOSTILE, '--queue', queue);
+    await expect.poll(async () => (await tasks.get('first', queue))?.state, { timeout: 20_000 }).toBe('running');
+
+    const [late, held, second] = await Promise.all(
+      ['late', 'held', 'second'].map((id) => run('tasks', 'run', id, '--entry', HOSTILE, '--queue', queue)),
+    );
+    first.process.kill('SIGINT');
+    await first.ended;
+
+    expect([late?.exitCode, held?.exitCode, second?.exitCode]).toEqual([5, 5, 5]);
+    expect(late?.err).toMatch(/task late of queue refusals was to be started before .* ago\)/);
+    expect(held?.err).toContain('task held of queue refusals waits in the line of globex: only its head can be run');
+    expect(second?.err).toContain('task second of queue refusals was refused a place by its key acme, which has 1');
+  });
+
   test('pauses a queue, and opens it again', async () => {
     expect((await run('queues', 'pause', 'calm', '--reason', 'maintenance')).out).toBe('queue calm is paused\n');
     expect(await json('queues', 'stats', 'calm')).toMatchObject({ isPaused: true });
@@ -155,6 +192,27 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     const late = await run('queues', 'drain', 'draining', '--timeout', '300ms');
     expect(late).toMatchObject({ exitCode: 1 });
     expect(late.err).toContain('1 task due or running');
+  });
+
+  test('waits for what runs in a paused queue, and leaves there what waits', async () => {
+    const queue = ['--queue', 'stopping'];
+    // For longer than it takes to see that a queue is at rest.
+    await run('enqueue', 'long', '120', '--id', 'runs', ...queue);
+    const running = startCommand(table, 'tasks', 'run', 'runs', '--entry', HOSTILE, ...queue);
+    const stateOf = async () => (await table.leasehold.tasks.get('runs', 'stopping'))?.state;
+    await expect.poll(stateOf, { timeout: 20_000 }).toBe('running');
+    await run('enqueue', 'fine', '--id', 'waits', ...queue);
+    await run('queues', 'pause', 'stopping', '--reason', 'maintenance');
+
+    expect(await run('queues', 'drain', 'stopping')).toMatchObject({
+      exitCode: 0,
+      out: 'queue stopping is paused, and of 1 task due none runs\n',
+    });
+
+    expect(await stateOf()).toBe('done');
+    expect(await running.ended).toMatchObject({ exitCode: 0 });
+    // Sooner than workers are sure to have seen the pause.
+    expect(await run('queues', 'drain', 'stopping', '--timeout', '2s')).toMatchObject({ exitCode: 1, out: '' });
   });
 
   test('shows a queue until it is interrupted', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { runCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+import { openLine } from '../support/line-to-engine.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
@@ -26,6 +27,41 @@ describe.skipIf(endpoint === null)('leasehold work', { timeout: 60_000 }, () => 
 
     expect(end).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(end.out)).toEqual({ done: 3, retried: 0, dead: 0, other: 0 });
+  });
+
+  test('ends with a failure when tasks died, those of pages included', async () => {
+    await run('enqueue', 'gave.up', '--queue', 'deadly');
+    await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }], { queue: 'deadly' });
+
+    const end = await run('work', '--entry', ENTRY, '--queue', 'deadly', '--until-drained', '--json');
+
+    expect(end).toMatchObject({ exitCode: 1, err: '' });
+    expect(JSON.parse(end.out)).toEqual({ done: 1, retried: 0, dead: 2, other: 0 });
+  });
+
+  test('outlives an outage of the store', async () => {
+    await using line = await openLine(table.endpoint);
+    const through = { ...table, endpoint: line.endpoint };
+    const working = startCommand(through, 'work', '--entry', ENTRY, '--queue', 'outage');
+    await run('enqueue', 'fine', '{"n": 1}', '--queue', 'outage', '--id', 'before');
+    await vi.waitFor(() => {
+      expect(working.err()).toContain('done before');
+    }, PATIENCE);
+
+    await line.cut();
+    await vi.waitFor(() => {
+      expect(working.err()).toContain('store unavailable, trying again');
+    }, PATIENCE);
+    await line.join();
+    await run('enqueue', 'fine', '{"n": 1}', '--queue', 'outage', '--id', 'after');
+    await vi.waitFor(() => {
+      expect(working.err()).toContain('done after');
+    }, PATIENCE);
+    working.process.kill('SIGINT');
+
+    expect(await working.ended).toMatchObject({ exitCode: 0 });
+    await line.cut();
+    expect(await runCommand(through, 'work', '--entry', ENTRY)).toMatchObject({ exitCode: 3 });
   });
 
   test('goes on until it is interrupted, and hands back what runs', async () => {

@@ -144,12 +144,14 @@ describe('an endpoint of the user', () => {
     expect(await listTables(endpoint)).toBeDefined();
   });
 
-  test('may be the real service, which refuses to talk to strangers', async () => {
+  test('is refused when it is the real service, which does not talk to strangers', async () => {
     const endpoint = await serve((_, response) => {
       response.writeHead(400).end('{"__type":"com.amazon.coral.service#UnrecognizedClientException"}');
     });
 
-    await expect(startEngine({ kind: 'endpoint', endpoint })).resolves.toMatchObject({ endpoint });
+    expect(await refusal({ kind: 'endpoint', endpoint })).toBe(
+      `endpoint ${endpoint} refused a stranger (UnrecognizedClientException): give a DynamoDB that takes any credentials, as emulators do`,
+    );
   });
 
   test('is refused by name when nobody listens', async () => {

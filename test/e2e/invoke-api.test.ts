@@ -1,7 +1,11 @@
 /**
  * Lambda's Invoke API as its own SDK client speaks it.
  */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:http';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { InvokeCommandInput } from '@aws-sdk/client-lambda';
 import {
   InvalidRequestContentException,
@@ -167,6 +171,20 @@ describe('a refusal', () => {
     expect(await response.json()).toMatchObject({
       message: 'the local Lambda knows only Invoke, not GET /2015-03-31/functions',
     });
+  });
+
+  test.each([
+    ['/2015-03-31/functions/%/invocations', '"%" cannot be read: URI malformed'],
+    ['//', '"//" cannot be read: Invalid URL'],
+  ])('of a path that cannot be read is a 400: %s', async (target, message) => {
+    // What the platform's own URL would mend is sent as it is.
+    const { hostname, port } = new URL(lambda.endpoint);
+    const sent = request({ hostname, port, path: target, method: 'POST' }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+
+    expect(response.statusCode).toBe(400);
+    expect(JSON.parse(await text(response))).toMatchObject({ message });
+    expect((await invoke({ FunctionName: 'count' })).StatusCode).toBe(200);
   });
 
   test('is an error that the client knows for a service exception', async () => {

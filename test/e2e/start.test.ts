@@ -42,7 +42,7 @@ describe('npm start', () => {
     [
       'a module that is not there',
       ['--tasks', 'a.jsonl', '--entry', 'nowhere.ts'],
-      /error: the module of tasks .*nowhere\.ts/,
+      /error: there is no .*nowhere\.ts: give the module that defines the tasks/,
     ],
   ])('refuses %s before it starts anything, in a line', async (_what, flags, message) => {
     const run = await runStart(...flags);
@@ -70,7 +70,8 @@ describe('a file of tasks', () => {
 
   test('names each line that it cannot use, and runs all others', async () => {
     const run = await runFile([
-      { name: 'fine', id: 'a', input: { n: 1 } },
+      // As some editors save it.
+      '\uFEFF{"name": "fine", "id": "a", "input": {"n": 1}}',
       '{"name": "fine", "input": {',
       { name: 'unheard.of', input: {} },
       { name: 'fine', id: 'wrong', input: { n: 'text' } },
@@ -81,16 +82,16 @@ describe('a file of tasks', () => {
       { name: 'fine', id: 'b', input: { n: 1 }, priority: 'highest' },
       '[]',
       { name: 'fine', id: '', input: { n: 1 } },
-      { name: 'fine', id: 'last', input: { n: 3 }, priority: 'high' },
+      { name: 'fine', id: 'last', input: { n: 3 }, priority: 'high', expiresIn: '1h', onDuplicate: 'keep' },
     ]);
 
     expect(run.verdict).toMatchObject({ tasks: 2, done: 2, dead: 0, lost: 0, rejected: 9 });
     expect(run.exitCode).toBe(1);
     expect(run.said).toContain('line 2 rejected: not JSON');
-    expect(run.said).toContain('line 3 rejected: no task is named "unheard.of": known are');
+    expect(run.said).toContain('line 3 rejected: no task is named "unheard.of": the module defines');
     expect(run.said).toContain('line 4 rejected: the input of task wrong does not fit the schema of fine: n:');
     expect(run.said).toMatch(/line 5 rejected: the input of task large has 400\d+ bytes as JSON: at most 393216 fit/);
-    expect(run.said).toContain('task a of queue default is there already (ready) with other input');
+    expect(run.said).toContain('line 6 rejected: id "a" stands in line 1 for other work');
     expect(run.said).toContain('line 8 rejected: unknown field "prioriti"');
     expect(run.said).toContain('line 9 rejected: priority = "highest": give one of high, normal, low');
     expect(run.said).toContain('line 10 rejected: not a JSON object');

@@ -77,13 +77,14 @@ export const boasts = defineTask({
   run: () => ({ text: 'x'.repeat(100_000) }),
 });
 
-/** Longer than any deadline of a test, and obedient. */
+/** Longer than any deadline of a test, and obedient. Its input may be a number of steps, ten a second. */
 export const long = defineTask({
   name: 'long',
   retry: { maxAttempts: 3 },
-  async run(_input: unknown, task) {
+  async run(input: unknown, task) {
+    const steps = typeof input === 'number' ? input : 40;
     const from = typeof task.progress === 'number' ? task.progress : 0;
-    for (let step = from; step < 40; step++) {
+    for (let step = from; step < steps; step++) {
       await sleep(100, undefined, { signal: task.signal });
       await task.saveProgress(step + 1);
     }
