@@ -12,6 +12,7 @@ import type { AnyTask } from '../shared/task/definition.ts';
 import { defineTask } from '../shared/task/definition.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
+import { median } from './statistics.ts';
 import type { World } from './table.ts';
 import { openTable } from './table.ts';
 
@@ -101,9 +102,9 @@ function report(rounds: readonly Round[], settings: Settings): string {
     style: { head: [], border: [] },
   });
   const row = (name: string, figure: (each: Round['bulk']) => number, digits: number): void => {
-    const ratios = rounds.map(({ plain, bulk }) => figure(bulk) / figure(plain)).sort((a, b) => a - b);
+    const ratios = rounds.map(({ plain, bulk }) => figure(bulk) / figure(plain));
     const shown = [median(rounds.map(({ plain }) => figure(plain))), median(rounds.map(({ bulk }) => figure(bulk)))];
-    const cells = [median(ratios), ratios[0] ?? NaN, ratios.at(-1) ?? NaN].map((ratio) => ratio.toFixed(2));
+    const cells = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));
     table.push([name, ...shown.map((value) => value.toFixed(digits)), ...cells]);
   };
   row('tasks/s', ({ wallSeconds }) => tasks / wallSeconds, 0);
@@ -116,10 +117,6 @@ function report(rounds: readonly Round[], settings: Settings): string {
     `${tasks} no-op tasks of 60 bytes, ${pageSize} a page, ${how}; ` +
     `${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn\n${table.toString()}`
   );
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
 function parse(argv: readonly string[]): Settings {

@@ -13,6 +13,7 @@ import { deflateRawSync } from 'node:zlib';
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { buildSync } from 'esbuild';
+import { median } from './statistics.ts';
 
 const MAX_ZIPPED_KB = 400;
 const MAX_RATIO = 1.5;
@@ -146,10 +147,4 @@ function report(measured: readonly Measured[], { name: baseName }: Candidate): n
   }
   console.log(table.toString());
   return failed ? 1 : 0;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low = NaN, high = NaN] = [(sorted.length - 1) >> 1, sorted.length >> 1].map((index) => sorted[index]);
-  return (low + high) / 2;
 }

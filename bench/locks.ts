@@ -16,8 +16,8 @@ import type { Contestant } from './locks/contestants.ts';
 import { openContestants } from './locks/contestants.ts';
 import { requestsOfCrowd } from './locks/crowd.ts';
 import { installPeers } from './locks/installed.ts';
-import { median } from './locks/statistics.ts';
 import { takeovers } from './locks/takeover.ts';
+import { median } from './statistics.ts';
 
 interface Settings {
   readonly rounds: number;

@@ -13,6 +13,7 @@ import pLimit from 'p-limit';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
+import { median } from './statistics.ts';
 import type { EngineTable } from './table.ts';
 import { TABLE, openTable } from './table.ts';
 import type { TaskMix } from './task-mix.ts';
@@ -44,7 +45,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (round > 0) rounds.push({ ...queue.value, ceilingSeconds: ceiling.seconds, queueSeconds: queue.seconds });
   }
   console.log(report(rounds, settings));
-  return 0;
+  return rounds.every(({ done }) => done === settings.tasks) ? 0 : 1;
 }
 
 function drainOf({ world }: EngineTable, settings: Settings, round: number): Promise<Drained> {
@@ -97,11 +98,9 @@ async function ceilingOf(
 function report(rounds: readonly Round[], { tasks, workers, concurrency, engine, mix }: Settings): string {
   const table = new Table({ head: ['figure', 'median', 'least', 'most'], style: { head: [], border: [] } });
   const row = (name: string, figure: (round: Round) => number, digits: number): void => {
-    const values = rounds.map(figure).sort((a, b) => a - b);
-    const shown = [values[Math.floor(values.length / 2)], values[0], values.at(-1)].map((value) =>
-      (value ?? NaN).toFixed(digits),
-    );
-    table.push([name, ...shown]);
+    const values = rounds.map(figure);
+    const shown = [median(values), Math.min(...values), Math.max(...values)];
+    table.push([name, ...shown.map((value) => value.toFixed(digits))]);
   };
   row('queue, tasks/s', ({ queueSeconds }) => tasks / queueSeconds, 0);
   row('ceiling, tasks/s', ({ ceilingSeconds }) => tasks / ceilingSeconds, 0);

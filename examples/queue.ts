@@ -1,4 +1,4 @@
-/** A queue of an example's own on the store of all examples, and workers of it: processes, each started as `npx leasehold work` starts one. */
+/** A queue of an example's own on the store of all examples, and workers of a queue: processes, each started as `npx leasehold work` starts one. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Leasehold, LeaseholdOptions } from 'leasehold';
 import { createLeasehold } from 'leasehold';
-import { TABLE, localSettings, openLeasehold } from './store.ts';
+import { localSettings, openLeasehold } from './store.ts';
+import { TABLE } from './table.ts';
 
 export interface ExampleQueue extends AsyncDisposable {
   readonly name: string;
@@ -56,11 +57,8 @@ export async function openQueue(
   const leasehold = createLeasehold({ table, queue, ...options });
   const workers: Worker[] = [];
 
-  const start: ExampleQueue['start'] = (tasks, { workers: count = 1, concurrency = 5, ttl = '5s' } = {}) => {
-    const words = ['work', '--entry', fileURLToPath(tasks), '--table', TABLE, '--queue', queue];
-    const started = Array.from({ length: count }, () =>
-      workerOf([...words, '--concurrency', String(concurrency), '--session-ttl', ttl]),
-    );
+  const start: ExampleQueue['start'] = (tasks, workerOptions) => {
+    const started = startWorkers(queue, tasks, workerOptions);
     workers.push(...started);
     return started;
   };
@@ -92,10 +90,15 @@ export async function openQueue(
   };
 }
 
-/** Says whether a claim of the example holds; the exit code says it of all. */
-export function check(holds: boolean, claim: string): void {
-  console.log(`  ${holds ? 'yes' : 'NO '}  ${claim}`);
-  if (!holds) process.exitCode = 1;
+/** Workers of any queue, for whoever stops them. */
+export function startWorkers(
+  queue: string,
+  tasks: URL,
+  { workers = 1, concurrency = 5, ttl = '5s' }: WorkerOptions = {},
+): readonly Worker[] {
+  const words = ['work', '--entry', fileURLToPath(tasks), '--table', TABLE, '--queue', queue];
+  const settings = ['--concurrency', String(concurrency), '--session-ttl', ttl];
+  return Array.from({ length: workers }, () => workerOf([...words, ...settings]));
 }
 
 function workerOf(words: readonly string[]): Worker {

@@ -1,5 +1,5 @@
 /**
- * The table that the examples of coordination work on.
+ * The store of all examples, with their table.
  *
  * Several terminals must meet at one table, and one of them being killed must not take it along.
  * So without `--endpoint` the first of them starts the embedded engine in a process of its own, which ends by itself after a quarter of an hour.
@@ -11,11 +11,10 @@ import type { Leasehold } from 'leasehold';
 import { createLeasehold } from 'leasehold';
 import { startEngine } from '../local/engine.ts';
 import { probe } from '../local/engine/probe.ts';
+import { TABLE } from './table.ts';
 
 const PORT = 8042;
 const LIFETIME_MS = 15 * 60_000;
-/** The table of all examples; some of them keep rows of their own in it. */
-export const TABLE = 'leasehold-examples';
 
 /** A Leasehold on the given endpoint, or on the store that all examples on this machine share. */
 export async function openLeasehold(endpoint: string | undefined): Promise<Leasehold> {

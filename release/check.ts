@@ -105,7 +105,7 @@ function bin(name: string): string {
 }
 
 function typeTools(): string[] {
-  return pinned('typescript', '@types/node');
+  return pinned('typescript', '@types/node', '@aws-sdk/client-s3');
 }
 
 /** The versions that this repository is tested with. */

@@ -3,12 +3,16 @@
  *
  * A type that an exported thing mentions is exported too, or named below with the reason why not: a warning fails the command.
  */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Application, LogLevel } from 'typedoc';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const OUTPUT = path.join(ROOT, '.leasehold/docs');
-const ENTRIES = ['index', 'tasks', 'testing', 'middy', 'cdk'];
+const { exports } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string>>;
+};
+const ENTRIES = Object.values(exports);
 
 /** What Leasehold stands on inside: seen where tests and gateways put it together, and no part of what is promised to users. */
 const FOUNDATION = ['LeaseholdFoundation', 'DynamoConnection', 'RemoteLocks', 'RemoteSessions', 'KeyTransactions'];
@@ -17,7 +21,7 @@ const REQUESTS = ['Statement', 'Reply', 'DynamoFault'];
 
 const application = await Application.bootstrap({
   name: 'Leasehold',
-  entryPoints: ENTRIES.map((entry) => path.join(ROOT, 'api', `${entry}.ts`)),
+  entryPoints: ENTRIES.map((entry) => path.join(ROOT, entry)),
   tsconfig: path.join(ROOT, 'tsconfig.build.json'),
   readme: 'none',
   out: OUTPUT,

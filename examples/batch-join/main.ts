@@ -11,6 +11,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { check } from '../claims.ts';
 import { openLeasehold } from '../store.ts';
 import type { Report } from './worker.ts';
 
@@ -83,11 +84,6 @@ function startWorker(letter: string): ChildProcess {
     }
   });
   return child;
-}
-
-function check(holds: boolean, claim: string): void {
-  say(`${holds ? 'yes' : 'NO '}  ${claim}`);
-  if (!holds) process.exitCode = 1;
 }
 
 function say(line: string): void {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duration } from 'leasehold';
+import { report } from '../claims.ts';
 import { openLeasehold } from '../store.ts';
 
 export type Report =
@@ -19,23 +20,13 @@ const ids = Array.from({ length: Number(count) }, (_, n) => `${letter}-${String(
 
 const begin = once(process, 'message');
 await group.add(ids, { session: session.holder });
-await report({ kind: 'added' });
+await report({ kind: 'added' } satisfies Report);
 await begin;
 for (const id of ids) {
   await sleep(50 + Math.random() * 200);
   const at = Date.now();
   await group.done(id);
-  await report({ kind: 'done', id, at });
+  await report({ kind: 'done', id, at } satisfies Report);
 }
 // The channel to the parent would keep this process alive.
 process.disconnect();
-
-/** Resolves when it is on its way: this process may end right after. */
-function report(said: Report): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.send?.(said, (error: Error | null) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
-}

@@ -12,8 +12,9 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { BulkItem } from 'leasehold';
 import { createMeter } from 'leasehold';
-import { check, openQueue } from '../queue.ts';
-import { TABLE } from '../store.ts';
+import { check } from '../claims.ts';
+import { openQueue } from '../queue.ts';
+import { TABLE } from '../table.ts';
 import { thumbnail, thumbnailKey } from './tasks.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });

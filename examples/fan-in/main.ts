@@ -9,7 +9,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { spawn } from 'leasehold/tasks';
-import { check, openQueue } from '../queue.ts';
+import { check } from '../claims.ts';
+import { openQueue } from '../queue.ts';
 import type { Said } from './tasks.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });

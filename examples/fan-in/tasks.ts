@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLeasehold } from 'leasehold';
 import { DoNotRetry, defineTask, spawn } from 'leasehold/tasks';
 import * as z from 'zod';
-import { TABLE } from '../store.ts';
+import { TABLE } from '../table.ts';
 
 export const CHAPTERS = ['I', 'II', 'III'];
 export const DAMAGED_PAGE = 7;

@@ -7,13 +7,11 @@
  * is killed at work. At the end the claims are checked, and the exit code says whether they hold.
  * The workers are `npx leasehold work --entry examples/job-server/tasks.ts`; in AWS a `TaskWorkers` runs the same module.
  */
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { check } from '../claims.ts';
+import type { Worker } from '../queue.ts';
+import { startWorkers } from '../queue.ts';
 import { localSettings, openLeasehold } from '../store.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
@@ -25,10 +23,9 @@ const DONE_BEFORE_KILL = 2;
 const PATIENCE_MS = 60_000;
 
 // Before the modules are loaded that make clients.
-const settings = await localSettings(options.endpoint);
-Object.assign(process.env, settings);
+Object.assign(process.env, await localSettings(options.endpoint));
 const { ORDERS, createOrdersTable, placeOrder, readOrder } = await import('./orders.ts');
-const { QUEUE, TABLE, collect } = await import('./tasks.ts');
+const { QUEUE, collect } = await import('./tasks.ts');
 
 using leasehold = await openLeasehold(options.endpoint);
 await createOrdersTable();
@@ -38,19 +35,19 @@ await leasehold.schedules.define('hourly', collect, null, { cron: '0 * * * *', q
 /** Orders and hours of one run are apart from those of another on the same store. */
 const run = Date.now().toString(36);
 const startedAt = performance.now();
-const doneBy = new Map<ChildProcess, number>();
-const workers = Array.from({ length: WORKERS }, startWorker);
+// All runs share one queue, for an order that two of them find is one task.
+const workers = startWorkers(QUEUE, new URL('tasks.ts', import.meta.url), { workers: WORKERS, ttl: '3s' });
 say(`${WORKERS} workers wait for orders, which are in the table ${ORDERS}`);
 
 for (let hour = 1; hour <= HOURS; hour++) {
   await Promise.all(ordersOf(hour).map((id) => placeOrder(id, [100, id.length])));
   const [first, second] = await Promise.all([startHour(hour), startHour(hour)]);
   check(first !== second, `hour ${hour} was started twice, and is one task`);
-  if (hour === 2) await killAtWork();
+  if (hour === 2) await killAtWork(hour);
   await untilPriced(hour, ORDERS_PER_HOUR);
   say(`hour ${hour}: ${ORDERS_PER_HOUR} orders are priced`);
 }
-await stop(workers);
+await Promise.all(workers.map((worker) => worker.stop()));
 
 const ids = Array.from({ length: HOURS }, (_, hour) => ordersOf(hour + 1)).flat();
 const tasks = await Promise.all(ids.map((id) => leasehold.tasks.get(id, QUEUE)));
@@ -76,26 +73,12 @@ function ordersOf(hour: number): string[] {
   return Array.from({ length: ORDERS_PER_HOUR }, (_, n) => `${run}/hour-${hour}/${n}`);
 }
 
-function startWorker(): ChildProcess {
-  const command = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
-  const tasks = fileURLToPath(new URL('tasks.ts', import.meta.url));
-  const words = ['work', '--entry', tasks, '--table', TABLE, '--queue', QUEUE];
-  const child = spawn(process.execPath, [command, ...words, '--session-ttl', '3s', '--concurrency', '5'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  createInterface(child.stderr).on('line', (line) => {
-    if (line.startsWith(`done ${run}/`)) doneBy.set(child, (doneBy.get(child) ?? 0) + 1);
-    else if (!line.startsWith('done ')) process.stderr.write(`${line}\n`);
-  });
-  return child;
-}
-
 /** Whoever is first to have done some of the hour's orders has others in its hands. */
-async function killAtWork(): Promise<void> {
-  doneBy.clear();
-  const isBusy = (worker: ChildProcess): boolean => (doneBy.get(worker) ?? 0) >= DONE_BEFORE_KILL;
+async function killAtWork(hour: number): Promise<void> {
+  const isOfHour = (note: string): boolean => note.startsWith(`done ${run}/hour-${hour}/`);
+  const isBusy = ({ notes }: Worker): boolean => notes.filter(isOfHour).length >= DONE_BEFORE_KILL;
   while (!workers.some(isBusy)) await sleep(10);
-  workers.find(isBusy)?.kill('SIGKILL');
+  workers.find(isBusy)?.kill();
   say('a worker is killed at work');
 }
 
@@ -107,19 +90,6 @@ async function untilPriced(hour: number, count: number): Promise<void> {
     if (performance.now() > deadline) throw new Error(`hour ${hour} was not over in ${PATIENCE_MS} ms`);
     await sleep(100);
   }
-}
-
-/** They hand back what they have, and end. */
-async function stop(children: readonly ChildProcess[]): Promise<void> {
-  const running = children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
-  const ended = running.map((child) => once(child, 'exit'));
-  for (const child of running) child.kill('SIGINT');
-  await Promise.all(ended);
-}
-
-function check(holds: boolean, claim: string): void {
-  say(`${holds ? 'yes' : 'NO '}  ${claim}`);
-  if (!holds) process.exitCode = 1;
 }
 
 function say(line: string): void {

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLeasehold } from 'leasehold';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
 import * as z from 'zod';
+import { TABLE } from '../table.ts';
 import { ORDERS, newOrders, readOrder } from './orders.ts';
 
-export const TABLE = 'leasehold-examples';
 export const QUEUE = 'job-server';
 
 const leasehold = createLeasehold({ table: TABLE, queue: QUEUE });

@@ -7,7 +7,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { check, openQueue } from '../queue.ts';
+import { check } from '../claims.ts';
+import { openQueue } from '../queue.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
 const SIZES = [100, 100_000, 1_000_000];

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { SemaphoreState } from 'leasehold';
+import { check } from '../claims.ts';
 import { openLeasehold } from '../store.ts';
 import type { Shift } from './shift.ts';
 import { mostAtOnce } from './shift.ts';
@@ -128,11 +129,6 @@ async function canFillAllSlots(): Promise<boolean> {
   const limiter = session.limiter(name, { maximum: MAXIMUM });
   for (let slot = 0; slot < MAXIMUM; slot++) if ((await limiter.add({ wait: '2s' })) === undefined) return false;
   return true;
-}
-
-function check(holds: boolean, claim: string): void {
-  say(`${holds ? 'yes' : 'NO '}  ${claim}`);
-  if (!holds) process.exitCode = 1;
 }
 
 function say(line: string): void {

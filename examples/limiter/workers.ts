@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duration } from 'leasehold';
+import { report } from '../claims.ts';
 import { openLeasehold } from '../store.ts';
 
 export type Report =
@@ -16,7 +17,7 @@ await using session = await leasehold.session({ name: letter, ttl: expiry as Dur
 const limiter = session.limiter(name, { maximum: Number(maximum), pause: '100ms' });
 
 const begin = once(process, 'message');
-await report({ kind: 'ready' });
+await report({ kind: 'ready' } satisfies Report);
 await begin;
 await Promise.all(Array.from({ length: Number(workers) }, (_, worker) => work(worker)));
 // The channel to the parent would keep this process alive.
@@ -27,19 +28,9 @@ async function work(worker: number): Promise<void> {
     const job = `${worker}.${round}`;
     const id = await limiter.add();
     if (id === undefined) throw new Error('add gave up without being asked to');
-    await report({ kind: 'began', job, at: Date.now() });
+    await report({ kind: 'began', job, at: Date.now() } satisfies Report);
     await sleep(200 + Math.random() * 400);
-    await report({ kind: 'ended', job, at: Date.now() });
+    await report({ kind: 'ended', job, at: Date.now() } satisfies Report);
     await limiter.done(id);
   }
-}
-
-/** Resolves when it is on its way: this process may end right after. */
-function report(said: Report): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.send?.(said, (error: Error | null) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
 }

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createLeasehold } from 'leasehold';
 import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
-import { check } from '../queue.ts';
+import { check } from '../claims.ts';
 import type { Checkpoint } from './tasks.ts';
 import { migrate } from './tasks.ts';
 

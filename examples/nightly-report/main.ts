@@ -15,7 +15,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import { TABLE, localSettings, openLeasehold } from '../store.ts';
+import { check } from '../claims.ts';
+import { localSettings, openLeasehold } from '../store.ts';
+import { TABLE } from '../table.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -77,11 +79,6 @@ async function timesWritten(night: string): Promise<unknown> {
   const Key = { pk: `report#${election}`, sk: night };
   const { Item } = await documents.send(new GetCommand({ TableName: TABLE, Key, ConsistentRead: true }));
   return Item?.written;
-}
-
-function check(holds: boolean, claim: string): void {
-  say(`${holds ? 'yes' : 'NO '}  ${claim}`);
-  if (!holds) process.exitCode = 1;
 }
 
 function say(line: string): void {

@@ -5,10 +5,10 @@ import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Duration, Leadership } from 'leasehold';
 import { createLeasehold, dynamoFence } from 'leasehold';
+import { TABLE } from '../table.ts';
 
 const [name = 'reporter', election = 'nightly-report', night = '', expiry = '30s', workMs = '1000'] =
   process.argv.slice(2);
-const TABLE = 'leasehold-examples';
 
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
 using leasehold = createLeasehold({ table: TABLE });

@@ -1,6 +1,8 @@
 /** One process that calls the vendor, as often as it may. Started by `main.ts`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLeasehold } from 'leasehold';
+import { report } from '../claims.ts';
+import { TABLE } from '../table.ts';
 import { RATE } from './rate.ts';
 
 /** A token was taken at some moment between these two, by the clock that all processes share. */
@@ -11,7 +13,7 @@ export interface Taken {
 
 const [limit = '', calls = '', vendor = ''] = process.argv.slice(2);
 
-using leasehold = createLeasehold({ table: 'leasehold-examples' });
+using leasehold = createLeasehold({ table: TABLE });
 const limiter = leasehold.rateLimiter(limit, RATE);
 
 for (let call = 0; call < Number(calls); call++) {
@@ -30,14 +32,4 @@ async function takeToken(): Promise<Taken> {
     if (take.kind === 'taken') return { after, before: Date.now() };
     await sleep(take.waitMs);
   }
-}
-
-/** Resolves when it is on its way: this process may end right after. */
-function report(taken: Taken): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.send?.(taken, (error: Error | null) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
 }

@@ -12,6 +12,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { check } from '../claims.ts';
 import { localSettings, openLeasehold } from '../store.ts';
 import type { Taken } from './caller.ts';
 import { RATE } from './rate.ts';
@@ -71,11 +72,6 @@ function mostAboveRate(): number {
       return within - (RATE.burst + ((to - from + 1) / PER_MS) * RATE.rate);
     }),
   );
-}
-
-function check(holds: boolean, claim: string): void {
-  say(`${holds ? 'yes' : 'NO '}  ${claim}`);
-  if (!holds) process.exitCode = 1;
 }
 
 function say(line: string): void {

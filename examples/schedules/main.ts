@@ -10,7 +10,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createTestKit } from 'leasehold/testing';
-import { check, openQueue } from '../queue.ts';
+import { check } from '../claims.ts';
+import { openQueue } from '../queue.ts';
 import { report } from './tasks.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });

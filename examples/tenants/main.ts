@@ -4,7 +4,8 @@
  *   node examples/tenants/main.ts
  */
 import { parseArgs } from 'node:util';
-import { check, openQueue } from '../queue.ts';
+import { check } from '../claims.ts';
+import { openQueue } from '../queue.ts';
 import { render } from './tasks.ts';
 
 const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });

@@ -7,7 +7,8 @@
  * and nobody else waits for them.
  */
 import { parseArgs } from 'node:util';
-import { check, openQueue } from '../queue.ts';
+import { check } from '../claims.ts';
+import { openQueue } from '../queue.ts';
 import type { Delivery } from './tasks.ts';
 import { SLOW, deliver } from './tasks.ts';
 

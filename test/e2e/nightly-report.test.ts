@@ -9,7 +9,7 @@ describe.skipIf(endpoint === null)('the example of a nightly report', () => {
 
     expect(await example.ended(), example.output).toBe(0);
 
-    expect(example.output.match(/^yes {2}/gm)).toHaveLength(3);
+    expect(example.output.match(/^ {2}yes {2}/gm)).toHaveLength(3);
     expect(example.output).toContain('the leader is killed while it writes');
     const terms = [...example.output.matchAll(/leads in term (\d+)/g)].map(([, term]) => Number(term));
     expect(terms).toHaveLength(4);

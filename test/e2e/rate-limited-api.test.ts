@@ -10,6 +10,6 @@ describe.skipIf(endpoint === null)('the example of a rate limit that processes s
     expect(await example.ended(), example.output).toBe(0);
 
     expect(example.output).toContain('yes  100 calls were made');
-    expect(example.output.match(/^yes {2}/gm)).toHaveLength(3);
+    expect(example.output.match(/^ {2}yes {2}/gm)).toHaveLength(3);
   }, 120_000);
 });

@@ -1,0 +1,17 @@
+/** What an example claims: its processes report what they did, and at the end it looks whether the claim holds. */
+
+/** Says whether a claim of the example holds; the exit code says it of all. */
+export function check(holds: boolean, claim: string): void {
+  console.log(`  ${holds ? 'yes' : 'NO '}  ${claim}`);
+  if (!holds) process.exitCode = 1;
+}
+
+/** Tells the process that forked this one. Resolves when it is on its way: this process may end right after. */
+export function report(said: object): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.send?.(said, (error: Error | null) => {
+      if (error === null) resolve();
+      else reject(error);
+    });
+  });
+}
