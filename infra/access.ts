@@ -3,7 +3,7 @@
  *
  * A rule names the table or one index, single actions, and patterns of the partition keys that they are for.
  * Nobody scans, speaks PartiQL, writes in unconditional batches, or administers the table.
- * Nobody deletes a row that counts leases: it would forget its counter. Recurring schedules, payloads and places in lines are all that is deleted.
+ * Nobody deletes a row that counts leases: it would forget its counter. Payloads and places in lines are all that is deleted.
  * A transaction is authorised item by item, by the actions that it consists of; there is no action of its own to allow.
  */
 import { continuationSchedule } from '../functions/env.ts';
@@ -27,7 +27,7 @@ export interface QueueScope {
 }
 
 const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
-const COORDINATION_LISTINGS = ['session', 'check', 'lock', 'semaphore', 'waitgroup'];
+const COORDINATION_LISTINGS = ['session', 'check', 'lock', 'semaphore'];
 /** The members of one wait group share a partition. */
 const MEMBERS: AccessRule = { on: 'table', actions: ['Query'], keys: ['waitgroup#*'] };
 
@@ -168,7 +168,7 @@ export function operateAccess(scope: QueueScope): AccessRule[] {
     },
     { on: 'table', actions: ['PutItem'], keys: [taskRows(scope.queue)] },
     { on: 'table', actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(scope.queue)] },
-    { on: 'table', actions: ['UpdateItem', 'DeleteItem'], keys: [scheduleRows(scope.queue)] },
+    { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(scope.queue)] },
     { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS] },
   ];
 }

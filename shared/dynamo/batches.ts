@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts';
 import type { DynamoItem } from './driver.ts';
+import { joinKey } from './keys.ts';
 import type { Sender } from './send.ts';
 import type { Statement } from './statement.ts';
 
@@ -8,25 +9,32 @@ const BATCH_LIMIT = 100;
 /** An answer may leave keys unprocessed when it is large or throttled; it makes progress each time. */
 const ROUNDS_LIMIT = 20;
 
-/** Reads any number of rows by key; rows that do not exist are left out. */
-export async function readInBatches<Key>(
+/**
+ * Reads the rows that a statement names, however many, in as many requests as they need; rows that do not exist are left out.
+ * A key that is named twice is read once: DynamoDB refuses a request that repeats one.
+ */
+export async function readInBatches(
   sender: Sender,
   table: string,
-  keys: readonly Key[],
-  statementFor: (batch: readonly Key[]) => Statement<'batchGet'>,
+  whole: Statement<'batchGet'>,
 ): Promise<DynamoItem[]> {
   const items: DynamoItem[] = [];
+  const request = whole.input.RequestItems?.[table];
+  const named = (request?.Keys ?? []).map((key) => [joinKey([String(key.pk), String(key.sk)]), key] as const);
+  const keys = [...new Map(named).values()];
   for (let from = 0; from < keys.length; from += BATCH_LIMIT) {
-    let statement = statementFor(keys.slice(from, from + BATCH_LIMIT));
+    let requested = { [table]: { ...request, Keys: keys.slice(from, from + BATCH_LIMIT) } };
     for (let round = 1; ; round++) {
+      const statement = { ...whole, input: { ...whole.input, RequestItems: requested } };
       const { Responses, UnprocessedKeys } = await sender.read(statement);
       items.push(...(Responses?.[table] ?? []));
-      if (UnprocessedKeys?.[table]?.Keys === undefined) break;
+      const rest = UnprocessedKeys?.[table];
+      if (rest?.Keys === undefined) break;
       if (round === ROUNDS_LIMIT)
-        throw new StoreUnavailableError(`${statement.verb}: keys were left unread after ${round} rounds`, {
+        throw new StoreUnavailableError(`${whole.verb}: keys were left unread after ${round} rounds`, {
           applied: 'no',
         });
-      statement = { ...statement, input: { RequestItems: UnprocessedKeys } };
+      requested = { [table]: { ...rest, Keys: rest.Keys } };
     }
   }
   return items;

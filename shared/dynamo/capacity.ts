@@ -53,7 +53,7 @@ export interface WriteUnits {
 export const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
 /** Prepare and commit. */
-const TRANSACTION_FACTOR = 2;
+export const TRANSACTION_FACTOR = 2;
 
 /** Names and values; the 100 bytes of overhead that storage is billed for do not count here. */
 export function itemSizeBytes(item: DynamoItem): number {

@@ -58,7 +58,8 @@ export function tenantPartitionKey(queue: string, priority: string, shard: numbe
 /** The place of a tenant's task among the others of its partition: tenants in an order that means nothing, the tasks of each by time. */
 export function tenantPlace(tenant: string, readyAt: number, id: string): string {
   const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
-  return joinKey([hash('sha256', tenant).slice(0, HASH_DIGITS), tenant, at, hash('sha256', id).slice(0, HASH_DIGITS)]);
+  const parts = [hash('sha256', tenant).slice(0, HASH_DIGITS), tenant, at, hash('sha256', id).slice(0, HASH_DIGITS)];
+  return fitting(joinKey(parts), SORT_KEY_LIMIT_BYTES, ['the place of tenant', tenant]);
 }
 
 export function parseTenantPlace(place: string): {
@@ -99,20 +100,18 @@ function escapePart(part: string): string {
 
 function rowKey(kind: string, parts: readonly string[]): RowKey {
   const pk = joinKey([kind, ...parts]);
-  const bytes = Buffer.byteLength(pk);
-  if (bytes > PARTITION_KEY_LIMIT_BYTES)
-    throw new ConfigurationError(
-      `the key of ${kind} ${parts.join(' ').slice(0, 60)}… has ${bytes} bytes: DynamoDB allows ${PARTITION_KEY_LIMIT_BYTES}, shorten the names`,
-    );
-  return { pk, sk: kind };
+  return { pk: fitting(pk, PARTITION_KEY_LIMIT_BYTES, ['the key of', kind, ...parts]), sk: kind };
 }
 
 function sortKey(kind: string, name: string): string {
-  const sk = joinKey([kind, name]);
-  const bytes = Buffer.byteLength(sk);
-  if (bytes > SORT_KEY_LIMIT_BYTES)
-    throw new ConfigurationError(
-      `the sort key of ${kind} ${name.slice(0, 60)}… has ${bytes} bytes: DynamoDB allows ${SORT_KEY_LIMIT_BYTES}, shorten the name`,
-    );
-  return sk;
+  return fitting(joinKey([kind, name]), SORT_KEY_LIMIT_BYTES, ['the sort key of', kind, name]);
+}
+
+/** @throws ConfigurationError for a key that the service would refuse */
+function fitting(key: string, limitBytes: number, what: readonly string[]): string {
+  const bytes = Buffer.byteLength(key);
+  if (bytes <= limitBytes) return key;
+  throw new ConfigurationError(
+    `${what.join(' ').slice(0, 80)}… has ${bytes} bytes: DynamoDB allows ${limitBytes}; shorten the names, in which each # and % counts as three`,
+  );
 }

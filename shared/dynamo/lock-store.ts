@@ -51,7 +51,9 @@ export function createLockStore(sender: Sender, table: string): LockStore {
         tell && observed.state === 'held'
           ? await sender.transact(statements.removeHeldEntry(table, observed, stamp), stamp.nonce)
           : await sender.write(statements.removeEntry(table, observed, stamp), stamp.nonce);
-      return result.kind === 'applied' ? 'applied' : 'refused';
+      if (result.kind === 'applied') return { kind: 'applied' };
+      // Its guard was true, but its holder's session has ended: no attempt of it was, or will be, applied.
+      return { kind: 'refused', earlierAttempt: result.kind === 'canceled' ? 'none' : result.earlierAttempt };
     },
 
     async commit(writes, conditions, stamp) {
@@ -65,13 +67,13 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async getMany(keys, options = { consistent: true }) {
-      const items = await readInBatches(sender, table, keys, (batch) => statements.readLocks(table, batch, options));
+      const items = await readInBatches(sender, table, statements.readLocks(table, keys, options));
       return new Map(items.map(decodeLock).map((lock) => [lock.key, lock]));
     },
 
     async getWithSession(key, session, options) {
       const keys = [lockKey(key), ...(session === undefined ? [] : [sessionKey(session)])];
-      const items = await readInBatches(sender, table, keys, (batch) => statements.readRows(table, batch, options));
+      const items = await readInBatches(sender, table, statements.readRows(table, keys, options));
       const lock = items.find(({ sk }) => sk === keys[0]?.sk);
       const holder = items.find(({ sk }) => sk === keys[1]?.sk);
       return {

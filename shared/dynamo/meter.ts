@@ -1,10 +1,10 @@
 /**
  * What requests cost, by verb, as they are sent.
  *
- * Capacity is what the service says it was. It says nothing of a refused condition, which is billed by the size of the row that refused it;
- * that is added here. Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
+ * Capacity is what the service says it was. It says nothing of a refused condition, which is billed by the size of the row that refused it,
+ * nor of a cancelled transaction, which is billed twice that for each of its actions; that is added here, one unit for a row that is not known. Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
  */
-import { itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
+import { TRANSACTION_FACTOR, itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
 import type { DynamoItem } from './driver.ts';
 import type { SendObserver } from './send.ts';
 
@@ -47,9 +47,13 @@ export function createMeter(): Meter {
       cost.requests++;
       if (isRead) cost.readUnits += reportedUnits(output);
       else if (output !== undefined) cost.writeUnits += reportedUnits(output);
-      if (fault?.kind === 'conditionFailed' || fault?.kind === 'transactionCanceled') {
+      if (fault?.kind === 'conditionFailed') {
         cost.refused++;
         cost.writeUnits += refusedUnits(fault.item);
+      }
+      if (fault?.kind === 'transactionCanceled') {
+        if (fault.reasons.some(({ code }) => code === 'ConditionalCheckFailed')) cost.refused++;
+        for (const { item } of fault.reasons) cost.writeUnits += TRANSACTION_FACTOR * refusedUnits(item);
       }
       if (fault?.kind === 'throttled') cost.throttled++;
       if (fault?.kind === 'unanswered') cost.unanswered++;

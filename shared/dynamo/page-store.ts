@@ -1,10 +1,10 @@
-import type { PageEntry, PageStore } from '../bulk/store.ts';
-import type { Claim, ReadyTask, TaskRecord } from '../task/task.ts';
+import type { PageStore } from '../bulk/store.ts';
+import type { ReadyTask } from '../task/task.ts';
 import { decodeTask } from './codecs/task.ts';
 import type { Change, Companions } from './companions.ts';
 import { partedEffects } from './effects.ts';
 import { committedOutcome, outcomeOf } from './outcomes.ts';
-import type { Sender, WriteResult } from './send.ts';
+import type { Sender } from './send.ts';
 import * as statements from './statements/page.ts';
 import { actionOf, together } from './transaction.ts';
 
@@ -22,17 +22,12 @@ export function createPageStore(
 
     async record(claim, entry, stamp, limits) {
       const result = await sender.write(statements.recordItems(table, claim, entry, stamp), stamp.nonce, limits);
-      return outcomeOf(
-        resolved(result, (row) => isMine(row, claim) && holds(row, entry)),
-        decodeTask,
-        decodeTask,
-      );
+      return outcomeOf(result, decodeTask, decodeTask);
     },
 
     async finish(claim, entry, stamp, limits) {
       const result = await sender.write(statements.finishPage(table, claim, entry, stamp), stamp.nonce, limits);
-      const isFinished = (row: TaskRecord): boolean => isMine(row, claim) && row.state === 'done';
-      return outcomeOf(resolved(result, isFinished), decodeTask, decodeTask);
+      return outcomeOf(result, decodeTask, decodeTask);
     },
 
     async commit(claim, index, entry, effects, stamp, limits) {
@@ -63,23 +58,4 @@ export function createPageStore(
       return { kind: kind === 'applied' ? 'applied' : 'refused' };
     },
   };
-}
-
-/**
- * A refused write whose effect is in the row has been applied, by an attempt that was not answered.
- * The nonce alone does not tell: others may stamp theirs into a page that runs. But only its holder decides items, one write after the other.
- * Transactions have the service's own idempotency for this, and must not be taken for one another: their effects differ.
- */
-function resolved(result: WriteResult, isApplied: (row: TaskRecord) => boolean): WriteResult {
-  if (result.kind === 'applied' || result.item === undefined || !isApplied(decodeTask(result.item))) return result;
-  return { kind: 'applied', item: result.item, late: true };
-}
-
-/** Whether the row was last held under this claim, whatever has become of it since. */
-function isMine(row: TaskRecord, { session, leaseCounter }: Claim): boolean {
-  return row.session === session && row.leaseCounter === leaseCounter;
-}
-
-function holds({ bulk }: TaskRecord, { done }: PageEntry): boolean {
-  return bulk !== undefined && done.every((index) => bulk.done.has(index));
 }

@@ -1,6 +1,6 @@
 import type { ScheduleRecord } from '../task/schedule.ts';
 import { MISSED_POLICIES } from '../task/schedule.ts';
-import type { ScheduleKey, ScheduleStore } from '../task/schedule-store.ts';
+import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../task/schedule-store.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { readInBatches } from './batches.ts';
 import type { DynamoItem } from './driver.ts';
@@ -14,24 +14,22 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
   return {
     async get(key) {
       const { Item } = await sender.read(statements.readSchedule(table, key));
-      return Item === undefined ? undefined : decodeSchedule(Item);
+      return Item === undefined ? undefined : decodeRow(Item);
     },
 
     async put(definition, nextAt, observed, stamp, limits) {
       const statement = statements.putSchedule(table, definition, nextAt, observed, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeSchedule);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeRow);
     },
 
     async advance(observed, nextAt, stamp, limits) {
       const statement = statements.advanceSchedule(table, observed, nextAt, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeSchedule);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeRow);
     },
 
-    async remove(observed, limits) {
-      const result = await sender.write(statements.removeSchedule(table, observed), observed.nonce, limits);
-      // A delete leaves no nonce behind: refused by nothing at all, after an attempt without an answer, means that this one did it.
-      const isGone = result.kind === 'refused' && result.item === undefined && result.earlierAttempt === 'unknown';
-      return { kind: result.kind === 'applied' || isGone ? 'applied' : 'refused' };
+    async remove(observed, stamp, limits) {
+      const statement = statements.removeSchedule(table, observed, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeRemoved, decodeRow);
     },
 
     async due(queue, now, onDamaged) {
@@ -52,10 +50,12 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
   };
 
   async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
-    const items = await readInBatches(sender, table, keys, (batch) => statements.readSchedules(table, batch));
+    const items = await readInBatches(sender, table, statements.readSchedules(table, keys));
     return items.flatMap((item) => {
       try {
-        return [decodeSchedule(item)];
+        const row = decodeRow(item);
+        // The index may still show what was removed.
+        return 'isRemoved' in row ? [] : [row];
       } catch (error) {
         // One damaged schedule must not stop the others.
         if (onDamaged === undefined) throw error;
@@ -71,6 +71,15 @@ function keysOf(items: readonly DynamoItem[] = []): ScheduleKey[] {
     const [, queue = '', name = ''] = splitKey(String(pk));
     return { queue, name };
   });
+}
+
+function decodeRow(item: DynamoItem): ScheduleRecord | RemovedSchedule {
+  return item.status === statements.REMOVED ? decodeRemoved(item) : decodeSchedule(item);
+}
+
+function decodeRemoved(item: DynamoItem): RemovedSchedule {
+  const row = new ItemReader(item);
+  return { queue: row.string('queue'), name: row.string('name'), isRemoved: true, nonce: row.string('nonce') };
 }
 
 function decodeSchedule(item: DynamoItem): ScheduleRecord {

@@ -39,6 +39,8 @@ export const RETENTION_DAYS = {
   /** Done, dead and cancelled tasks. */
   task: 14,
   slot: 14,
+  /** Schedules that were removed. */
+  schedule: 30,
   /** From when its task is due: of those that are done it is deleted long before. */
   payload: 365,
   /** A permit lives in a row that its holder does not write while it holds, so the row outlasts any session. */

@@ -114,7 +114,8 @@ export class Sender {
       if (answer.kind === 'output') return answer;
       const { fault } = answer;
       if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };
-      if (fault.kind === 'rejected') throw rejection(statement, fault);
+      if (fault.kind === 'rejected')
+        throw unanswered ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
       unanswered ||= fault.applied === 'unknown';
       const ensureTimeFor = (waitMs: number): void => {
         const isOver = limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;

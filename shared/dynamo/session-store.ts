@@ -44,7 +44,7 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
     },
 
     async getMany(ids, onDamaged) {
-      const items = await readInBatches(sender, table, ids, (batch) => statements.readSessions(table, batch));
+      const items = await readInBatches(sender, table, statements.readSessions(table, ids));
       const sessions = new Map<string, SessionRecord>();
       for (const item of items) {
         const [, id = ''] = splitKey(String(item.pk));
@@ -60,7 +60,7 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
 
     async getChecks(node, ids) {
       const keys = ids.map((id) => ({ node, id }));
-      const items = await readInBatches(sender, table, keys, (batch) => readChecks(table, batch));
+      const items = await readInBatches(sender, table, readChecks(table, keys));
       return new Map(items.map(decodeCheck).map((check) => [check.id, check]));
     },
 

@@ -13,7 +13,7 @@ import { Companions } from './companions.ts';
 import type { DynamoItem } from './driver.ts';
 import { creationOf, partedEffects, payloadOf } from './effects.ts';
 import { ItemReader } from './item-reader.ts';
-import { parseTenantPlace, splitKey, taskKey } from './keys.ts';
+import { parseTenantPlace, splitKey } from './keys.ts';
 import { committedOutcome, outcomeOf } from './outcomes.ts';
 import { createPageStore } from './page-store.ts';
 import type { Sender } from './send.ts';
@@ -38,6 +38,7 @@ export interface TaskStoreOptions {
 export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskStore {
   const companions = new Companions(sender, { table, shards });
   return {
+    table,
     bulk: createPageStore(sender, companions, { table, shards }),
 
     async enqueue(task, stamp, limits) {
@@ -100,14 +101,13 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       return Item === undefined ? undefined : new ItemReader(Item).string('text');
     },
 
-    async deletePayload(key, { nonce = '' }) {
-      await sender.write(deletePayload(table, key, nonce), nonce);
+    async deletePayload(key, { nonce = '' }, limits) {
+      await sender.write(deletePayload(table, key, nonce), nonce, limits);
     },
 
     async getMany(keys, onDamaged) {
       // Indexes may show a task twice: where it was, and where it is.
-      const distinct = [...new Map(keys.map((key) => [taskKey(key.queue, key.id).pk, key])).values()];
-      const items = await readInBatches(sender, table, distinct, (batch) => statements.readTasks(table, batch));
+      const items = await readInBatches(sender, table, statements.readTasks(table, keys));
       return items.flatMap((item) => {
         try {
           return [decodeTask(item)];

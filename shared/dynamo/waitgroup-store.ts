@@ -35,8 +35,8 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
       return outcomeOf(result, decodeGroup, decodeGroup);
     },
 
-    leaseMember: (group, member, stamp, limits) =>
-      update(statements.leaseMember(table, group, member, stamp), stamp, decodeMember, limits),
+    leaseMember: (group, lease, stamp, limits) =>
+      update(statements.leaseMember(table, group, lease, stamp), stamp, decodeMember, limits),
     finishMember: (group, id, stamp, limits) =>
       update(statements.finishMember(table, group, id, stamp), stamp, decodeMember, limits),
     loseMember: (group, member, stamp) =>

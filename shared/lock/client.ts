@@ -1,13 +1,13 @@
 /**
  * Locks from outside: looking, waiting for changes, values without a lock, and what operators may do.
  */
-import { StoreUnavailableError } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
 import { stampOf } from '../lease/stamp.ts';
+import { ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
 import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock.ts';
-import { describeLock, isStored, opensAt, validContent, validKey } from './lock.ts';
+import { isStored, opensAt, validContent, validKey } from './lock.ts';
 import type { Sighting } from './reader.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
@@ -68,9 +68,6 @@ export type ForceResult =
   | { readonly kind: 'released'; readonly closedUntil: number }
   /** Nobody holds it, or somebody else does by now. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
-
-/** Each round but the last was lost to another writer. */
-const ROUNDS_LIMIT = 10;
 
 export class LockClient {
   readonly #ports: LockPorts;
@@ -168,6 +165,7 @@ export class LockClient {
   /**
    * Stores a value without a lock. It stays until it is deleted. What is stored already is not written again.
    * @returns `held` while somebody holds the key, `conflict` when `ifIndex` is not its index
+   * @throws StoreUnavailableError with `applied: 'unknown'` when its answer was lost and others have written the key since
    */
   async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
     const { encoding = 'text', flags = 0 } = options;
@@ -177,13 +175,20 @@ export class LockClient {
       const stored = isStored(content, lock?.entry) ? this.#reader.infoOf({ lock, holder }) : undefined;
       if (stored !== undefined) return { kind: 'written', info: stored };
       const outcome = await this.#ports.locks.put(key, lock, content, stampOf(this.#ports.runtime));
-      if (outcome.kind === 'refused') return undefined;
+      if (outcome.kind === 'refused') {
+        ensureUnwritten(key, outcome);
+        return undefined;
+      }
       const info = this.#reader.infoOf({ lock: outcome.row, holder });
       return info === undefined ? undefined : { kind: 'written', info };
     });
   }
 
-  /** Deletes an entry; its counter stays. @returns `held` while somebody holds the key: release it by force first, or delete it `evenIfHeld` */
+  /**
+   * Deletes an entry; its counter stays.
+   * @returns `held` while somebody holds the key: release it by force first, or delete it `evenIfHeld`
+   * @throws StoreUnavailableError as `put`
+   */
   async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
     const { locks, sessions, runtime } = this.#ports;
     return this.#decide(validKey(key), options, async (lock) => {
@@ -191,7 +196,10 @@ export class LockClient {
       const session = lock.state === 'held' ? await sessions.get(lock.session) : undefined;
       // A remote session has no heartbeat of ours to be told by.
       const tell = session?.status === 'live' && session.remote !== true;
-      return (await locks.remove(lock, { tell }, stampOf(runtime))) === 'applied' ? { kind: 'deleted' } : undefined;
+      const outcome = await locks.remove(lock, { tell }, stampOf(runtime));
+      if (outcome.kind === 'applied') return { kind: 'deleted' };
+      ensureUnwritten(key, outcome);
+      return undefined;
     });
   }
 
@@ -258,9 +266,4 @@ export class LockClient {
 
 function isTenure(lock: LockRecord | undefined, leaseCounter: number): lock is HeldLock {
   return lock?.state === 'held' && lock.leaseCounter === leaseCounter;
-}
-
-function contended(key: string): StoreUnavailableError {
-  const message = `${describeLock(key)} was written by others ${ROUNDS_LIMIT} times between our looking and our writing; try again`;
-  return new StoreUnavailableError(message, { applied: 'no' });
 }

@@ -49,15 +49,15 @@ export class Draft {
   }
 
   put(content: Content): DraftEntry[] {
-    return this.#become(content, { session: this.session, lockIndex: this.#entry?.lockIndex ?? 0 });
+    return this.#become(content, this.session);
   }
 
   take(session: string, content: Content): DraftEntry[] {
-    return this.#become(content, { session, lockIndex: (this.#entry?.lockIndex ?? 0) + 1 });
+    return this.#become(content, session);
   }
 
   leave(content: Content): DraftEntry[] {
-    return this.#become(content, { session: undefined, lockIndex: this.#entry?.lockIndex ?? 0 });
+    return this.#become(content, undefined);
   }
 
   remove(): DraftEntry[] {
@@ -73,17 +73,25 @@ export class Draft {
     if (this.#entry === undefined) return observed?.entry === undefined ? undefined : { kind: 'remove', observed };
     const { value = '', encoding, flags, session } = this.#entry;
     const content = { value, encoding, flags };
-    const held = observed?.state === 'held' ? observed : undefined;
-    if (session !== undefined && session !== held?.session)
+    if (session !== undefined && this.#isAnothers(session))
       return { kind: 'take', observed: { key, record: observed, isFresh: false }, session, content };
-    if (session === undefined && held !== undefined) return { kind: 'leave', observed: held, content };
+    if (session === undefined && observed?.state === 'held') return { kind: 'leave', observed, content };
     return { kind: 'put', key, observed, content };
   }
 
-  #become(content: Content, tenure: Pick<DraftEntry, 'session' | 'lockIndex'>): DraftEntry[] {
+  /** The indexes are those that one write gives to the row as it was read, whatever the operations before have done to the draft. */
+  #become(content: Content, session: string | undefined): DraftEntry[] {
     this.#isChanged = true;
-    const createIndex = this.#entry?.createIndex ?? this.#now;
-    this.#entry = { key: this.key, createIndex, modifyIndex: this.#nextIndex, ...content, ...tenure };
+    const { createIndex = this.#now, lockIndex = 0 } = this.observed?.entry ?? {};
+    this.#entry = {
+      ...{ key: this.key, session, createIndex, modifyIndex: this.#nextIndex, ...content },
+      lockIndex: session !== undefined && this.#isAnothers(session) ? lockIndex + 1 : lockIndex,
+    };
     return [this.#entry];
+  }
+
+  /** Whether the row as it was read is not this session's: with it, a tenure begins. */
+  #isAnothers(session: string): boolean {
+    return this.observed?.state !== 'held' || this.observed.session !== session;
   }
 }

@@ -111,7 +111,7 @@ export class Lock implements AsyncDisposable {
 
   /**
    * Replaces the value.
-   * @throws LeaseLostError when the lock is held no more: nothing was written
+   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
    */
   async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
     await this.confirm(validContent(this.key, { value, ...options }));
@@ -119,7 +119,7 @@ export class Lock implements AsyncDisposable {
 
   /**
    * The same session acquires it again: the counter stays, the value is replaced if one is given.
-   * @throws LeaseLostError when the lock is held no more: nothing was written
+   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
    */
   async confirm(content: Content | undefined): Promise<void> {
     await this.#verb(async () => {

@@ -7,15 +7,16 @@
  *
  * Requests of an acquire: session, row, write, session; two reads when the key is held.
  */
-import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import { LeaseLostError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
 import { sessionTiming } from '../lease/timing.ts';
 import { RemoteSessions } from '../session/remote.ts';
 import type { LiveSession } from '../session/session.ts';
 import type { ContendingSession } from './contender.ts';
 import { LockContender } from './contender.ts';
+import { ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './lock.ts';
-import { describeLock, isStored, validKey } from './lock.ts';
+import { isStored, validKey } from './lock.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
 
@@ -26,9 +27,6 @@ export type RemoteAcquisition =
   | { readonly kind: 'sessionGone' };
 
 export type RemoteRelease = 'released' | 'notHeld';
-
-/** Each round but the last was lost to another writer. */
-const ROUNDS_LIMIT = 10;
 
 export class RemoteLocks {
   readonly #ports: LockPorts;
@@ -64,7 +62,8 @@ export class RemoteLocks {
       const { lock, holder } = await this.#reader.see(validKey(key));
       if (lock?.state !== 'held' || holder?.session !== sessionId) return 'notHeld';
       const outcome = await locks.release(lock, { content, sweepable: false }, stampOf(runtime));
-      if (outcome.kind === 'applied') return 'released';
+      // Refused: this tenure is over. When an attempt went unanswered, it may have been that one.
+      if (outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown') return 'released';
     }
     throw contended(key);
   }
@@ -89,7 +88,9 @@ export class RemoteLocks {
   async #update(lock: HeldLock, content: Content): Promise<HeldLock | undefined> {
     if (isStored(content, lock.entry)) return lock;
     const outcome = await this.#ports.locks.update(lock, content, stampOf(this.#ports.runtime));
-    return outcome.kind === 'applied' ? outcome.row : undefined;
+    if (outcome.kind === 'applied') return outcome.row;
+    ensureUnwritten(lock.key, outcome);
+    return undefined;
   }
 
   /** Belief in a session as its row was just read. */
@@ -111,9 +112,4 @@ export class RemoteLocks {
 
 function isOwn(lock: LockRecord | undefined, session: LiveSession): lock is HeldLock {
   return lock?.state === 'held' && lock.session === session.id;
-}
-
-function contended(key: string): StoreUnavailableError {
-  const message = `${describeLock(key)} was written by others ${ROUNDS_LIMIT} times between our looking and our writing; try again`;
-  return new StoreUnavailableError(message, { applied: 'no' });
 }

@@ -2,6 +2,7 @@ import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { SessionBehaviour, SessionRecord } from '../session/session.ts';
+import type { KeyRefusal } from './contention.ts';
 import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock.ts';
 
 export interface AcquireRequest {
@@ -101,7 +102,11 @@ export interface LockStore {
    * Removes the entry, and with it the tenure of whoever holds it: refused unless the row is as it was observed. The counter stays.
    * `tell`: the holder's session is live, and learns of it with its next heartbeat.
    */
-  remove(observed: LockRecord, options: { readonly tell: boolean }, write: Stamp): Promise<'applied' | 'refused'>;
+  remove(
+    observed: LockRecord,
+    options: { readonly tell: boolean },
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
   /** Several keys, all or none: refused unless every row is as it was observed, and every condition holds. */
   commit(writes: readonly KeyWrite[], conditions: KeyConditions, write: Stamp): Promise<'applied' | 'refused'>;

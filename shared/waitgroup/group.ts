@@ -87,9 +87,16 @@ export class WaitGroup implements GroupKey {
       },
       signal: session.signal,
     };
-    const member = { id, session: session.id };
-    const outcome = await this.#ports.groups.leaseMember(this, member, stampOf(this.#ports.runtime), limits);
-    return this.#stateOf(id, outcome.kind === 'applied' ? outcome.row : outcome.current);
+    let observed: MemberRecord | undefined;
+    for (;;) {
+      const lease = { id, session: session.id, observed };
+      const outcome = await this.#ports.groups.leaseMember(this, lease, stampOf(this.#ports.runtime), limits);
+      const current = outcome.kind === 'applied' ? outcome.row : outcome.current;
+      const state = this.#stateOf(id, current);
+      if (state !== 'pending' || current?.session === session.id) return state;
+      // Another session has it, and loses it to this one.
+      observed = current;
+    }
   }
 
   /**

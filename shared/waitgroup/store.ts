@@ -2,6 +2,13 @@ import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { GroupKey, GroupRecord, MemberRecord } from './waitgroup.ts';
 
+export interface MemberLease {
+  readonly id: string;
+  readonly session: string;
+  /** Undefined: nobody has it leased. */
+  readonly observed: MemberRecord | undefined;
+}
+
 /** Where wait groups live. Every write is conditional; see `dynamo/statements/waitgroup.ts` for the guards. */
 export interface WaitGroupStore {
   /** Refused when the group is there, whatever its generation. */
@@ -26,13 +33,8 @@ export interface WaitGroupStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' } | Extract<Outcome<never, GroupRecord>, { kind: 'refused' }>>;
-  /** Refused unless it is pending. */
-  leaseMember(
-    group: GroupKey,
-    member: { readonly id: string; readonly session: string },
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<MemberRecord>>;
+  /** Refused unless it is pending, and nobody's or as it was observed. */
+  leaseMember(group: GroupKey, lease: MemberLease, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
   /** Refused unless it is pending. */
   finishMember(group: GroupKey, id: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
   /** Refused unless it is pending and leased to the session that was found dead. */

@@ -26,7 +26,8 @@
  * | verb | requests | units |
  * | --- | --- | --- |
  * | add of n members | 1 per 99 | 2 written per member, and 2 per request |
- * | lease, done | 1 | 1 written |
+ * | done | 1 | 1 written |
+ * | lease | 1, or 2 of a member that another session has | 1 written each |
  * | seal, complete, begin | 1 | 1 written |
  * | a look of `wait` | 1, and 1 for the sessions of leased members | 1 read per 4 KB of the page it looks at |
  * | `wait` in all | | its looks; each member is read once: 1 read per 25 |

@@ -4,7 +4,9 @@ import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.t
 import type { Lock } from '../../shared/lock/holder.ts';
 import type { Session } from '../../shared/session-handle.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { aborted, describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { whenAborted } from '../support/when-aborted.ts';
+import { loseNextAnswer } from '../support/lost-answer.ts';
 import { LOCK_DELAY_MS, SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 
 describeInEveryWorld('locks, when writes go wrong,', (open) => {
@@ -61,6 +63,47 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       one.driver.accidents.push('dropResponse');
 
       expect(await mine.tryLockAll([`${key}-1`, `${key}-2`])).toMatchObject({ kind: 'acquired' });
+    });
+  });
+
+  describe('a lost response, before others have written,', () => {
+    const isUnknown = { name: 'StoreUnavailableError', applied: 'unknown' };
+    /** What others write before the sender asks again, which no answer of ours may hide or undo. */
+    const afterwards = async (write: () => Promise<unknown>): Promise<void> => {
+      loseNextAnswer(one.driver, async () => {
+        expect(await other.leasehold.locks.put(key, 'theirs')).toMatchObject({ kind: 'written' });
+      });
+      await expect(write()).rejects.toMatchObject(isUnknown);
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'theirs' });
+    };
+
+    test('of a check and set is no conflict', async () => {
+      await afterwards(() => one.leasehold.locks.put(key, 'mine', { ifIndex: 0 }));
+    });
+
+    test('of a put does not undo theirs', async () => {
+      await afterwards(() => one.leasehold.locks.put(key, 'mine'));
+    });
+
+    test('of a deletion does not delete theirs', async () => {
+      await one.leasehold.locks.put(key, 'old');
+      await afterwards(() => one.leasehold.locks.delete(key));
+    });
+
+    test('is not suspected where every attempt was answered', async () => {
+      await one.leasehold.locks.put(key, 'old');
+      const { locks } = other.leasehold;
+      one.driver.accidents.push('throttle');
+      const attempt = one.driver.attempt.bind(one.driver);
+      one.driver.attempt = async (kind, input, signal) => {
+        if (kind === 'update') {
+          one.driver.attempt = attempt;
+          await locks.put(key, 'theirs');
+        }
+        return attempt(kind, input, signal);
+      };
+
+      expect(await one.leasehold.locks.put(key, 'mine')).toMatchObject({ kind: 'written', info: { value: 'mine' } });
     });
   });
 
@@ -200,7 +243,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       const another = await acquired(mine, `${key}-another`);
       await force(lock.leaseCounter);
 
-      await passTime(world, aborted(lock.signal));
+      await passTime(world, whenAborted(lock.signal));
 
       expect(lock.signal.aborted).toBe(true);
       expect(another.signal.aborted).toBe(false);

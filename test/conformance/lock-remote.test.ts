@@ -4,6 +4,7 @@ import { lockKey, sessionKey } from '../../shared/dynamo/keys.ts';
 import type { LiveSession } from '../../shared/session/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { loseNextAnswer } from '../support/lost-answer.ts';
 import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, acquireNow, openLockWorld } from '../support/locks.ts';
 
 describeInEveryWorld('remote sessions and their locks', (open) => {
@@ -195,6 +196,28 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     });
   });
 
+  describe('a lost response', () => {
+    test('of a release is recognised, also when the key is somebody else’s by then', async () => {
+      const [mine, theirs] = [await create({ lockDelayMs: 0 }), await create()];
+      await acquire(mine);
+      loseNextAnswer(one.driver, async () => {
+        expect(await acquire(theirs, 'v', other)).toMatchObject({ kind: 'acquired' });
+      });
+
+      expect(await release(mine)).toBe('released');
+      expect(await release(mine)).toBe('notHeld');
+    });
+
+    test('of an acquire that replaces the value does not undo what was put since', async () => {
+      const session = await create();
+      await acquire(session, 'a');
+      loseNextAnswer(one.driver, () => other.leasehold.locks.put(key, 'theirs', { evenIfHeld: true }));
+
+      await expect(acquire(session, 'b')).rejects.toMatchObject({ applied: 'unknown' });
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'theirs', holder: { session: session.id } });
+    });
+  });
+
   describe('a transaction', () => {
     const run = (...operations: Parameters<Process['leasehold']['remote']['transactions']['run']>[0][number][]) =>
       one.leasehold.remote.transactions.run(operations);
@@ -256,6 +279,40 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
         value: 'to you',
         lockIndex: 2,
       });
+    });
+
+    test('tells of each key the indexes that it gives to it', async () => {
+      const [mine, theirs] = [await create(), await create()];
+      const set = { verb: 'set', key, content: content('new') } as const;
+      const acquireFor = ({ id }: LiveSession) =>
+        ({ verb: 'acquire', key, session: id, content: content('held') }) as const;
+      const releaseOf = ({ id }: LiveSession) =>
+        ({ verb: 'release', key, session: id, content: content('left') }) as const;
+      const remove = { verb: 'delete', key } as const;
+      await acquire(mine);
+      await release(mine);
+
+      for (const operations of [
+        [remove, set],
+        [remove, acquireFor(mine)],
+        [releaseOf(mine), acquireFor(mine)],
+        [remove, acquireFor(mine)],
+        [releaseOf(mine), acquireFor(theirs), releaseOf(theirs)],
+        [acquireFor(mine), releaseOf(mine), acquireFor(theirs)],
+        [remove, set],
+        [remove],
+        [acquireFor(mine)],
+      ]) {
+        world.clock.step(7);
+        const outcome = await run(...operations);
+
+        const stored = await one.leasehold.locks.get(key);
+        const told = outcome.kind === 'done' ? outcome.results.at(-1)?.[0] : outcome;
+        const { lockIndex, createIndex, modifyIndex } = stored ?? {};
+        expect(told, JSON.stringify(operations)).toEqual(
+          stored === undefined ? undefined : expect.objectContaining({ lockIndex, createIndex, modifyIndex }),
+        );
+      }
     });
 
     test('reads rows as they were at one moment', async () => {

@@ -8,7 +8,8 @@ import { registerCheck } from '../../shared/dynamo/statements/check.ts';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
 import { judgeSession } from '../../shared/session/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { aborted, describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { whenAborted } from '../support/when-aborted.ts';
 
 describeInEveryWorld('sessions', (open) => {
   let world: World;
@@ -55,7 +56,7 @@ describeInEveryWorld('sessions', (open) => {
       const session = await one.leasehold.session({ name, ttl: '30s' });
       one.driver.isDown = true;
 
-      await passTime(world, aborted(session.signal), 500);
+      await passTime(world, whenAborted(session.signal), 500);
 
       expect(session.signal.reason).toBeInstanceOf(LeaseLostError);
       expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'live' });
@@ -148,7 +149,7 @@ describeInEveryWorld('sessions', (open) => {
       const session = await one.leasehold.session({ name, ttl: '30s' });
       await other.leasehold.sessions.destroy(session.id);
 
-      await passTime(world, aborted(session.signal));
+      await passTime(world, whenAborted(session.signal));
 
       expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
     });
@@ -274,7 +275,7 @@ describeInEveryWorld('health checks', (open) => {
     expect(await other.leasehold.sessions.info(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
     expect(await other.leasehold.sessions.info(free.id)).toMatchObject({ status: 'live' });
     expect(await free.tryLock(`${node}-key`)).toMatchObject({ kind: 'delayed' });
-    await passTime(world, aborted(bound.signal));
+    await passTime(world, whenAborted(bound.signal));
   });
 
   async function report(process: Process, verb: 'fail' | 'deregister'): Promise<number> {
@@ -300,7 +301,7 @@ describeInEveryWorld('health checks', (open) => {
     await other.leasehold.health.register(node, 'watchdog', { ttl: '5s' });
     const session = await one.leasehold.session({ node, ttl: '30s', checks: ['watchdog'] });
 
-    await passTime(world, aborted(session.signal));
+    await passTime(world, whenAborted(session.signal));
 
     expect(session.signal.reason).toMatchObject({
       reason: 'invalidated',

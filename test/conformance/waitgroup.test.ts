@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { DynamoKind } from '../../shared/dynamo/driver.ts';
 import { ConfigurationError, MismatchError } from '../../shared/errors.ts';
 import { WaitGroup } from '../../shared/waitgroup/group.ts';
 import type { Member } from '../support/crowd.ts';
@@ -223,6 +224,34 @@ describeCrowd('the wait group', (start) => {
       expect(await group.lease('a', successor)).toBe('done');
       expect(await found(group)).toMatchObject({ kind: 'complete', lost: 0 });
     });
+
+    test.each(['nobody', 'another', 'its own session'])(
+      'by a request that arrives late is not taken from a later one; at first it is leased to %s',
+      async (first) => {
+        const group = await openIn(here);
+        const [before, early, late] = [await there.session(), await there.session(), await here.session()];
+        await group.add(['a'], { seal: true });
+        if (first !== 'nobody') await group.lease('a', first === 'another' ? before : early);
+        const sent: [DynamoKind, unknown][] = [];
+        const attempt = there.driver.attempt.bind(there.driver);
+        there.driver.attempt = (kind, input, signal) => {
+          sent.push([kind, input]);
+          return attempt(kind, input, signal);
+        };
+        const member = await (await openIn(there)).lease('a', early);
+        there.driver.attempt = attempt;
+        await group.lease('a', late);
+
+        for (const [kind, input] of sent)
+          await attempt(kind, input as never, new AbortController().signal).catch(() => undefined);
+
+        expect(member).toBe('pending');
+        expect(sent.map(([kind]) => kind)).toEqual(
+          first === 'another' ? ['get', 'update', 'update'] : ['get', 'update'],
+        );
+        expect((await Array.fromAsync(group.members()))[0]).toMatchObject({ session: late.id });
+      },
+    );
   });
 
   describe('a generation', () => {
@@ -282,6 +311,10 @@ describeCrowd('the wait group', (start) => {
         pending.length === 0 ? { kind: 'complete', members: 1 } : { kind: 'pending', pending },
       );
     });
+  });
+
+  test('costs one unit to make', async () => {
+    expect(await here.costOf(() => openIn(here))).toMatchObject({ requests: 2, writeUnits: 1 });
   });
 
   test('costs two units per member to add and one to finish, whatever its size', async () => {

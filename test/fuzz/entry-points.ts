@@ -176,7 +176,7 @@ export async function readHostileFile(texts: readonly string[], { leasehold }: W
       ...fields.map((field) => `{"name":"work","input":1,${JSON.stringify(field)}:${JSON.stringify(text)}}`),
     ]);
     await writeFile(file, lines.join('\n'));
-    const { tasks, rejected } = await readTaskFile(file, leasehold.tasks, registerTasks({ work }));
+    const { lines: tasks, bad: rejected } = await readTaskFile(file, leasehold.tasks, registerTasks({ work }));
     return { lines: lines.filter((line) => line.trim() !== '').length, tasks, rejected };
   } finally {
     await rm(folder, { recursive: true });

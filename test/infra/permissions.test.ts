@@ -73,7 +73,6 @@ const ENTRIES = {
   checks: 'check',
   locks: 'lock',
   semaphores: 'semaphore',
-  waitgroups: 'waitgroup',
 } as const;
 type Row = keyof typeof ROWS;
 type Entry = keyof typeof ENTRIES;
@@ -116,7 +115,7 @@ const COORDINATION: readonly Row[] = [
 const GROUPS: readonly Row[] = ['waitgroup', 'members'];
 const OBSERVED: readonly Row[] = ['task', 'batch', 'key', 'payload', 'slot', 'queue', 'schedule', ...COORDINATION];
 const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION];
-const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores', 'waitgroups'];
+const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores'];
 
 const ALLOWED: Readonly<Record<string, Wanted>> = {
   dispatcher: {
@@ -183,7 +182,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       BatchGetItem: OBSERVED,
       PutItem: ['task', 'line', 'audit'],
       UpdateItem: [...OPERATED, 'line', 'schedule', 'audit'],
-      DeleteItem: ['line', 'schedule'],
+      DeleteItem: ['line'],
       ConditionCheckItem: OPERATED,
       Query: [...GROUPS, 'audit', 'line'],
     },

@@ -9,33 +9,37 @@
  * | task, input, priority | S; S, JSON; S | what each slot becomes | put |
  * | cron, zone | S | when | put |
  * | missed, toleranceMs | S; N, ms | what becomes of slots that come late | put |
- * | updatedAt | N, epoch ms | | put, advance |
+ * | status | S | `removed`; absent: it is there | remove; removed by put |
+ * | updatedAt | N, epoch ms | | all |
  * | nonce | S | of the last write | all |
- * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next slot, absent when none comes | put, advance |
- * | directoryKey, directoryName | S | the listing | put |
+ * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next slot, absent when none comes | put, advance; removed by remove |
+ * | directoryKey, directoryName | S | the listing | put; removed by remove |
+ * | ttl | N, epoch s | sweeping of removed schedules; others have none | remove; removed by put |
  *
- * It is never swept. It carries no counter, so that removing it deletes it.
+ * Removing it keeps the row, so that a late attempt to define it, which rests on there being none, does not bring it back.
  */
 import type { Stamp } from '../../lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../task/schedule.ts';
-import type { ScheduleKey } from '../../task/schedule-store.ts';
+import type { RemovedSchedule, ScheduleKey } from '../../task/schedule-store.ts';
 import { joinKey, scheduleKey } from '../keys.ts';
-import { READY_INDEX, SCHEMA_VERSION } from '../schema.ts';
+import { READY_INDEX, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../schema.ts';
 import type { Statement } from '../statement.ts';
 import { batchGetStatement, directoryStatement, getStatement, namesIn, updateStatement } from '../statement.ts';
 
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
+/** Status of a schedule that was removed. */
+export const REMOVED = 'removed';
 
 /**
  * Guard: not written since it was observed, or still absent.
- * Effect: defined anew, due at `nextAt`.
+ * Effect: defined anew, due at `nextAt`, also when it had been removed.
  * Outcomes: refused = somebody else defined, moved or removed it meanwhile: look again.
  */
 export function putSchedule(
   table: string,
   definition: ScheduleDefinition,
   nextAt: number,
-  observed: ScheduleRecord | undefined,
+  observed: ScheduleRecord | RemovedSchedule | undefined,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   const { queue, name, task, input, priority, cron, zone, missed, toleranceMs } = definition;
@@ -46,7 +50,8 @@ export function putSchedule(
     effect:
       'SET #v = :v, #queue = :queue, #name = :name, #task = :task, #input = :input, #priority = :priority, ' +
       '#cron = :cron, #zone = :zone, #missed = :missed, #toleranceMs = :toleranceMs, #updatedAt = :now, #nonce = :nonce, ' +
-      '#readyKey = :readyKey, #readyAt = :nextAt, #directoryKey = :directory, #directoryName = :name',
+      '#readyKey = :readyKey, #readyAt = :nextAt, #directoryKey = :directory, #directoryName = :name ' +
+      'REMOVE #ttl, #status',
     values: {
       ...{ ':v': SCHEMA_VERSION, ':queue': queue, ':name': name, ':task': task, ':input': JSON.stringify(input) },
       ...{ ':priority': priority, ':cron': cron, ':zone': zone, ':missed': missed, ':toleranceMs': toleranceMs },
@@ -83,23 +88,22 @@ export function advanceSchedule(
 
 /**
  * Guard: not written since it was observed.
- * Effect: gone; the tasks that its slots became stay.
- * Outcomes: refused = written meanwhile, or gone already.
+ * Effect: removed and sweepable, unless it is defined again; the tasks that its slots became stay.
+ * Outcomes: refused = written meanwhile, or removed already.
  */
-export function removeSchedule(table: string, { queue, name, nonce }: ScheduleRecord): Statement<'delete'> {
-  return {
-    verb: 'schedule.remove',
-    kind: 'delete',
-    input: {
-      TableName: table,
-      Key: { ...scheduleKey(queue, name) },
-      ConditionExpression: IS_AS_OBSERVED,
-      ExpressionAttributeNames: namesIn(IS_AS_OBSERVED),
-      ExpressionAttributeValues: { ':observedNonce': nonce },
-      ReturnConsumedCapacity: 'TOTAL',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+export function removeSchedule(table: string, observed: ScheduleRecord, { now, nonce }: Stamp): Statement<'update'> {
+  return updateStatement('schedule.remove', {
+    table,
+    key: scheduleKey(observed.queue, observed.name),
+    guard: IS_AS_OBSERVED,
+    effect:
+      'SET #status = :removed, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl ' +
+      'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName',
+    values: {
+      ...{ ':observedNonce': observed.nonce, ':removed': REMOVED, ':now': now, ':nonce': nonce },
+      ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.schedule),
     },
-  };
+  });
 }
 
 /** Schedules of a queue that are due, longest due first. Eventually consistent: the index proposes, the row disposes. */

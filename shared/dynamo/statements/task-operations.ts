@@ -81,6 +81,7 @@ export function cancelAbandonedTask(
  * Guard: running under the session and counter that were observed, and that session live.
  * Effect: the wish is in the task's row, for whoever may claim it next, and in its session's, which the next heartbeat brings back.
  *   Asking the rows of running tasks with every heartbeat would cost a read a task for something that hardly ever happens.
+ *   The nonce stays, so that the holder goes on recognising its own writes by it: asking twice is asking once.
  * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: look again.
  */
 export function requestCancel(
@@ -92,10 +93,9 @@ export function requestCancel(
   const ask = updateStatement('task.requestCancel', {
     table,
     key: taskKey(observed.queue, observed.id),
-    // The wish itself could be said twice, and so the same one would be.
-    guard: `${IS_OBSERVED} AND #nonce <> :nonce`,
-    effect: 'SET #cancellation = :cancellation, #nonce = :nonce',
-    values: { ...observedValues(observed), ':cancellation': { ...cancellation }, ':nonce': nonce },
+    guard: IS_OBSERVED,
+    effect: 'SET #cancellation = :cancellation',
+    values: { ...observedValues(observed), ':cancellation': { ...cancellation } },
   });
   const tell = revokeFromSession(table, observed.session, revocationOf(observed));
   return transactStatement('task.requestCancel', [ask, tell], nonce);

@@ -28,7 +28,7 @@
  * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `task-line.ts` |
  * | children | S | the batch of the children that it waits for | wait |
  * | generation | N | times that it was brought back after its end; absent: none | see `task-operations.ts` |
- * | nonce | S | of the last write | all |
+ * | nonce | S | of the last write | all, but the wish to cancel a task that runs |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
  * | tenant | S | whose it is; it stands in the index of tenants instead of the ready index, see `task-place.ts` | enqueue |
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |

@@ -9,7 +9,6 @@
  * | state | S | `open`, `sealed`, `complete` | create, seal, complete, begin |
  * | members, lost | N | how many there were; absent until complete | complete; removed by begin |
  * | nonce | S | of the last write | all |
- * | directoryKey, directoryName | S | `waitgroup`, its name: the listing | create |
  * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
  *
  * | attribute | type | meaning | written by |
@@ -22,16 +21,21 @@
  * | ttl | N, epoch s | sweeping, a year beyond the last write: as long as its group, which counts it when all have ended | add, finish, lose |
  */
 import type { Stamp } from '../../lease/stamp.ts';
+import type { MemberLease } from '../../waitgroup/store.ts';
 import type { GroupKey } from '../../waitgroup/waitgroup.ts';
 import { waitGroupKey, waitGroupMemberKey } from '../keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../schema.ts';
 import type { Statement } from '../statement.ts';
-import { createStatement, directoryStatement, getStatement, namesIn, updateStatement } from '../statement.ts';
+import { createStatement, getStatement, namesIn, updateStatement } from '../statement.ts';
 
 /** Of one generation: what is late for it must not touch the next. */
 const IS_IN_STATE = '#generation = :generation AND #state = :expected';
 const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 const IS_PENDING = '#state = :pending';
+const IS_NOBODYS = '#session = :nobody';
+const IS_AS_OBSERVED = '#nonce = :observedNonce';
+/** In place of a session. */
+const NOBODY = '';
 
 /**
  * Guard: the row is absent.
@@ -42,7 +46,7 @@ export function createGroup(table: string, name: string, { now, nonce }: Stamp):
   return createStatement('waitgroup.create', table, {
     ...waitGroupKey(name),
     ...{ v: SCHEMA_VERSION, generation: now, state: 'open', nonce },
-    ...{ directoryKey: 'waitgroup', directoryName: name, ttl: ttlEpochSeconds(now, RETENTION_DAYS.waitGroup) },
+    ttl: ttlEpochSeconds(now, RETENTION_DAYS.waitGroup),
   });
 }
 
@@ -100,10 +104,6 @@ export const beginGeneration = (table: string, group: GroupKey, stamp: Stamp): S
 export const readGroup = (table: string, name: string): Statement<'get'> =>
   getStatement('waitgroup.get', table, waitGroupKey(name));
 
-/** Wait groups by name. Eventually consistent. */
-export const pageOfGroups = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('waitgroup.page', table, 'waitgroup', prefix, after);
-
 /**
  * Guard: the group is open, in this generation.
  * Effect: each that was no member is pending; each that was one stays as it is. All or none.
@@ -154,29 +154,32 @@ function addMember(
     UpdateExpression: effect,
     ExpressionAttributeNames: namesIn(effect),
     ExpressionAttributeValues: {
-      ...{ ':v': SCHEMA_VERSION, ':pending': 'pending', ':session': session ?? '' },
+      ...{ ':v': SCHEMA_VERSION, ':pending': 'pending', ':session': session ?? NOBODY },
       ...groupTouchValues(stamp),
     },
   };
 }
 
 /**
- * Guard: pending.
+ * Guard: pending, and leased to nobody, or not written since it was observed: a delayed attempt of an earlier lease must not undo a later one.
  * Effect: leased to the session, and to no other that had it.
- * Outcomes: refused = done, lost, or no member.
+ * Outcomes: refused = done, lost, or no member; still pending = somebody has it: build on that row.
  */
 export const leaseMember = (
   table: string,
   group: GroupKey,
-  member: { readonly id: string; readonly session: string },
+  { id, session, observed }: MemberLease,
   { nonce }: Stamp,
 ): Statement<'update'> =>
   updateStatement('waitgroup.lease', {
     table,
-    key: waitGroupMemberKey(group, member.id),
-    guard: IS_PENDING,
+    key: waitGroupMemberKey(group, id),
+    guard: `${IS_PENDING} AND ${observed === undefined ? IS_NOBODYS : IS_AS_OBSERVED}`,
     effect: 'SET #session = :session, #nonce = :nonce',
-    values: { ':pending': 'pending', ':session': member.session, ':nonce': nonce },
+    values: {
+      ...{ ':pending': 'pending', ':session': session, ':nonce': nonce },
+      ...(observed === undefined ? { ':nobody': NOBODY } : { ':observedNonce': observed.nonce }),
+    },
   });
 
 /**

@@ -2,10 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { HandedBackError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
-import { bulkOf, whenAborted } from '../../support/bulk.ts';
+import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
+import { whenAborted } from '../../support/when-aborted.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
 

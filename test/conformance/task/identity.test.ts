@@ -107,6 +107,16 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect((await q.tasks.complete(claimOf(running), undefined, stamp())).kind).toBe('applied');
   });
 
+  test('work that replaced what a worker saw is not claimed for that', async () => {
+    await ask(1);
+    const observed = await get();
+    await ask(2, { onDuplicate: 'replace' });
+    if (observed?.state !== 'ready') throw new Error('not ready');
+
+    expect((await q.tasks.claim(observed, 'somebody', stamp())).kind).toBe('refused');
+    expect(await claim()).toMatchObject({ input: { n: 2 } });
+  });
+
   test.each([
     ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'give one of reject, keep, replace, debounce'],
     ['a policy without an id', { onDuplicate: 'keep' }, 'give an id'],

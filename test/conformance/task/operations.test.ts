@@ -7,7 +7,8 @@ import type { TaskRecord } from '../../../shared/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { claimed, enqueued, stamp } from '../../support/tasks.ts';
+import { claimed, enqueued, newTask, stamp } from '../../support/tasks.ts';
+import { whenAborted } from '../../support/when-aborted.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const noop = defineTask({ name: 'work', run: () => undefined });
@@ -94,6 +95,14 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(calls).toBe(0);
     });
 
+    test('is not for other work that has the id meanwhile', async () => {
+      const observed = await enqueued(q.tasks, { queue: q.queue });
+      await q.tasks.replace(observed, newTask({ queue: q.queue, id: observed.id }), stamp());
+
+      expect((await q.tasks.cancel(observed, { at: 1, reason: 'late' }, stamp())).kind).toBe('refused');
+      expect(await get(observed.id)).toMatchObject({ state: 'ready' });
+    });
+
     test('leaves a task that has ended as it is, and says what became of it', async () => {
       const { id } = await dead();
 
@@ -113,6 +122,15 @@ describeOnEveryStore('operating on tasks', (open) => {
         state: 'cancelled',
         cancellation: { reason: 'not started before it expired' },
       });
+    });
+
+    test('is not for other work that has the id meanwhile', async () => {
+      const expired = { queue: q.queue, expiresAt: q.runtime.clock.now() - 1 };
+      const observed = await enqueued(q.tasks, expired);
+      await q.tasks.replace(observed, newTask({ ...expired, id: observed.id }), stamp());
+
+      expect((await q.tasks.expire(observed, stamp())).kind).toBe('refused');
+      expect(await get(observed.id)).toMatchObject({ state: 'ready' });
     });
 
     test('is over with the first start: a retry does not expire', async () => {
@@ -287,9 +305,3 @@ describeOnEveryStore('operating on tasks', (open) => {
     });
   });
 });
-
-function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve());
-  });
-}

@@ -1,11 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { enqueueDueSlots } from '../../../shared/dispatch/recur.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import { scheduleKey } from '../../../shared/dynamo/keys.ts';
 import { createScheduleStore } from '../../../shared/dynamo/schedule-store.ts';
+import { Sender } from '../../../shared/dynamo/send.ts';
 import { ConfigurationError } from '../../../shared/errors.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import type { Runtime } from '../../../shared/runtime/runtime.ts';
 import { ScheduleClient } from '../../../shared/task/schedule-client.ts';
 import type { ScheduleStore } from '../../../shared/task/schedule-store.ts';
+import { loseNextAnswer } from '../../support/lost-answer.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
@@ -137,6 +142,106 @@ describeOnEveryStore('recurring tasks', (open) => {
     expect(names).toEqual(['b']);
     clock.step(HOUR);
     expect(await tick()).toBe(0);
+  });
+
+  describe('one that was removed', () => {
+    const options = { cron: '0 * * * *', missed: 'all' } as const;
+    const define = (by = client) => by.define('hourly', 'report', {}, options);
+    const removal = (by = client) => by.remove('hourly');
+    /** A client of another process, over a driver of its own. */
+    const another = (driver: DynamoDriver) => {
+      const runtime: Runtime = { ...systemRuntime, clock };
+      const store = createScheduleStore(new Sender({ driver, runtime: systemRuntime }), open().table);
+      return new ScheduleClient({ schedules: store, runtime }, { queue: q.queue });
+    };
+    /** A driver that keeps what is written through it, to write it once more. */
+    const recording = () => {
+      const { driver } = open();
+      const sent: (() => Promise<unknown>)[] = [];
+      const attempt: DynamoDriver['attempt'] = (kind, input, signal) => {
+        if (kind === 'update') sent.push(() => driver.attempt(kind, input, new AbortController().signal));
+        return driver.attempt(kind, input, signal);
+      };
+      return { driver: { attempt }, sent };
+    };
+
+    test('is not brought back by a definition that arrives late', async () => {
+      const { driver, sent } = recording();
+      await define(another(driver));
+      await removal();
+
+      await expect(sent[0]?.()).rejects.toMatchObject({ kind: 'conditionFailed' });
+      clock.step(HOUR);
+      expect(await tick()).toBe(0);
+      expect(await Array.fromAsync(client.list())).toEqual([]);
+    });
+
+    test('is not brought back by a change that was meant for what it was', async () => {
+      const { driver, sent } = recording();
+      await define();
+      const { attempt } = driver;
+      driver.attempt = async (kind, input, signal) => {
+        if (kind !== 'update') return attempt(kind, input, signal);
+        sent.push(() => attempt(kind, input, new AbortController().signal));
+        throw new DynamoFault('rejected', { code: 'any', message: 'still under way' });
+      };
+      await expect(another(driver).define('hourly', 'report', { n: 2 }, options)).rejects.toThrow('still under way');
+      await removal();
+
+      await expect(sent[0]?.()).rejects.toMatchObject({ kind: 'conditionFailed' });
+      expect(await Array.fromAsync(client.list())).toEqual([]);
+    });
+
+    test('is defined anew, and neither a late removal nor a late step touches it', async () => {
+      const { driver, sent } = recording();
+      await define();
+      clock.step(HOUR);
+      const late = createScheduleStore(new Sender({ driver, runtime: systemRuntime }), open().table);
+      await enqueueDueSlots(
+        q.queue,
+        { tasks: q.tasks, schedules: late, runtime: { ...systemRuntime, clock } },
+        () => {},
+      );
+      await removal(another(driver));
+      const defined = await define();
+
+      expect(sent).toHaveLength(2);
+      for (const send of sent) await expect(send()).rejects.toMatchObject({ kind: 'conditionFailed' });
+      expect(await schedules.get(defined)).toEqual(defined);
+      clock.step(HOUR);
+      expect(await tick()).toBe(1);
+    });
+
+    test('is swept, and one that was defined anew is not', async () => {
+      const key = { ...scheduleKey(q.queue, 'hourly') };
+      const row = async () =>
+        (await open().driver.attempt('get', { TableName: open().table, Key: key }, new AbortController().signal)).Item;
+      await define();
+      expect(await row()).not.toHaveProperty('ttl');
+
+      await removal();
+      expect(await row()).toMatchObject({ status: 'removed' });
+      expect(Number((await row())?.ttl)).toBeGreaterThan((clock.now() + HOUR) / 1_000);
+      expect(await row()).not.toHaveProperty('readyKey');
+      expect(await row()).not.toHaveProperty('directoryKey');
+
+      await define();
+      expect(await row()).not.toHaveProperty('ttl');
+      expect(await row()).not.toHaveProperty('status');
+    });
+
+    test('is known to be when the answer was lost, and not guessed to be when others have defined it since', async () => {
+      const driver: DynamoDriver = { attempt: open().driver.attempt.bind(open().driver) };
+      const other = another(driver);
+      await define();
+      loseNextAnswer(driver, () => Promise.resolve());
+      expect(await removal(other)).toBe(true);
+
+      await define();
+      loseNextAnswer(driver, () => define());
+      await expect(removal(other)).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
+      expect(await removal()).toBe(true);
+    });
   });
 
   describe('refuses', () => {

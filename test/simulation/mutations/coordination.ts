@@ -113,6 +113,19 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     changes,
   },
   {
+    id: 'X52',
+    what: 'a holder does not listen when its heartbeat says that its permit was evicted',
+    edits: [
+      {
+        file: 'shared/semaphore/permit.ts',
+        find: "this.#end(this.#loss('invalidated', 'it was evicted by an operator'));",
+        replace: '',
+      },
+    ],
+    killedBy: ['I1'],
+    changes,
+  },
+  {
     id: 'M46',
     what: 'a member that has ended ends again',
     edits: [
@@ -165,7 +178,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     id: 'X8',
     what: 'adding a member again leases it to whoever adds it (found by the simulation)',
     edits: [
-      { file: WAIT_GROUP, find: "':session': session ?? '' },", replace: "':session': session }," },
+      { file: WAIT_GROUP, find: "':session': session ?? NOBODY },", replace: "':session': session }," },
       {
         file: WAIT_GROUP,
         find: "#session = if_not_exists(#session, :session), ' +",

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { joinKey, readyPartitionKey, shardOf, splitKey, taskKey } from '../../../shared/dynamo/keys.ts';
+import {
+  joinKey,
+  parseTenantPlace,
+  readyPartitionKey,
+  shardOf,
+  splitKey,
+  taskKey,
+  tenantPlace,
+} from '../../../shared/dynamo/keys.ts';
 import { ConfigurationError } from '../../../shared/errors.ts';
 
 /** Text made of what keys are made of, so that collisions would be found. */
@@ -27,6 +35,14 @@ describe('keys', () => {
   test('a key beyond the limit of the service is refused with its length', () => {
     expect(() => taskKey('#'.repeat(512), '#'.repeat(512))).toThrow(ConfigurationError);
     expect(() => taskKey('#'.repeat(512), '#'.repeat(512))).toThrow(/has 3078 bytes: DynamoDB allows 2048/);
+  });
+
+  test('any tenant of ordinary text has a place, and one that DynamoDB would refuse has none', () => {
+    const tenant = 'ü'.repeat(256);
+
+    expect(parseTenantPlace(tenantPlace(tenant, 1, 'id'))).toMatchObject({ tenant, readyAt: 1 });
+    expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(ConfigurationError);
+    expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(/tenant ###.* has 1570 bytes: DynamoDB allows 1024/);
   });
 
   test('a task stays in its shard, and shards fill evenly', () => {

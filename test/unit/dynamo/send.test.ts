@@ -32,3 +32,18 @@ test('whoever was frozen between two attempts sends nothing when he wakes behind
   await expect(sender.write(slot, 'mine')).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
   expect(attempts).toBe(1);
 });
+
+type Kind = 'unanswered' | 'rejected';
+
+test('whoever is rejected after an attempt without an answer does not say that nothing was written', async () => {
+  const driver = (kinds: Kind[]): DynamoDriver => ({
+    attempt: () => Promise.reject(new DynamoFault(kinds.shift()!, { code: 'any', message: 'no longer allowed' })),
+  });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const write = (...kinds: Kind[]) => new Sender({ driver: driver(kinds), runtime: systemRuntime }).write(slot, 'mine');
+
+  await expect(write('rejected')).rejects.toMatchObject({ name: 'ConfigurationError' });
+  await expect(write('unanswered', 'rejected')).rejects.toMatchObject({
+    ...{ name: 'StoreUnavailableError', applied: 'unknown', cause: { kind: 'rejected' } },
+  });
+});
