@@ -17,6 +17,7 @@ import type { Session } from '../shared/session-handle.ts';
 import { TaskClient } from '../shared/task/client.ts';
 import { TaskOperator } from '../shared/task/operator.ts';
 import type { Claim, ReadyTask } from '../shared/task/task.ts';
+import { exerciseCoordination } from './every-coordination.ts';
 import { exerciseFeatures } from './every-feature.ts';
 import { exercisePages } from './bulk/every-verb.ts';
 
@@ -28,9 +29,10 @@ const AN_HOUR_MS = 3_600_000;
 export async function exerciseVerbs(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
   const foundation = { sender, runtime: systemRuntime, gauge: noSkewGauge };
   const leasehold = new Leasehold(foundation, { table });
-  await using session = await leasehold.session({ name: 'worker/default', ttl: '900ms', heartbeat: '200ms' });
+  await using session = await leasehold.session({ name: 'worker/default', ttl: '9s', heartbeat: '200ms' });
   await exerciseLocks(leasehold, session);
   await exerciseSemaphores(sender, table, session);
+  await exerciseCoordination(leasehold, session, { sender, table });
   await exerciseTasks(sender, table, session);
   await exerciseFeatures(sender, table, about);
   about('');

@@ -1,0 +1,120 @@
+/** Sends the verbs of coordination that locks and semaphores alone do not: groups, limits, fairness, health, schedules, and what a gateway sends. */
+import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
+import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
+import type { Sender } from '../shared/dynamo/send.ts';
+import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { assert } from '../shared/errors.ts';
+import type { Leasehold } from '../shared/leasehold.ts';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { Session } from '../shared/session-handle.ts';
+
+const SHARDS = 8;
+
+export async function exerciseCoordination(
+  leasehold: Leasehold,
+  session: Session,
+  { sender, table }: { readonly sender: Sender; readonly table: string },
+): Promise<void> {
+  await exerciseElections(leasehold, session);
+  await exerciseGroups(leasehold, session);
+  await exerciseLimits(leasehold, session);
+  await exerciseHealth(leasehold);
+  await exerciseGateway(leasehold);
+  await exerciseSchedules(leasehold, { sender, table });
+  for await (const _ of leasehold.sessions.list()) continue;
+  for await (const _ of leasehold.semaphores.list()) continue;
+}
+
+async function exerciseElections(leasehold: Leasehold, session: Session): Promise<void> {
+  const leadership = await session.campaign('reports', { value: 'host-1' });
+  await leasehold.elections.leader('reports');
+  await leadership.proclaim('host-1, port 80');
+  await leadership.resign();
+}
+
+async function exerciseGroups(leasehold: Leasehold, session: Session): Promise<void> {
+  const group = await leasehold.waitGroup('nightly');
+  const members = await group.add(3, { session: session.holder });
+  const [first, second, third] = members;
+  assert(first !== undefined && second !== undefined && third !== undefined, 'three members were added');
+  await using helper = await leasehold.session({ name: 'helper' });
+  await group.lease(first, helper.holder);
+  for (const member of members) await group.done(member);
+  await group.seal();
+  await group.wait({ wait: '1s' });
+  for await (const _ of group.members()) continue;
+
+  const next = await group.next();
+  const doomed = await leasehold.session({ name: 'doomed member' });
+  await next.add(['abandoned'], { session: doomed.holder, seal: true });
+  await doomed.end();
+  await next.wait({ wait: '1s' });
+}
+
+async function exerciseLimits(leasehold: Leasehold, session: Session): Promise<void> {
+  const limiter = leasehold.rateLimiter('api', { rate: 2, per: '1h' });
+  await limiter.take('customer-7');
+  await limiter.take('customer-7');
+  await limiter.take('customer-7');
+  await limiter.read('customer-7');
+
+  const slots = session.limiter('uploads', { maximum: 1 });
+  const slot = await slots.add();
+  assert(slot !== undefined, 'there is a slot');
+  await slots.done(slot);
+
+  const first = await session.permit('fair', { limit: 1, wait: '1s', fair: true });
+  await using rival = await leasehold.session({ name: 'rival for a permit' });
+  const waiting = rival.permit('fair', { limit: 1, wait: '5s', fair: true });
+  // Long enough for the rival to stand in the queue.
+  await systemRuntime.clock.sleep(100);
+  await first.release();
+  const second = await waiting;
+  await second.release();
+}
+
+async function exerciseHealth(leasehold: Leasehold): Promise<void> {
+  await leasehold.health.registerNode('host-1');
+  const check = await leasehold.health.register('host-1', 'disk', { ttl: '30s' });
+  const bound = await leasehold.session({ name: 'bound', node: 'host-1', checks: ['disk'] });
+  await check.pass('free: 40 %');
+  await leasehold.health.check('host-1', 'disk');
+  await check.fail('full');
+  await bound.end();
+  await leasehold.health.deregisterNode('host-1');
+}
+
+async function exerciseGateway({ remote, sessions, locks }: Leasehold): Promise<void> {
+  const { id } = await remote.sessions.create({
+    ...{ name: 'remote', node: 'host-2', ttlMs: 15_000, lockDelayMs: 0, behaviour: 'release', checks: [] },
+  });
+  await remote.sessions.renew(id);
+  const content = { value: 'host-2', encoding: 'text', flags: 0 } as const;
+  await remote.locks.acquire('service/leader', id, content);
+  await remote.transactions.run([
+    { verb: 'set', key: 'service/config', content },
+    { verb: 'checkSession', key: 'service/leader', session: id },
+  ]);
+  await remote.locks.release('service/leader', id, content);
+  await sessions.destroy(id);
+  await locks.delete('service/leader');
+}
+
+async function exerciseSchedules(
+  { schedules }: Leasehold,
+  { sender, table }: { readonly sender: Sender; readonly table: string },
+): Promise<void> {
+  const ports = {
+    tasks: createTaskStore(sender, { table, shards: SHARDS }),
+    schedules: createScheduleStore(sender, table),
+    runtime: systemRuntime,
+  };
+  await schedules.define('every second', 'thumbnail', {}, { cron: '* * * * * *' });
+  await systemRuntime.clock.sleep(1_000);
+  const made = await enqueueDueSlots('default', ports, (error) => {
+    throw error;
+  });
+  assert(made > 0, 'a slot was due');
+  for await (const _ of schedules.list()) continue;
+  await schedules.remove('every second');
+}
