@@ -27,7 +27,7 @@ export function outcomeOf<Row, Current>(
 }
 
 export function committedOutcome(result: TransactionResult): CommitOutcome {
-  if (result.kind === 'canceled') return { kind: 'canceled', reasons: result.reasons };
+  if (result.kind === 'canceled') return result;
   if (result.kind === 'applied') return { kind: 'applied' };
   return { ...result, current: result.item === undefined ? undefined : decodeTask(result.item) };
 }

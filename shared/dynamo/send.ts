@@ -37,8 +37,14 @@ export type WriteResult =
   | { readonly kind: 'applied'; readonly item: DynamoItem | undefined; readonly late: boolean }
   | { readonly kind: 'refused'; readonly item: DynamoItem | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
+/** `canceled`: one of the actions beside the guarded one was refused. */
 export type TransactionResult =
-  WriteResult | { readonly kind: 'canceled'; readonly reasons: readonly CancellationReason[] };
+  | WriteResult
+  | {
+      readonly kind: 'canceled';
+      readonly reasons: readonly CancellationReason[];
+      readonly earlierAttempt: 'none' | 'unknown';
+    };
 
 /** Sees every attempt: what was sent, and how it ended. For counting capacity, metrics and histories. */
 export interface SendObserver {
@@ -99,7 +105,7 @@ export class Sender {
     if (answer.kind === 'output') return { kind: 'applied', item: undefined, late: false };
     const { reasons } = answer.fault;
     if (reasons[0]?.code === 'ConditionalCheckFailed') return resolveRefusal(reasons[0].item, nonce, answer.unanswered);
-    return { kind: 'canceled', reasons };
+    return { kind: 'canceled', reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
   }
 
   /** Ends with an answer that decides something: an output, or the refusal of a condition. */
@@ -170,7 +176,12 @@ type Answer<K extends DynamoKind> =
 /** The one decision about a refused write: by my own nonce, it was applied. */
 function resolveRefusal(item: DynamoItem | undefined, nonce: string, unanswered: boolean): WriteResult {
   if (item?.nonce === nonce) return { kind: 'applied', item, late: true };
-  return { kind: 'refused', item, earlierAttempt: unanswered ? 'unknown' : 'none' };
+  return { kind: 'refused', item, earlierAttempt: earlierAttempt(unanswered) };
+}
+
+/** One that was not answered may be on its way yet, and find true later what was false now. */
+function earlierAttempt(unanswered: boolean): 'none' | 'unknown' {
+  return unanswered ? 'unknown' : 'none';
 }
 
 /** Whether the service has decided: a condition was false. A transaction stopped by conflicts or throttling alone is tried again. */

@@ -225,7 +225,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     const enter = actionOf(enterKey(table, observed, limit, state, stamp));
     const own = statements.claimTask(table, observed, session, stamp);
     const result = await sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
-    if (result.kind === 'canceled') return { kind: 'refused', current: undefined, earlierAttempt: 'none' };
+    if (result.kind === 'canceled')
+      return { kind: 'refused', current: undefined, earlierAttempt: result.earlierAttempt };
     if (result.kind === 'refused') return outcomeOf(result, decodeRunning, decodeTask);
     return { kind: 'applied', row: claimedRow(observed, session, stamp) };
   }

@@ -1,5 +1,5 @@
 /** What task code holds in its hands while it runs: the verbs of its claim. */
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
 import { durationMs } from '../lease/duration.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { allOf } from '../runtime/all-of.ts';
@@ -150,8 +150,10 @@ const BATCH_ACTIONS = 1;
 function isApplied(outcome: CommitOutcome, what: string): boolean {
   if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
   const codes = outcome.reasons.map(({ code }) => code).join(', ');
-  throw new CommitRefusedError(
-    `${what} was refused by a write of its own (${codes}); nothing was applied`,
-    outcome.reasons,
-  );
+  const refused = `${what} was refused by a write of its own (${codes})`;
+  if (outcome.earlierAttempt === 'unknown')
+    throw new StoreUnavailableError(`${refused}, but an earlier attempt was not answered and may yet be applied`, {
+      applied: 'unknown',
+    });
+  throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
 }

@@ -61,7 +61,11 @@ export interface WriteRefusal {
 export type CommitOutcome =
   | { readonly kind: 'applied' }
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
-  | { readonly kind: 'canceled'; readonly reasons: readonly WriteRefusal[] };
+  | {
+      readonly kind: 'canceled';
+      readonly reasons: readonly WriteRefusal[];
+      readonly earlierAttempt: 'none' | 'unknown';
+    };
 
 /** The row that a verb left behind; undefined where it took a transaction, which returns none. */
 export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;

@@ -47,3 +47,22 @@ test('whoever is rejected after an attempt without an answer does not say that n
     ...{ name: 'StoreUnavailableError', applied: 'unknown', cause: { kind: 'rejected' } },
   });
 });
+
+test('of a transaction that others cancelled, an attempt without an answer may yet be applied', async () => {
+  const reasons = [
+    { code: 'None', message: undefined, item: undefined },
+    { code: 'ConditionalCheckFailed', message: undefined, item: undefined },
+  ];
+  const transact = (...kinds: ('unanswered' | 'transactionCanceled')[]) => {
+    const attempt = () =>
+      Promise.reject(
+        new DynamoFault(kinds.shift()!, { code: 'any', message: 'no', reasons: kinds.length > 0 ? [] : reasons }),
+      );
+    const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
+    const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+    return sender.transact({ ...slot, kind: 'transactWrite', input: { TransactItems: [{ Put: slot.input }] } }, 'mine');
+  };
+
+  expect(await transact('transactionCanceled')).toEqual({ kind: 'canceled', reasons, earlierAttempt: 'none' });
+  expect(await transact('unanswered', 'transactionCanceled')).toMatchObject({ earlierAttempt: 'unknown' });
+});
