@@ -26,8 +26,24 @@ export async function outcomeOf(driver: DynamoDriver, step: Step): Promise<Outco
     return { kind: 'reply', output: { ...output, $metadata: undefined }, rows };
   } catch (fault) {
     if (fault instanceof DynamoFault && fault.kind !== 'unanswered') return { kind: 'fault', fault };
-    // An engine that does not answer says nothing about what the answer is.
-    throw new Error(`no answer to ${step.kind}`, { cause: fault });
+    throw fault;
+  }
+}
+
+/** A connection may be closed just as it is used again, and a busy machine does so more often. */
+const TRIES = 3;
+
+/**
+ * An engine that does not answer says nothing about what the answer is, so what had begun is begun again.
+ * @param attempt may be repeated
+ */
+export async function answered<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (fault) {
+      if (!(fault instanceof DynamoFault && fault.kind === 'unanswered') || tries === TRIES) throw fault;
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import type { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulate
 import type { AllowedDivergence, EngineName } from '../../conformance/allowed-divergences.ts';
 import { ALLOWED_DIVERGENCES } from '../../conformance/allowed-divergences.ts';
 import type { Outcome } from './outcome.ts';
-import { comparable, outcomeOf } from './outcome.ts';
+import { answered, comparable, outcomeOf } from './outcome.ts';
 import type { Step } from './requests.ts';
 import { laneTable, PROGRAM_TABLES } from './tables.ts';
 import { keyOf, writesOf } from './writes.ts';
@@ -82,7 +82,7 @@ export class Run {
   async #deleteEverywhere(TableName: string, Key: DynamoItem): Promise<void> {
     const { signal } = new AbortController();
     const drivers = [...this.#engines.values()];
-    await Promise.all(drivers.map((driver) => driver.attempt('delete', { TableName, Key }, signal)));
+    await Promise.all(drivers.map((driver) => answered(() => driver.attempt('delete', { TableName, Key }, signal))));
   }
 
   /** Makes the engine's rows what the simulated ones are, so that one divergence does not beget others. */
