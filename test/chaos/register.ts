@@ -50,7 +50,7 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
       });
       for (let turn = 0; turn < TURNS_PER_SESSION && machineMs() < until; turn++) await takeTurn(session);
     } catch (error) {
-      tell(error);
+      tell(error, 'fenced');
       await sleep(100);
     }
   }
@@ -63,7 +63,8 @@ async function takeTurn(session: Session): Promise<void> {
   const lock = await session.lock(key, { wait: '2s', pause: '300ms' });
   try {
     journal.write({ kind: 'granted', arm, key, token: lock.fencingToken, session: session.id, askedAt });
-    await (arm === 'fenced' ? addFenced(lock, register) : addNaively(lock, register));
+    if (arm === 'fenced') await addFenced(lock, register);
+    else await addNaively(lock, register).catch((error: unknown) => tell(error, arm));
   } finally {
     await lock.release();
   }
@@ -145,7 +146,7 @@ function nextElement(): string {
   return `${environmentId().replace(/^.*-/, '')}.${process.pid}.${++elements}`;
 }
 
-function tell(error: unknown): void {
+function tell(error: unknown, arm: Register['arm']): void {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  journal.write({ kind: 'trouble', error: name, message: message.slice(0, 300) });
+  journal.write({ kind: 'trouble', arm, error: name, message: message.slice(0, 300) });
 }

@@ -149,7 +149,6 @@ function startLoad(
   { lambda }: Deployment,
   { workload, profile, random }: { readonly workload: Workload; readonly profile: Profile; readonly random: Prng },
 ) {
-  const stopping = new AbortController();
   const holders = new AbortController();
   const schedule =
     workload === 'register'
@@ -176,7 +175,6 @@ function startLoad(
       holders.abort();
     },
     async stop(): Promise<void> {
-      stopping.abort();
       holders.abort();
       await holding;
       await schedule?.stop();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskRecord } from '../../shared/task/task.ts';
-import type { Evidence, LedgerEntry } from './evidence.ts';
-import type { JournalEntry, JournalLine } from './journal.ts';
+import type { Evidence, LedgerEntry, PlatformTally } from './evidence.ts';
+import type { Arm, JournalEntry, JournalLine } from './journal.ts';
 import { FATES, PROCESS_FAULTS } from './profile.ts';
 import type { Judgement, Violation } from './verdict.ts';
 import { judge } from './verdict.ts';
@@ -61,7 +61,17 @@ describe('judge', () => {
     { what: 'a permit that was not given back', change: { leaks: { permits: 1, sessions: 0 } }, violation: 'leaks' },
     {
       what: 'an error of our own',
-      change: { journal: [...journal(), line({ kind: 'trouble', error: 'InvariantError', message: 'no' }, 9)] },
+      change: { journal: [...journal(), trouble('fenced', 'InvariantError')] },
+      violation: 'unexpectedErrors',
+    },
+    {
+      what: 'an error of the SDK that the library lets through',
+      change: { journal: [...journal(), trouble('fenced', 'TimeoutError')] },
+      violation: 'unexpectedErrors',
+    },
+    {
+      what: 'an error of the SDK by which an invocation ends',
+      change: { platform: platform({ errors: new Map([['AbortError', { count: 1, example: 'aborted' }]]) }) },
       violation: 'unexpectedErrors',
     },
   ])('notices $what', ({ change, violation }) => {
@@ -69,6 +79,10 @@ describe('judge', () => {
 
     expect(violated(judgement)).toContain(violation);
     expect(judgement.kept).toBe(false);
+  });
+
+  test('lets naive code end by errors of its SDK', () => {
+    expect(violated(judge(evidence({ journal: [...journal(), trouble('naive', 'TimeoutError')] }), 'all'))).toEqual([]);
   });
 
   test('does not blame holders for believing too long when clocks were out of bounds', () => {
@@ -90,6 +104,8 @@ describe('judge', () => {
     const { shortfalls } = judge(evidence({ minutes: 2 }), 'all');
 
     expect(shortfalls.join('\n')).toMatch(/processFaults: 0/);
+    expect(shortfalls.join('\n')).toMatch(/acknowledgedUpdates: 2, at least/);
+    expect(shortfalls.join('\n')).toMatch(/duplicateTicks: 0/);
     expect(shortfalls.join('\n')).toMatch(/no herd took effect/);
   });
 });
@@ -116,7 +132,7 @@ function evidence(changes: Partial<Evidence> = {}): Evidence {
     },
     processFaults: countsOf(PROCESS_FAULTS),
     partitions: 0,
-    platform: { invocations: 0, timeouts: 0, takeovers: 0, duplicateTicks: 0, sessionsLost: 0, errors: new Map() },
+    platform: platform(),
     leaks: { permits: 0, sessions: 0 },
     ...changes,
   };
@@ -136,6 +152,17 @@ function journal(): JournalLine[] {
     line({ kind: 'acknowledged', arm: 'fenced', key: 'fenced/1', element: 'b' }, 46),
     line({ kind: 'acknowledged', arm: 'naive', key: 'naive/1', element: 'c' }, 47),
   ];
+}
+
+function trouble(arm: Arm, error: string): JournalLine {
+  return line({ kind: 'trouble', arm, error, message: 'no' }, 9);
+}
+
+function platform(changes: Partial<PlatformTally> = {}): PlatformTally {
+  return {
+    ...{ invocations: 0, timeouts: 0, takeovers: 0, duplicateTicks: 0, sessionsLost: 0, errors: new Map() },
+    ...changes,
+  };
 }
 
 function granted(token: number, at: number): JournalLine {

@@ -18,6 +18,7 @@ describe.skipIf(endpoint === null)('workers that are killed and frozen behind a 
     // A machine under load does less in a quarter of a minute than a run of minutes must; a run without faults and work shows nothing at all.
     expect(result.figures.done).toBeGreaterThan(20);
     expect(result.figures.acquires).toBeGreaterThan(10);
+    expect(result.figures.acknowledgedUpdates).toBeGreaterThan(0);
     expect(result.figures.processFaults).toBeGreaterThan(5);
     expect(result.figures.ambiguousOutcomes).toBeGreaterThan(20);
   }, 60_000);

@@ -1,4 +1,4 @@
-/** Every rule of the checker notices what it is there for: by name, so that no other rule can stand in for it. */
+/** Each invariant has some damage that it notices by its own name, so that no other can stand in for it. Not every line that reports has: the seeded bugs reach more of them. */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ describe('the checker', () => {
     for (const { history, profile } of results) expect(judge(history, assumptionsOf(profile))).toEqual([]);
   });
 
-  test('has a corrupted history for each of its rules', () => {
+  test('has a corrupted history for each invariant that it names', () => {
     expect([...rulesInSource()].sort()).toEqual(Object.keys(CORRUPTIONS).sort());
   });
 

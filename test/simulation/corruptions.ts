@@ -1,7 +1,7 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
 import type { DynamoItem } from '../../shared/dynamo/driver.ts';
 import type { Prng } from '../../testing/simulation/prng.ts';
-import type { Acknowledged, Applied, HistoryEvent, Ran, Sent, Swept } from './history.ts';
+import type { Acknowledged, Applied, Called, HistoryEvent, Ran, Returned, Sent, Swept } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPage, marked } from './invariants/pages.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
@@ -71,12 +71,30 @@ const isRow = (prefix: string) =>
   applied(({ row, before, after }) => row.startsWith(prefix) && after !== undefined && before !== undefined);
 const isPageWritten = (mark: 'done' | 'moved') =>
   applied(({ before, after }) => isPage(after) && marked(after, mark).size > marked(before, mark).size);
+/** An item has left its page because it failed, or killed its worker. */
+const isFailed = applied(
+  ({ row, before, after }) => isTask(row) && before === undefined && after?.lastError !== undefined,
+);
+
+const withoutCallbacks = without((event) => 'row' in event && event.row.endsWith('/then'));
 
 const swept = ({ row, at, after }: Applied): Swept => ({ kind: 'swept', at, process: 'ttl', row, before: after ?? {} });
 const ended = ({ at, process }: Applied, id: string, lockDelayMs: number): Applied => ({
   ...{ kind: 'applied', at, process, request: -2, operation: undefined, copy: false, row: `session#${id}` },
   before: { id, status: 'live', behaviour: 'release' },
   after: { id, status: 'invalid', reason: 'destroyed', lockDelayMs, invalidatedAt: 0, behaviour: 'release' },
+});
+/** A call of a holder's, which nobody made. */
+const called = ({ at, process, row }: Applied, operation: number, verb: string, claim?: Called['claim']): Called => ({
+  ...{ kind: 'called', at, process, operation, verb, row, nonce: verb, anchoredAt: at, claim },
+});
+const told = (
+  { at, process }: Pick<Applied, 'at' | 'process'>,
+  operation: number,
+  outcome: Returned['outcome'],
+): Returned => ({ kind: 'returned', at, process, operation, outcome });
+const claimIn = ({ row, after }: Applied): NonNullable<Called['claim']> => ({
+  ...{ row, token: Number(after?.leaseCounter), session: String(after?.session) },
 });
 const copies = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -94,12 +112,32 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         (event) => [{ ...event, outcome: 'refused' }],
       )(history, prng);
     },
+    'a refusal of the holder of a task, behind a write that was in doubt and never applied': changed(
+      isClaimed,
+      (event) => [
+        ...[event, called(event, -1, 'task.progress', claimIn(event)), told(event, -1, 'unknown')],
+        ...[called(event, -2, 'task.complete', claimIn(event)), told(event, -2, 'refused')],
+      ],
+    ),
+    'a refusal of the holder of a lock': changed(isLocked, (event) => [
+      ...[event, called(event, -1, 'lock.release', claimIn(event)), told(event, -1, 'refused')],
+    ]),
   },
   I1: {
     'a grant while another believes': changed(isClaimed, (event) => [
       { kind: 'believes', at: event.at, process: 'early', row: event.row, token: 1, session: 'early' },
       event,
     ]),
+    'somebody who acts on a permit after hearing that it was evicted': changed(isAdmitted, (event) => {
+      const right = { row: event.row, token: Number(event.after?.leaseCounter), session: 'evicted' };
+      const renewed: Applied = { ...ended(event, right.session, 0), operation: -2, at: event.at + 1 };
+      const renewal = { ...called(renewed, -2, 'session.renew'), session: right.session };
+      return [
+        ...[event, called(event, -1, 'semaphore.evict', right), { ...then(event, {}), operation: -1 }],
+        ...[renewal, { ...renewed, after: renewed.before }, told(renewed, -2, 'applied')],
+        { kind: 'acted', at: renewed.at, process: event.process, ...right },
+      ];
+    }),
   },
   I1b: {
     'a request without belief': changed(
@@ -132,10 +170,19 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'an entry that is lost': changed(isRow('inventory/register-'), (event) => [
       withAfter(event, { entries: ['another'] }),
     ]),
+    'an entry that was acknowledged and never written': changed(acknowledged('added'), (event) => [
+      { ...event, value: 'another' },
+    ]),
   },
   I3: { 'a counter that goes back': changed(isClaimed, (event) => [withAfter(event, { leaseCounter: 1 })]) },
   I4: { 'a renewal by somebody else': changed(isRenewed, (event) => [{ ...event, process: 'impostor' }]) },
-  I5: { 'a task given back by nobody': changed(isRetried, (event) => [{ ...event, operation: undefined }]) },
+  I5: {
+    'a task given back by nobody': changed(isRetried, (event) => [{ ...event, operation: undefined }]),
+    'a key of the living that somebody else tidies away': changed(isLocked, (event) => [
+      ...[event, called(event, -1, 'lock.settle', claimIn(event))],
+      { ...then(event, { session: undefined }), operation: -1, process: 'another' },
+    ]),
+  },
   I6: {
     'a session that is expired early': changed(isRenewed, (event) => [
       event,
@@ -207,7 +254,12 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       return without(isItsPage)(history, prng);
     },
   },
-  I18: { 'a claim that is not counted': changed(isClaimed, (event) => [withAfter(event, { attempts: 0 })]) },
+  I18: {
+    'a claim that is not counted': changed(isClaimed, (event) => [withAfter(event, { attempts: 0 })]),
+    'an item that leaves its page for one attempt too many': changed(isFailed, (event) => [
+      withAfter(event, { state: 'ready', attempts: 1_000 }),
+    ]),
+  },
   I19: {
     'a claim that changes what is to be done': changed(isClaimed, (event) => [
       withAfter(event, { input: '{"kind":"other"}' }),
@@ -218,10 +270,6 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       event,
       { ...event, process: 'another' },
     ]),
-    'requests in a loop': changed(
-      (event): event is Sent => event.kind === 'sent',
-      (event) => copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
-    ),
   },
   I22: { 'a session that is made twice': changed(isOpened, (event) => [event, { ...event, process: 'another' }]) },
   I23: {
@@ -238,10 +286,22 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   I25: {
     'a row that is swept while it is in use': changed(isDone, (event) => [event, swept(event)]),
   },
+  LOAD: {
+    'requests in a loop': changed(
+      (event): event is Sent => event.kind === 'sent',
+      (event) => copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
+    ),
+  },
   BATCH: {
     'a child that is counted twice': changed(isRow('batch#'), (event) => [
       withAfter(event, { pending: Number(event.after?.pending) - 1, done: Number(event.after?.done) + 1 }),
     ]),
+    'a callback that does not come': withoutCallbacks,
+    'a callback that does not come before its batch is swept': (history, prng) => {
+      const rest = withoutCallbacks(history, prng) ?? [];
+      const last = rest.findLast(applied(({ row, after }) => row.startsWith('batch#') && after?.pending === 0));
+      return last === undefined ? undefined : [...rest, swept(last)];
+    },
   },
   KEY: {
     'a place of a key that is not given back': changed(
@@ -321,6 +381,9 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'an item that is done, and has moved out': changed(isPageWritten('done'), (event) => [
       event,
       then(event, { moved: event.after?.done }),
+    ]),
+    'an item that failed and is not charged for it': changed(isFailed, (event) => [
+      withAfter(event, { attempts: Number(event.after?.attempts) - 1 }),
     ]),
     'an item that leaves its page for nowhere': (history, prng) => {
       const leaving = new Set(history.flatMap((event) => (isPageWritten('moved')(event) ? [event.request] : [])));

@@ -108,7 +108,7 @@ export interface Happened extends At {
 
 export type HistoryEvent = Called | Returned | Sent | Applied | Swept | Belief | Acted | Ran | Acknowledged | Happened;
 
-/** One number for a whole history, taken event by event: two runs are the same if and only if (but for 2^-64) their digests are. */
+/** One number for a whole history, taken event by event: runs with different digests differ. What rows hold goes in by their nonces alone. */
 export class Digest {
   #high = 0x9e3779b9;
   #low = 0x243f6a88;

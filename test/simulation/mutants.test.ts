@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { MUTANTS } from './mutations/all.ts';
+import { EQUIVALENT, KILLED_ELSEWHERE } from './mutations/equivalent.ts';
 import type { Hunt } from './mutations/hunt.ts';
 import { applied } from './mutations/load-mutated.ts';
 
@@ -12,7 +13,7 @@ const CANARIES = ['M1', 'M10', 'M13', 'M21', 'M41'];
 
 describe('seeded bugs', () => {
   test('have names of their own', () => {
-    const ids = MUTANTS.map(({ id }) => id);
+    const ids = [...MUTANTS, ...KILLED_ELSEWHERE, ...EQUIVALENT].map(({ id }) => id);
 
     expect(ids).toEqual([...new Set(ids)]);
   });
@@ -27,6 +28,12 @@ describe('seeded bugs', () => {
       }
     },
   );
+
+  test.each(KILLED_ELSEWHERE)('$id is killed by a test that is there', ({ by }) => {
+    const [file = '', name = ''] = by.split(': ');
+
+    expect(readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), 'utf8')).toContain(name);
+  });
 
   test.each(CANARIES)('%s is killed by the invariant named for it', { timeout: 300_000 }, (id) => {
     const script = fileURLToPath(new URL('./mutations/hunt.ts', import.meta.url));

@@ -43,7 +43,8 @@ export class Nemesis {
       'crashes',
       ({ crashEveryMs }) => crashEveryMs,
       () => {
-        const environment = fleet.environments.find(({ process }) => process !== undefined && process === victim());
+        const chosen = victim();
+        const environment = fleet.environments.find(({ process }) => process !== undefined && process === chosen);
         if (environment !== undefined) fleet.kill(environment, 'crashed');
       },
     );

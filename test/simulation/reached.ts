@@ -33,7 +33,7 @@ export class Reached {
       if (after.state === 'dead') this.#seen('item left its page as dead');
       if (after.heldKey !== undefined) this.#seen('line: joined behind others');
       if (row.endsWith('/then')) this.#seen('batch: callback created');
-      if (row.endsWith('+')) this.#seen('task spawned');
+      if (/\+v\d+$/.test(row)) this.#seen('task spawned');
       return;
     }
     if (before.heldKey !== undefined && after.heldKey === undefined && after.state === 'ready')

@@ -261,17 +261,18 @@ function isWrite(kind: DynamoKind): boolean {
   return kind === 'put' || kind === 'update' || kind === 'delete' || kind === 'transactWrite';
 }
 
-/** The nonce that a request stamps, wherever its kind carries it. */
+/** The nonce that a request stamps, wherever its kind carries it; that of a transaction which stamps none is its token. */
 function nonceOf(request: Request): string | undefined {
   const input = request.input as Write & {
     readonly TransactItems?: readonly { readonly Update?: Write; readonly Put?: Write }[];
+    readonly ClientRequestToken?: string;
   };
   if (input.TransactItems === undefined) return nonceIn(input);
   for (const { Update, Put } of input.TransactItems) {
     const nonce = nonceIn(Update ?? Put ?? {});
     if (nonce !== undefined) return nonce;
   }
-  return undefined;
+  return input.ClientRequestToken;
 }
 
 interface Write {

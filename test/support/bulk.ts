@@ -52,13 +52,3 @@ export function bulkOf(q: QueueUnderTest, { driver }: TestStore): BulkUnderTest 
     },
   };
 }
-
-/** Resolves when the signal has aborted. */
-export function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => {
-      resolve();
-    });
-  });
-}

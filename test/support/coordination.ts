@@ -6,7 +6,6 @@ import { setImmediate as drained } from 'node:timers/promises';
 import { describe } from 'vitest';
 import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/driver.ts';
-import type { MeterReading } from '../../shared/dynamo/meter.ts';
 import { createMeter } from '../../shared/dynamo/meter.ts';
 import { Sender } from '../../shared/dynamo/send.ts';
 import type { LeaseholdOptions } from '../../shared/leasehold.ts';
@@ -19,6 +18,8 @@ import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
 import { describeOnEveryStore } from './stores.ts';
+import type { Cost } from './traffic.ts';
+import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
 export const STARTS_AT = '2026-03-01T12:00:00Z';
 
@@ -34,26 +35,9 @@ export interface Process {
   cost(work: () => Promise<unknown>): Promise<Cost>;
 }
 
-/** Lets time pass, in small steps, until `work` has settled. Time stands still while requests are under way: they take none. */
-export async function passTime<T>(world: World, work: Promise<T>, stepMs = 100): Promise<T> {
-  const settled = new AbortController();
-  const settle = (): void => {
-    settled.abort();
-  };
-  work.then(settle, settle);
-  while (!settled.signal.aborted) {
-    await world.clock.advance(stepMs);
-    await world.idle();
-  }
-  return work;
-}
-
-/** Resolves when a signal has aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** Lets time pass until `work` has settled. */
+export function passTime<T>({ clock, traffic }: World, work: Promise<T>, stepMs = 100): Promise<T> {
+  return passTimeUntil(work, { clock, traffic, stepMs });
 }
 
 /** Has accidents first, and may then be away altogether. */
@@ -71,14 +55,6 @@ export class FailingDriver extends FaultyDriver {
   }
 }
 
-export interface Cost {
-  readonly requests: number;
-  readonly writeUnits: number;
-  readonly readUnits: number;
-  /** Requests by verb. */
-  readonly verbs: Readonly<Record<string, number>>;
-}
-
 export interface World {
   readonly clock: ManualClock;
   readonly table: string;
@@ -89,6 +65,8 @@ export interface World {
   row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
   /** Not of any process: has no accidents, and is not counted. */
   readonly driver: DynamoDriver;
+  /** Of all processes. */
+  readonly traffic: Traffic;
   /** Resolves when no request is under way. */
   idle(): Promise<void>;
 }
@@ -116,25 +94,12 @@ function worldOn(
   hasExactUnits: boolean,
   clock = new ManualClock(STARTS_AT),
 ): World {
-  let underWay = 0;
-  const counted: DynamoDriver = {
-    async attempt(kind, input, signal) {
-      underWay++;
-      try {
-        return await driver.attempt(kind, input, signal);
-      } finally {
-        underWay--;
-      }
-    },
-  };
+  const traffic = new Traffic(driver);
   return {
-    ...{ clock, table, hasExactUnits, driver },
+    ...{ clock, table, hasExactUnits, driver, traffic },
     start: (options = {}, chance = { ids: systemIds, random: systemRandom }) =>
-      startProcess(counted, clock, { table, ...options }, chance),
-    async idle() {
-      // What an answer sets going may be another request.
-      for (let quiet = 0; quiet < 2; quiet = underWay === 0 ? quiet + 1 : 0) await drained();
-    },
+      startProcess(traffic, clock, { table, ...options }, chance),
+    idle: () => traffic.rests(),
     async row(key) {
       const { Item } = await driver.attempt(
         'get',
@@ -170,22 +135,6 @@ function startProcess(
   const leasehold = new Leasehold({ sender, runtime, gauge: { provenSkewMs: () => provenSkew.ms } }, options);
   return {
     ...{ leasehold, runtime, driver: faulty, clockError, provenSkew },
-    async cost(work) {
-      const before = meter.read();
-      await work();
-      return difference(before, meter.read());
-    },
-  };
-}
-
-function difference(before: MeterReading, after: MeterReading): Cost {
-  const verbs = Object.entries(after.byVerb)
-    .map(([verb, { requests }]) => [verb, requests - (before.byVerb[verb]?.requests ?? 0)] as const)
-    .filter(([, requests]) => requests > 0);
-  return {
-    requests: after.requests - before.requests,
-    writeUnits: after.writeUnits - before.writeUnits,
-    readUnits: after.readUnits - before.readUnits,
-    verbs: Object.fromEntries(verbs),
+    cost: (work) => costOf(meter, work),
   };
 }

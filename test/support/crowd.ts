@@ -2,10 +2,8 @@
  * A crowd of processes over one table, each with a clock of its own.
  * One whose clock is not moved any more has crashed, as far as others can tell: it renews nothing, and nothing of it ever wakes.
  */
-import { setImmediate as drained, setTimeout as pause } from 'node:timers/promises';
 import { describe } from 'vitest';
-import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
-import type { MeterReading } from '../../shared/dynamo/meter.ts';
+import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/driver.ts';
 import { createMeter } from '../../shared/dynamo/meter.ts';
 import { createRateLimitStore } from '../../shared/dynamo/ratelimit-store.ts';
 import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
@@ -29,6 +27,8 @@ import { STARTS_AT, simulatedWorld } from './coordination.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
 import { describeOnEveryStore } from './stores.ts';
+import type { Cost } from './traffic.ts';
+import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
 export const SKEW_MS = 100;
 export const TTL_MS = 10_000;
@@ -43,7 +43,7 @@ export interface Member {
   /** Whether units of transactions are those of our own capacity model; emulators calculate them differently. */
   readonly hasExactUnits: boolean;
   session(timing?: Partial<SessionTiming>): Promise<SessionHolder>;
-  costOf(work: () => Promise<unknown>): Promise<Pick<MeterReading, 'requests' | 'writeUnits' | 'readUnits'>>;
+  costOf(work: () => Promise<unknown>): Promise<Omit<Cost, 'verbs'>>;
   /** Moves the clock until the promise is settled, pausing it for every answer of the store. */
   live<T>(promise: Promise<T>, stepMs?: number): Promise<T>;
 }
@@ -92,15 +92,7 @@ interface MemberOptions {
 
 function startMember(store: DynamoDriver, { table, hasExactUnits, onRow }: MemberOptions): Member {
   const clock = new ManualClock(STARTS_AT);
-  const runtime: Runtime = {
-    ...systemRuntime,
-    clock: {
-      // Whole milliseconds, as the system's is, though a test's clock stops wherever a jittered sleep ends.
-      now: () => Math.floor(clock.now()),
-      monotonic: () => clock.monotonic(),
-      sleep: (ms, signal) => clock.sleep(ms, signal),
-    },
-  };
+  const runtime: Runtime = { ...systemRuntime, clock };
   const traffic = new Traffic(store);
   const driver = new FaultyDriver(traffic);
   const meter = createMeter();
@@ -128,61 +120,9 @@ function startMember(store: DynamoDriver, { table, hasExactUnits, onRow }: Membe
       return SessionHolder.create(options, { store: ports.sessions, runtime });
     },
     async costOf(work) {
-      const before = meter.read();
-      await work();
-      const after = meter.read();
-      return {
-        requests: after.requests - before.requests,
-        writeUnits: after.writeUnits - before.writeUnits,
-        readUnits: after.readUnits - before.readUnits,
-      };
+      const { requests, writeUnits, readUnits } = await costOf(meter, work);
+      return { requests, writeUnits, readUnits };
     },
-    async live(promise, stepMs = 50) {
-      const progress = { isOver: false };
-      const over = (): void => {
-        progress.isOver = true;
-      };
-      promise.then(over, over);
-      await traffic.rests();
-      while (!progress.isOver) {
-        await clock.advance(stepMs);
-        await traffic.rests();
-      }
-      return promise;
-    },
+    live: (promise, stepMs = 50) => passTimeUntil(promise, { clock, traffic, stepMs }),
   };
-}
-
-/** Knows when no request is under way. */
-class Traffic implements DynamoDriver {
-  #underWay = 0;
-  readonly #driver: DynamoDriver;
-
-  constructor(driver: DynamoDriver) {
-    this.#driver = driver;
-  }
-
-  async attempt<K extends DynamoKind>(
-    kind: K,
-    input: DynamoCalls[K]['input'],
-    signal: AbortSignal,
-  ): Promise<DynamoCalls[K]['output']> {
-    this.#underWay++;
-    try {
-      return await this.#driver.attempt(kind, input, signal);
-    } finally {
-      this.#underWay--;
-    }
-  }
-
-  /** Until nothing is under way, nor follows from what has come back. */
-  async rests(): Promise<void> {
-    for (let still = 0; still < 2; still++) {
-      await drained();
-      while (this.#underWay > 0) {
-        still = 0;
-        await pause(1);
-      }
-    }
-  }
 }

@@ -1,4 +1,4 @@
-/** Runs a suite against every DynamoDB there is: AWS's emulator, the embedded engine, and the simulated store. */
+/** Runs a suite against every DynamoDB that is an engine of its own: AWS's emulator, and the embedded one. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, inject } from 'vitest';
 import type { DynamoDriver } from '../../shared/dynamo/driver.ts';

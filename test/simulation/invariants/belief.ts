@@ -1,6 +1,6 @@
 /**
  * I1 belief exclusion (while clocks hold): no two incarnations believe in the same right at once, and nobody is granted what another still believes in.
- *   An operator's forced release takes a right away under its holder's eyes: who was ousted is not counted until its session's heartbeat has told it.
+ *   An operator's forced release, or eviction, takes a right away under its holder's eyes: who was ousted is not counted until its session's heartbeat has told it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */
 import type { Acted, Applied, Belief, Called, Returned, Sent } from '../history.ts';
@@ -68,6 +68,8 @@ export const belief: Family = (assumptions, report) => {
       over.add(`${row} ${String(before.leaseCounter)}`);
     if (isLock(row) && operation !== undefined && calls.get(operation)?.verb === 'lock.force')
       ousted.set(`${row} ${String(before?.leaseCounter)}`, at);
+    if (isSemaphore(row) && operation !== undefined && calls.get(operation)?.verb === 'semaphore.evict')
+      ousted.set(`${row} ${claim?.token}`, at);
     if (isSession(row) && operation !== undefined && calls.get(operation)?.verb === 'session.renew')
       renewedAt.set(operation, at);
     if (isTask(row) || isLock(row)) {
@@ -102,7 +104,7 @@ export const belief: Family = (assumptions, report) => {
       report(
         'I1',
         event.row,
-        `${event.process} acts with counter ${event.token}; its heartbeat has told it that it was released by force`,
+        `${event.process} acts with counter ${event.token}; its heartbeat has told it that it was taken away by force`,
       );
     const current = granted.get(event.row);
     if (!assumptions.clocksHold || current === undefined) return;
@@ -118,13 +120,13 @@ export const belief: Family = (assumptions, report) => {
   return {
     on(event) {
       if (event.kind === 'called') calls.set(event.operation, event);
+      else if (event.kind === 'applied') onApplied(event);
+      else if (event.kind === 'returned') onReturned(event);
+      else if (event.kind === 'acted') onActed(event);
       // Several may believe in permits of one semaphore at once: `semaphores` judges them.
       else if ('row' in event && isSemaphore(event.row)) return;
       else if (event.kind === 'believes') onBelieves(event);
       else if (event.kind === 'doubts') onDoubts(event);
-      else if (event.kind === 'applied') onApplied(event);
-      else if (event.kind === 'returned') onReturned(event);
-      else if (event.kind === 'acted') onActed(event);
     },
     onSent,
   };

@@ -147,9 +147,29 @@ export const families: Family = (_assumptions, report) => {
     if (waiter.kind !== 'nobody' && !wakes.some(({ batch }) => batch === name)) missed.add(name);
   }
 
-  /** Allowed where whoever waits was cancelled, or is there already: judged at the end. */
+  /** Allowed where whoever waits was cancelled, or is there already: judged when the batch is swept, or at the end. */
   const missed = new Set<string>();
   const seenRows = new Map<string, DynamoItem>();
+
+  function judgeMissed(name: string): void {
+    if (!missed.delete(name)) return;
+    const { queue, id, waiter } = batches.get(name)?.row ?? {};
+    const { task } = JSON.parse(typeof waiter === 'string' ? waiter : '{}') as {
+      readonly task?: { readonly id: string };
+    };
+    const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
+    // Nobody is called who was cancelled meanwhile, has been brought forward by an operator, or got other work, which waits for children of its own.
+    const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
+    if (task !== undefined && (row === undefined || isWaiting))
+      report('BATCH', name, `its last child ended, and ${task.id} was not called`);
+  }
+
+  function onSwept(row: string): void {
+    if (isKey(row)) keys.delete(row);
+    if (!isBatch(row)) return;
+    judgeMissed(row);
+    batches.delete(row);
+  }
 
   function onEvent(event: HistoryEvent): void {
     if (event.kind === 'called') verbs.set(event.operation, event.verb);
@@ -162,25 +182,14 @@ export const families: Family = (_assumptions, report) => {
       if (isTask(event.row) && event.after !== undefined) seenRows.set(event.row, event.after);
       onApplied(event);
     }
-    if (event.kind === 'swept' && isKey(event.row)) keys.delete(event.row);
-    if (event.kind === 'swept' && isBatch(event.row)) batches.delete(event.row);
+    if (event.kind === 'swept') onSwept(event.row);
   }
 
   return {
     on: onEvent,
     end() {
       settle();
-      for (const name of missed) {
-        const { queue, id, waiter } = batches.get(name)?.row ?? {};
-        const { task } = JSON.parse(typeof waiter === 'string' ? waiter : '{}') as {
-          readonly task?: { readonly id: string };
-        };
-        const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
-        // Nobody is called who was cancelled meanwhile, has been brought forward by an operator, or got other work, which waits for children of its own.
-        const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
-        if (task !== undefined && (row === undefined || isWaiting))
-          report('BATCH', name, `its last child ended, and ${task.id} was not called`);
-      }
+      for (const name of missed) judgeMissed(name);
     },
   };
 };

@@ -4,10 +4,10 @@
  * I7 lock-delay (while clocks hold): a key whose session was invalidated, or that was released by force, is not granted to another before the delay is over.
  * I8 cascade: nobody takes over a key whose session lives.
  * I9 re-acquisition by the same session keeps the counter, unless it had not known that it held the key.
- * I2, I2b for what is written behind a fence: stamps only grow, and each state continues the one before.
+ * I2, I2b for what is written behind a fence: stamps only grow, each state continues the one before, and what was acknowledged has been written.
  */
 import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
-import type { Applied, Called } from '../history.ts';
+import type { Acknowledged, Applied, Called } from '../history.ts';
 import { USER_TABLE } from '../rows.ts';
 import type { Family } from './rule.ts';
 import { isLock, isSession } from './rule.ts';
@@ -18,11 +18,14 @@ export const REGISTER_PREFIX = 'register-';
 
 export const locks: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
-  const live = new Set<string>();
+  /** Live sessions, and the process of each. */
+  const live = new Map<string, string>();
   /** By dead session: when its keys may open. */
   const closedUntil = new Map<string, number>();
   /** By row that is free because its session died: when it may open. */
   const opensAt = new Map<string, number>();
+  /** By register: every entry that was ever in it. */
+  const written = new Map<string, Set<string>>();
 
   function onLock(event: Applied): void {
     const { row, before, after, process } = event;
@@ -58,13 +61,16 @@ export const locks: Family = (assumptions, report) => {
     return operation === undefined ? undefined : calls.get(operation)?.verb;
   }
 
-  function onReleased({ row, before, operation }: Applied, was: string): void {
+  function onReleased({ row, before, operation, process }: Applied, was: string): void {
     const call = operation === undefined ? undefined : calls.get(operation);
     if (call?.verb === 'lock.force') return;
     if (call?.verb === 'lock.settle' && !live.has(was)) {
       opensAt.set(row, closedUntil.get(was) ?? 0);
       return;
     }
+    // Its own holder may give a key up so.
+    if (call?.verb === 'lock.settle' && live.get(was) !== process)
+      report('I5', row, `${process} tidied the tenure of session ${was} away, which lives`);
     const { claim } = call ?? {};
     if (claim === undefined)
       report(
@@ -83,7 +89,7 @@ export const locks: Family = (assumptions, report) => {
   function onSession(event: Applied, after: DynamoItem): void {
     const id = String(after.id);
     if (after.status === 'live') {
-      live.add(id);
+      live.set(id, String(after.node));
       return;
     }
     live.delete(id);
@@ -93,6 +99,9 @@ export const locks: Family = (assumptions, report) => {
   }
 
   function onRegister({ row, before, after, process }: Applied): void {
+    const known = written.get(row) ?? new Set<string>();
+    for (const entry of (after?.entries ?? []) as readonly string[]) known.add(entry);
+    written.set(row, known);
     if (before === undefined || after === undefined) return;
     const [counter, sequence, lastCounter, lastSequence] = [after, before].flatMap((item) => [
       Number(item.leaseholdCounter),
@@ -108,9 +117,15 @@ export const locks: Family = (assumptions, report) => {
       report('I2b', row, `${process} wrote a state that does not continue the one before: ${earlier.at(-1)} is lost`);
   }
 
+  function onAdded({ row, value = '', process }: Acknowledged): void {
+    if (written.get(row)?.has(value) !== true)
+      report('I2b', row, `${process} was told that ${value} is written, and it never was`);
+  }
+
   return {
     on(event) {
       if (event.kind === 'called') calls.set(event.operation, event);
+      else if (event.kind === 'acknowledged' && event.what === 'added') onAdded(event);
       else if (event.kind === 'swept') {
         if (isSession(event.row)) live.delete(String(event.before.id));
         if (isLock(event.row) && event.before.session !== undefined)

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Applied, Called, Returned } from '../history.ts';
 import { USER_TABLE } from '../rows.ts';
 import type { Family } from './rule.ts';
+import { isLock, isTask } from './rule.ts';
 
 interface Operation {
   readonly called: Called;
@@ -33,7 +34,7 @@ const REPEATABLE = new Set([
 
 export const outcomes: Family = (assumptions, report) => {
   const operations = new Map<number, Operation>();
-  /** Claims of pages, by row and counter, under which a write was left in doubt: it may have decided the very item that the next is refused for. */
+  /** Claims, by row and counter, under which a write was left in doubt and yet applied: the next may rightly be refused for what that one has changed. */
   const doubtful = new Set<string>();
   const rows = new Map<string, { readonly item: Applied['after']; readonly version: number }>();
 
@@ -48,14 +49,16 @@ export const outcomes: Family = (assumptions, report) => {
     const operation = operations.get(event.operation);
     if (operation?.called.row !== event.row) return;
     operation.applications++;
+    noteDoubt(operation);
     if (REPEATABLE.has(operation.called.verb)) return;
     const { verb } = operation.called;
     if (operation.applications > 1) report('I0', event.row, `${verb} was applied ${operation.applications} times`);
     // A lock's acquire is ordered against later releases by clocks that are right to within the bound.
     const isOrdered = assumptions.clocksHold || verb !== 'lock.acquire';
-    // A copy of a transaction that a condition of the user's own refused may find that condition true; then it is this very claim's commit.
-    const isLateCommit = operation.returned === 'canceled' && event.copy;
-    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !isLateCommit)
+    // A copy of a transaction that a condition on another row refused may find that true by then: a user's own, and it is this very claim's commit;
+    // or that its key has room, and it is this very claim, which its worker adopts.
+    const isOfTwoRows = operation.returned === 'canceled' || (verb === 'task.claim' && event.after?.key !== undefined);
+    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !(event.copy && isOfTwoRows))
       report(
         'I0',
         event.row,
@@ -67,16 +70,19 @@ export const outcomes: Family = (assumptions, report) => {
     const operation = operations.get(event.operation);
     if (operation === undefined) return;
     operation.returned = event.outcome;
-    const { verb, row, claim } = operation.called;
-    const tenure = `${row} ${String(claim?.token)}`;
-    if (event.outcome === 'unknown' && verb.startsWith('page.')) doubtful.add(tenure);
+    noteDoubt(operation);
+    const { verb, row } = operation.called;
     if (REPEATABLE.has(verb)) return;
     if (event.outcome === 'applied' && operation.applications !== 1)
       report('I0', row, `${verb} was reported applied and was applied ${operation.applications} times`);
     if (isDenial(event.outcome) && operation.applications > 0)
       report('I0', row, `${verb} was reported not applied (${event.outcome}) and was applied`);
-    if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(tenure))
+    if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(tenureOf(operation)))
       report('I0', row, `${verb} was refused although its claim was the current one`);
+  }
+
+  function noteDoubt(operation: Operation): void {
+    if (operation.returned === 'unknown' && operation.applications > 0) doubtful.add(tenureOf(operation));
   }
 
   /** Whether the row has been its caller's, unchanged, from call to return. */
@@ -85,7 +91,8 @@ export const outcomes: Family = (assumptions, report) => {
     const current = rows.get(called.row);
     if (claim === undefined || current?.item === undefined || current.version !== version) return false;
     const { state, leaseCounter, session } = current.item;
-    return state === 'running' && leaseCounter === claim.token && session === claim.session;
+    const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);
+    return isHeld && leaseCounter === claim.token && session === claim.session;
   }
 
   return {
@@ -107,6 +114,10 @@ function isUnstamped({ row, before, after }: Applied): boolean {
   return Object.keys({ ...before, ...after }).every(
     (name) => name === 'cancelled' || name === 'revoked' || isDeepStrictEqual(before[name], after?.[name]),
   );
+}
+
+function tenureOf({ called: { row, claim } }: Operation): string {
+  return `${row} ${String(claim?.token)}`;
 }
 
 function isDenial(outcome: Returned['outcome']): boolean {

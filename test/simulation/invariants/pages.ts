@@ -34,7 +34,7 @@ export function marked(row: DynamoItem | undefined, mark: (typeof MARKS)[number]
   return (row?.[mark] as ReadonlySet<number> | undefined) ?? new Set();
 }
 
-export const pages: Family = (_assumptions, report) => {
+export const pages: Family = (assumptions, report) => {
   const verbs = new Map<number, string>();
   const rows = new Map<string, DynamoItem>();
   /** By name: the page that an item belongs to, and where. */
@@ -103,10 +103,18 @@ export const pages: Family = (_assumptions, report) => {
       report('PAGE', row, 'was created as an item that moves out, and its page does not say so');
       return;
     }
-    // One that snoozes is not charged for this attempt.
+    // One that failed, or killed its worker, says so; one that snoozes is not charged for this attempt.
     const attempts = Number(page.attempts);
-    if (after?.attempts !== attempts && after?.attempts !== attempts - 1)
+    const due = after?.lastError === undefined ? attempts - 1 : attempts;
+    if (after?.attempts !== due)
       report('PAGE', row, `left its page with ${String(after?.attempts)} attempts; the page had ${attempts}`);
+    const mayBe = assumptions.maxAttempts(String(after?.name));
+    if (after?.state === 'ready' && after.lastError !== undefined && Number(after.attempts) >= mayBe)
+      report(
+        'I18',
+        row,
+        `left its page to be tried again after ${String(after.attempts)} attempts, ${mayBe} are allowed`,
+      );
     if (Number(after?.leaseCounter) < Number(page.leaseCounter))
       report(
         'I3',

@@ -1,5 +1,5 @@
 /**
- * I20 bounded requests: in any ten seconds a process sends no more than it needs to look for work and to keep its sessions alive,
+ * LOAD bounded requests: in any ten seconds a process sends no more than it needs to look for work and to keep its sessions alive,
  * plus some for each write that it wants; so nobody asks in a loop, however long it waits, and retries stay few.
  */
 import type { Family } from './rule.ts';
@@ -35,7 +35,7 @@ export const requests: Family = (_assumptions, report) => {
       const writes = load.writes.since(event.at);
       if (sent <= LOOKS + PER_WRITE * writes) return;
       load.isReported = true;
-      report('I20', '', `${event.process} sent ${sent} requests for ${writes} writes within ${WINDOW_MS / 1_000} s`);
+      report('LOAD', '', `${event.process} sent ${sent} requests for ${writes} writes within ${WINDOW_MS / 1_000} s`);
     },
   };
 };

@@ -7,7 +7,7 @@
  * I17 acknowledged is durable: what the application was told is what the row says.
  * I19 enqueuing again changes nothing.
  * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A page has no bound of its own:
- *   it parts with what kills its workers; what leaves it takes its attempts along, deaths of its page included, and may be claimed once at least.
+ *   it parts with what kills its workers; what leaves it takes its attempts along, deaths of its page included; if it left to snooze, it may be claimed once at least.
  */
 import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
 import type { Acknowledged, Applied, Called, Swept } from '../history.ts';
@@ -45,7 +45,8 @@ export const tasks: Family = (assumptions, report) => {
     if (before === undefined) {
       const isMoved = verb === 'page.move';
       spent.set(row, isMoved ? Number(after.attempts) : 0);
-      carried.set(row, spent.get(row) ?? 0);
+      // Only one that snoozed may be claimed whatever it has had.
+      carried.set(row, after.lastError === undefined ? (spent.get(row) ?? 0) : 0);
       if (after.state !== 'ready' && !(isMoved && after.state === 'dead'))
         report('I15', row, `appeared as ${String(after.state)}`);
       if (after.attempts !== spent.get(row)) report('I18', row, `appeared with ${String(after.attempts)} attempts`);

@@ -170,6 +170,46 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     changes: { lockShare: 0.8 },
   },
   {
+    id: 'X49',
+    what: 'a refused write behind a fence is always taken for one’s own earlier attempt',
+    edits: [
+      {
+        file: 'shared/dynamo/fence.ts',
+        find: 'return item?.[FENCE_ATTRIBUTES.counter] === counter && item?.[FENCE_ATTRIBUTES.sequence] === sequence;',
+        replace: 'return item !== undefined && counter !== undefined && sequence !== undefined;',
+      },
+    ],
+    killedBy: ['I2b'],
+    changes: { lockShare: 0.8 },
+  },
+  {
+    id: 'X50',
+    what: 'a reader tidies up after the living as well',
+    edits: [
+      {
+        file: 'shared/lock/reader.ts',
+        find: "if (standing.kind === 'held') return { lock, holder: standing.by };",
+        replace:
+          "if (standing.kind === 'held') return { lock: await this.#tidy(lock, { disposition: { behaviour: 'release', notBefore: 0 } }), holder: undefined };",
+      },
+    ],
+    killedBy: ['I5'],
+    changes: { lockShare: 0.8 },
+  },
+  {
+    id: 'X51',
+    what: 'a release refuses its own holder where there is no value',
+    edits: [
+      {
+        file: STATEMENTS,
+        find: 'const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;',
+        replace: 'const guard = sweepable ? `${IS_HELD_BY} AND NOT ${HAS_NO_VALUE}` : IS_HELD_BY;',
+      },
+    ],
+    killedBy: ['I0'],
+    changes: { lockShare: 0.8 },
+  },
+  {
     id: 'M35',
     what: 'the fence is not advanced before the first read',
     edits: [

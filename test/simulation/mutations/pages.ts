@@ -154,6 +154,45 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     changes: { ...changes, crashEveryMs: 3_000 },
   },
   {
+    id: 'X53',
+    what: 'an item that kills its workers is tried once more than its task may be',
+    edits: [
+      {
+        file: 'shared/bulk/suspect.ts',
+        find: 'isDead: attempts >= maxAttempts,',
+        replace: 'isDead: attempts >= maxAttempts + 1,',
+      },
+    ],
+    killedBy: ['I18'],
+    changes,
+  },
+  {
+    id: 'X54',
+    what: 'an item that failed leaves its page as if it had not been attempted',
+    edits: [
+      {
+        file: 'shared/bulk/departure.ts',
+        find: 'readyAt: now, attempts: page.attempts, isSuspect: false };',
+        replace: 'readyAt: now, attempts: page.attempts - 1, isSuspect: false };',
+      },
+    ],
+    killedBy: ['PAGE'],
+    changes,
+  },
+  {
+    id: 'X55',
+    what: 'the items behind a suspect that cannot leave their page run all the same (found by the simulation)',
+    edits: [
+      {
+        file: 'shared/bulk/run-page.ts',
+        find: "return outcome.kind !== 'canceled';",
+        replace: 'return true;',
+      },
+    ],
+    killedBy: ['L3'],
+    changes: { ...changes, tasks: 2, crashEveryMs: 2_500 },
+  },
+  {
     id: 'X35',
     what: 'the end of an item is recorded when it begins',
     edits: [
@@ -256,7 +295,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
         replace: 'return Math.min(thenMs, 0 * GROWTH * longestMs * attempt);',
       },
     ],
-    killedBy: ['I20'],
+    killedBy: ['LOAD'],
     changes: { lockShare: 0.8, coordinationShare: 0 },
   },
   {
@@ -311,6 +350,20 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I19'],
     changes: { dedupShare: 1 },
+  },
+  {
+    id: 'X56',
+    what: 'an enqueue whose answer was lost does not know its own work again (found by the simulation)',
+    edits: [
+      {
+        file: 'shared/task/client.ts',
+        find: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;",
+        replace: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === -now;",
+      },
+    ],
+    killedBy: ['I2', 'I19'],
+    profile: 'network',
+    changes: { dedupShare: 1, replyLost: 0.1 },
   },
   {
     id: 'X44',

@@ -85,13 +85,18 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'M49',
-    what: 'a claim trusts the index: neither state nor counter is compared',
+    what: 'a claim trusts the index: neither state nor counter nor nonce is compared',
     edits: [
       {
         file: STATEMENTS,
         find: '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now',
         replace:
           '(#state <> :ready OR #state = :ready) AND (#leaseCounter <> :observedCounter OR #leaseCounter = :observedCounter) AND #readyAt <= :now',
+      },
+      {
+        file: STATEMENTS,
+        find: "'#nonce = :observedNonce', ...(observed.expiresAt === undefined",
+        replace: "'(#nonce = :observedNonce OR #nonce <> :observedNonce)', ...(observed.expiresAt === undefined",
       },
     ],
     killedBy: ['I14'],

@@ -108,6 +108,7 @@ async function usePermit({ place, session, holder }: User): Promise<void> {
   try {
     await process.runtime.clock.sleep(prng.between(1, 0.4 * profile.ttlMs), permit.signal);
     if (permit.signal.aborted) seen('permit lost');
+    else recorder.acted(process, right);
     // Whoever forgets to release is cleaned up after by the session's end.
     if (prng.chance(0.15)) return;
     endBelief();

@@ -3,9 +3,9 @@ import type { Lock } from '../../../shared/lock/holder.ts';
 import { LockUnavailableError } from '../../../shared/lock/lock.ts';
 import { ConfigurationError, CorruptItemError, LeaseLostError, StoreUnavailableError } from '../../../shared/errors.ts';
 import { dynamoFence } from '../../../shared/dynamo/fence.ts';
-import type { Random } from '../../../shared/runtime/random.ts';
 import { integerBetween } from '../../../shared/runtime/random.ts';
 import type { Session } from '../../../shared/session-handle.ts';
+import { Prng } from '../../../testing/simulation/prng.ts';
 import type { Accident } from '../../support/faulty-driver.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
@@ -18,11 +18,11 @@ const ITEM = { pk: 'guarded', sk: 'row' };
 class Participant {
   readonly process: Process;
   readonly #world: World;
-  readonly #random: Random;
+  readonly #random: Prng;
   readonly locks = new Set<Lock>();
   session: Session | undefined;
 
-  constructor(world: World, random: Random, clockErrorMs: number) {
+  constructor(world: World, random: Prng, clockErrorMs: number) {
     this.#world = world;
     this.#random = random;
     const nextId = (): string => `id-${integerBetween(random, 0, 2 ** 32)}`;
@@ -44,18 +44,18 @@ class Participant {
   async #act(): Promise<void> {
     const random = this.#random;
     const choice = random.next();
-    if (random.next() < 0.3) this.process.driver.accidents.push(pick(random, ACCIDENTS), pick(random, ACCIDENTS));
+    if (random.next() < 0.3) this.process.driver.accidents.push(random.pick(ACCIDENTS), random.pick(ACCIDENTS));
     this.process.driver.isDown = random.next() < 0.1;
     if (this.session === undefined || this.session.signal.aborted || choice < 0.03) {
-      this.session = await this.process.leasehold.session({ ttl: '3s', lockDelay: pick(random, [0, 0, 2_000]) });
+      this.session = await this.process.leasehold.session({ ttl: '3s', lockDelay: random.pick([0, 0, 2_000]) });
       return;
     }
     const held = [...this.locks];
-    const lock = held.length === 0 ? undefined : pick(random, held);
-    if (choice < 0.5) await this.#acquire(pick(random, KEYS));
+    const lock = held.length === 0 ? undefined : random.pick(held);
+    if (choice < 0.5) await this.#acquire(random.pick(KEYS));
     else if (choice < 0.7 && lock !== undefined) await lock.release();
     else if (choice < 0.9 && lock !== undefined) await this.#writeGuarded(lock);
-    else if (choice < 0.93) await this.#forceAnyone(pick(random, KEYS));
+    else if (choice < 0.93) await this.#forceAnyone(random.pick(KEYS));
     else if (choice < 0.95) await this.session.end();
   }
 
@@ -81,25 +81,8 @@ class Participant {
   }
 }
 
-function pick<T>(random: Random, options: readonly T[]): T {
-  return options[integerBetween(random, 0, options.length)] as T;
-}
-
 function isRefusedByFence(error: unknown): boolean {
   return (error as { kind?: unknown }).kind === 'conditionFailed' || error instanceof ConfigurationError;
-}
-
-/** Small, fast, and the same everywhere (mulberry32). */
-function seeded(seed: number): Random {
-  let state = seed;
-  return {
-    next() {
-      state = (state + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-    },
-  };
 }
 
 /** At no moment do two believe that they hold one key, and of each key's tenures no two have one token. */
@@ -127,7 +110,7 @@ async function live(
   seed: number,
   clockErrorMs: number,
 ): Promise<{ readonly believed: number; readonly tenures: number }> {
-  const random = seeded(seed);
+  const random = new Prng(BigInt(seed));
   const world = simulatedWorld();
   const participants = Array.from({ length: 4 }, () => new Participant(world, random, clockErrorMs));
   const tokens = new Map<string, Lock>();
@@ -139,7 +122,7 @@ async function live(
   };
   let believed = 0;
   for (let step = 0; step < 250; step++) {
-    const participant = pick(random, participants);
+    const participant = random.pick(participants);
     if (!busy.has(participant)) busy.set(participant, actAlone(participant));
     await world.clock.advance(integerBetween(random, 1, 400));
     believed += check(participants, tokens);

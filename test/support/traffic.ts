@@ -1,0 +1,79 @@
+/** Requests of a test's processes: whether any is under way, what they cost, and time that passes while there is none. */
+import { setImmediate as drained, setTimeout as pause } from 'node:timers/promises';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { Meter } from '../../shared/dynamo/meter.ts';
+import type { ManualClock } from './manual-clock.ts';
+
+export class Traffic implements DynamoDriver {
+  #underWay = 0;
+  readonly #driver: DynamoDriver;
+
+  constructor(driver: DynamoDriver) {
+    this.#driver = driver;
+  }
+
+  async attempt<K extends DynamoKind>(
+    kind: K,
+    input: DynamoCalls[K]['input'],
+    signal: AbortSignal,
+  ): Promise<DynamoCalls[K]['output']> {
+    this.#underWay++;
+    try {
+      return await this.#driver.attempt(kind, input, signal);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  /** Until nothing is under way, nor follows from what has come back. */
+  async rests(): Promise<void> {
+    for (let still = 0; still < 2; still++) {
+      await drained();
+      while (this.#underWay > 0) {
+        still = 0;
+        await pause(1);
+      }
+    }
+  }
+}
+
+/** Lets time pass, in small steps, until `work` has settled. Time stands still while requests are under way: they take none. */
+export async function passTimeUntil<T>(
+  work: Promise<T>,
+  { clock, traffic, stepMs }: { readonly clock: ManualClock; readonly traffic: Traffic; readonly stepMs: number },
+): Promise<T> {
+  const progress = { isOver: false };
+  const over = (): void => {
+    progress.isOver = true;
+  };
+  work.then(over, over);
+  await traffic.rests();
+  while (!progress.isOver) {
+    await clock.advance(stepMs);
+    await traffic.rests();
+  }
+  return work;
+}
+
+export interface Cost {
+  readonly requests: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  /** Requests by verb. */
+  readonly verbs: Readonly<Record<string, number>>;
+}
+
+export async function costOf(meter: Meter, work: () => Promise<unknown>): Promise<Cost> {
+  const before = meter.read();
+  await work();
+  const after = meter.read();
+  const verbs = Object.entries(after.byVerb)
+    .map(([verb, { requests }]) => [verb, requests - (before.byVerb[verb]?.requests ?? 0)] as const)
+    .filter(([, requests]) => requests > 0);
+  return {
+    requests: after.requests - before.requests,
+    writeUnits: after.writeUnits - before.writeUnits,
+    readUnits: after.readUnits - before.readUnits,
+    verbs: Object.fromEntries(verbs),
+  };
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { createSemaphoreStore } from '../../../shared/dynamo/semaphore-store.ts';
+import { Sender } from '../../../shared/dynamo/send.ts';
+import { createSessionStore } from '../../../shared/dynamo/session-store.ts';
+import { LeaseLostError } from '../../../shared/errors.ts';
+import { sessionTiming } from '../../../shared/lease/timing.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { Permit } from '../../../shared/semaphore/permit.ts';
+import { SessionHolder } from '../../../shared/session/holder.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
+
+test('a permit whose session was lost in the moment in which it was handed over is lost from the beginning', async () => {
+  const { clock, driver, table } = simulatedWorld();
+  const runtime = { ...systemRuntime, clock };
+  const sender = new Sender({ driver, runtime });
+  const session = await SessionHolder.create(
+    {
+      timing: sessionTiming({ ttlMs: 3_000, lockDelayMs: 0, maxClockSkewMs: 0 }),
+      ...{ name: 'test', node: 'here', behaviour: 'release' },
+    },
+    { store: createSessionStore(sender, table), runtime },
+  );
+  const record = { session: session.id, since: clock.now(), permits: 1, token: 1 };
+  // Nobody has asked since.
+  clock.step(3_000);
+
+  const permit = new Permit(
+    'slots',
+    record,
+    session,
+    { runtime, semaphores: createSemaphoreStore(sender, table) },
+    noop,
+  );
+
+  expect(permit.signal.aborted).toBe(true);
+  expect(permit.signal.reason).toBeInstanceOf(LeaseLostError);
+});
+
+function noop(): void {}
