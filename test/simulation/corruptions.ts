@@ -1,103 +1,35 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
-import type { Prng } from '../../testing/simulation/prng.ts';
-import type { Acknowledged, Applied, Called, HistoryEvent, Ran, Returned, Sent, Swept } from './history.ts';
+import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPage, marked } from './invariants/pages.ts';
-import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
+import { isTask } from './invariants/rule.ts';
 import { TAKEN_LIMIT } from './invariants/tenants.ts';
-
-type History = readonly HistoryEvent[];
-/** Undefined: there is nothing in this history that could be damaged so. */
-export type Corruption = (history: History, prng: Prng) => History | undefined;
-
-const applied =
-  (isIt: (event: Applied) => boolean) =>
-  (event: HistoryEvent): event is Applied =>
-    event.kind === 'applied' && isIt(event);
-const acknowledged =
-  (what: Acknowledged['what']) =>
-  (event: HistoryEvent): event is Acknowledged =>
-    event.kind === 'acknowledged' && event.what === what;
-
-/** One event of a kind, replaced by what `change` makes of it. */
-function changed<T extends HistoryEvent>(
-  isIt: (event: HistoryEvent) => event is T,
-  change: (event: T) => readonly HistoryEvent[],
-): Corruption {
-  return (history, prng) => {
-    const found = history.flatMap((event, index) => (isIt(event) ? [{ event, index }] : []));
-    if (found.length === 0) return undefined;
-    const { event, index } = prng.pick(found);
-    return history.toSpliced(index, 1, ...change(event));
-  };
-}
-
-/** Every event of a kind is missing. */
-function without(isIt: (event: HistoryEvent) => boolean): Corruption {
-  return (history) => (history.some(isIt) ? history.filter((event) => !isIt(event)) : undefined);
-}
-
-const withAfter = (event: Applied, after: DynamoItem): Applied => ({ ...event, after: { ...event.after, ...after } });
-/** A write of nobody's, right after another, of the same row. */
-const then = (event: Applied, after: DynamoItem | undefined): Applied => ({
-  ...event,
-  ...{ request: -1, operation: undefined, before: event.after },
-  after: after === undefined ? undefined : { ...event.after, ...after },
-});
-
-const isClaimed = applied(
-  ({ row, before, after }) => isTask(row) && before?.state === 'ready' && after?.state === 'running',
-);
-const isDone = applied(
-  ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'done',
-);
-const isRetried = applied(
-  ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'ready',
-);
-const isRenewed = applied(
-  ({ row, before, after }) =>
-    isSession(row) && after?.status === 'live' && Number(after.renewals) > Number(before?.renewals),
-);
-const isOpened = applied(({ row, before }) => isSession(row) && before === undefined);
-const isLocked = applied(
-  ({ row, before, after }) => isLock(row) && after?.session !== undefined && before?.session === undefined,
-);
-const holdersOf = (row: DynamoItem | undefined): readonly string[] => Object.keys(row?.holders ?? {});
-const isAdmitted = applied(
-  ({ row, before, after }) => isSemaphore(row) && holdersOf(after).length > holdersOf(before).length,
-);
-const isRow = (prefix: string) =>
-  applied(({ row, before, after }) => row.startsWith(prefix) && after !== undefined && before !== undefined);
-const isPageWritten = (mark: 'done' | 'moved') =>
-  applied(({ before, after }) => isPage(after) && marked(after, mark).size > marked(before, mark).size);
-/** An item has left its page because it failed, or killed its worker. */
-const isFailed = applied(
-  ({ row, before, after }) => isTask(row) && before === undefined && after?.lastError !== undefined,
-);
-
-const withoutCallbacks = without((event) => 'row' in event && event.row.endsWith('/then'));
-
-const swept = ({ row, at, after }: Applied): Swept => ({ kind: 'swept', at, process: 'ttl', row, before: after ?? {} });
-const ended = ({ at, process }: Applied, id: string, lockDelayMs: number): Applied => ({
-  ...{ kind: 'applied', at, process, request: -2, operation: undefined, copy: false, row: `session#${id}` },
-  before: { id, status: 'live', behaviour: 'release' },
-  after: { id, status: 'invalid', reason: 'destroyed', lockDelayMs, invalidatedAt: 0, behaviour: 'release' },
-});
-/** A call of a holder's, which nobody made. */
-const called = ({ at, process, row }: Applied, operation: number, verb: string, claim?: Called['claim']): Called => ({
-  ...{ kind: 'called', at, process, operation, verb, row, nonce: verb, anchoredAt: at, claim },
-});
-const told = (
-  { at, process }: Pick<Applied, 'at' | 'process'>,
-  operation: number,
-  outcome: Returned['outcome'],
-): Returned => ({ kind: 'returned', at, process, operation, outcome });
-const claimIn = ({ row, after }: Applied): NonNullable<Called['claim']> => ({
-  ...{ row, token: Number(after?.leaseCounter), session: String(after?.session) },
-});
-const copies = <T>(count: number, make: (index: number) => T): T[] =>
-  Array.from({ length: count }, (_, index) => make(index));
+import type { Corruption } from './damage.ts';
+import {
+  applied,
+  acknowledged,
+  changed,
+  without,
+  withAfter,
+  followedBy,
+  isClaimed,
+  isDone,
+  isRetried,
+  isRenewed,
+  isOpened,
+  isLocked,
+  isAdmitted,
+  isRow,
+  isPageWritten,
+  isFailed,
+  withoutCallbacks,
+  swept,
+  ended,
+  called,
+  told,
+  claimIn,
+  copies,
+} from './damage.ts';
 
 /** By rule: at least one kind of damage that it must notice, whatever else does. */
 export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corruption>>>> = {
@@ -133,7 +65,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       const renewed: Applied = { ...ended(event, right.session, 0), operation: -2, at: event.at + 1 };
       const renewal = { ...called(renewed, -2, 'session.renew'), session: right.session };
       return [
-        ...[event, called(event, -1, 'semaphore.evict', right), { ...then(event, {}), operation: -1 }],
+        ...[event, called(event, -1, 'semaphore.evict', right), { ...followedBy(event, {}), operation: -1 }],
         ...[renewal, { ...renewed, after: renewed.before }, told(renewed, -2, 'applied')],
         { kind: 'acted', at: renewed.at, process: event.process, ...right },
       ];
@@ -164,7 +96,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       return changed(acknowledged('progress'), (event) => {
         const written = rows.get(event.row);
         const older = JSON.stringify({ token: 0, step: 0 });
-        return written === undefined ? [event] : [event, then({ ...written, at: event.at }, { progress: older })];
+        return written === undefined ? [event] : [event, followedBy({ ...written, at: event.at }, { progress: older })];
       })(history, prng);
     },
     'an entry that is lost': changed(isRow('inventory/register-'), (event) => [
@@ -180,26 +112,26 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'a task given back by nobody': changed(isRetried, (event) => [{ ...event, operation: undefined }]),
     'a key of the living that somebody else tidies away': changed(isLocked, (event) => [
       ...[event, called(event, -1, 'lock.settle', claimIn(event))],
-      { ...then(event, { session: undefined }), operation: -1, process: 'another' },
+      { ...followedBy(event, { session: undefined }), operation: -1, process: 'another' },
     ]),
   },
   I6: {
     'a session that is expired early': changed(isRenewed, (event) => [
       event,
-      then(event, { status: 'invalid', reason: 'expired', invalidatedAt: event.after?.expiresAt }),
+      followedBy(event, { status: 'invalid', reason: 'expired', invalidatedAt: event.after?.expiresAt }),
     ]),
   },
   I7: {
     'a key that is granted during its lock-delay': changed(isLocked, (event) => [
       event,
       ended(event, String(event.after?.session), 60_000),
-      then(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
+      followedBy(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
     ]),
   },
   I8: {
     'a key that is taken from the living': changed(isLocked, (event) => [
       event,
-      then(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
+      followedBy(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
     ]),
   },
   I9: {
@@ -219,7 +151,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   I12: {
     'a limit that takes holders along': changed(isAdmitted, (event) => {
       const limit = Number(event.after?.limit) + 1;
-      return [event, then(event, { limit, free: limit, holders: {} })];
+      return [event, followedBy(event, { limit, free: limit, holders: {} })];
     }),
   },
   I13: {
@@ -231,12 +163,12 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   I14: {
     'a grant too many': changed(isClaimed, (event) => [
       event,
-      then(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
+      followedBy(event, { session: 'another', leaseCounter: Number(event.after?.leaseCounter) + 1 }),
     ]),
   },
   I15: { 'a running task that is swept': changed(isClaimed, (event) => [event, swept(event)]) },
   I16: {
-    'a completion that is applied twice': changed(isDone, (event) => [event, then(event, {})]),
+    'a completion that is applied twice': changed(isDone, (event) => [event, followedBy(event, {})]),
     'a task that is done without having run': without((event) => event.kind === 'ended'),
   },
   I17: {
@@ -374,13 +306,16 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     }),
   },
   PAGE: {
-    'an end that is taken back': changed(isPageWritten('done'), (event) => [event, then(event, { done: new Set() })]),
+    'an end that is taken back': changed(isPageWritten('done'), (event) => [
+      event,
+      followedBy(event, { done: new Set() }),
+    ]),
     'an item that is done without having run': without(
       (event) => event.kind === 'ended' && event.row.startsWith('item#'),
     ),
     'an item that is done, and has moved out': changed(isPageWritten('done'), (event) => [
       event,
-      then(event, { moved: event.after?.done }),
+      followedBy(event, { moved: event.after?.done }),
     ]),
     'an item that failed and is not charged for it': changed(isFailed, (event) => [
       withAfter(event, { attempts: Number(event.after?.attempts) - 1 }),
@@ -399,17 +334,17 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     ),
     'what an item returned, changed': changed(
       applied(({ after }) => isPage(after) && typeof after?.results === 'string' && after.results !== '{}'),
-      (event) => [event, then(event, { results: '{}' })],
+      (event) => [event, followedBy(event, { results: '{}' })],
     ),
     'an item that is cancelled after its end': changed(isPageWritten('done'), (event) => [
       event,
-      then(event, { cancelled: event.after?.done }),
+      followedBy(event, { cancelled: event.after?.done }),
     ]),
   },
   PAYLOAD: {
     'a payload that is lost': changed(
       applied(({ row, before }) => row.startsWith('payload#') && before === undefined),
-      (event) => [event, then(event, undefined)],
+      (event) => [event, followedBy(event, undefined)],
     ),
     'a payload that is left behind': without(
       (event) =>
