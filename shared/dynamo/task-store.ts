@@ -16,7 +16,7 @@ import { ItemReader } from './item-reader.ts';
 import { parseTenantPlace, splitKey } from './keys.ts';
 import { committedOutcome, outcomeOf } from './outcomes.ts';
 import { createPageStore } from './page-store.ts';
-import type { Sender } from './send.ts';
+import type { Sender, WriteResult } from './send.ts';
 import type { Statement } from './statement.ts';
 import { createBatch, readBatch } from './statements/batch.ts';
 import { deletePayload, readPayload } from './statements/payload.ts';
@@ -119,10 +119,15 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       });
     },
 
-    claim: (observed, session, stamp, limits) =>
-      observed.links?.key === undefined
-        ? update(statements.claimTask(table, observed, session, stamp), stamp.nonce, limits, decodeRunning)
-        : claimWithPlace(observed, session, stamp, limits),
+    async claim(observed, session, stamp, limits) {
+      const own = statements.claimTask(table, observed, session, stamp);
+      const result =
+        observed.links?.key === undefined
+          ? await sender.write(own, stamp.nonce, limits)
+          : await claimWithPlace(own, observed, stamp, limits);
+      if (result.kind === 'refused') return outcomeOf(result, decodeRunning, decodeTask);
+      return { kind: 'applied', row: claimedRow(observed, session, stamp) };
+    },
 
     takeOver: (observed, session, stamp, limits) =>
       update(statements.takeOverTask(table, observed, session, stamp), stamp.nonce, limits, decodeRunning),
@@ -212,23 +217,19 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
   /** A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused. */
   async function claimWithPlace(
+    own: Statement<'update'>,
     observed: ReadyTask,
-    session: string,
     stamp: Stamp,
     limits: WriteLimits | undefined,
-  ): Promise<Outcome<RunningTask, TaskRecord>> {
+  ): Promise<WriteResult> {
     const limit = observed.links?.key;
     if (limit === undefined) throw new Error('a task without a key takes no place');
     const { Item } = await sender.read(readKey(table, observed.queue, limit.key));
     const state = Item === undefined ? IDLE_KEY : decodeKey(Item);
-    if (!hasRoom(limit, state, stamp.now)) return { kind: 'refused', current: undefined, earlierAttempt: 'none' };
+    if (!hasRoom(limit, state, stamp.now)) return { kind: 'refused', item: undefined, earlierAttempt: 'none' };
     const enter = actionOf(enterKey(table, observed, limit, state, stamp));
-    const own = statements.claimTask(table, observed, session, stamp);
     const result = await sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
-    if (result.kind === 'canceled')
-      return { kind: 'refused', current: undefined, earlierAttempt: result.earlierAttempt };
-    if (result.kind === 'refused') return outcomeOf(result, decodeRunning, decodeTask);
-    return { kind: 'applied', row: claimedRow(observed, session, stamp) };
+    return result.kind === 'canceled' ? { ...result, kind: 'refused', item: undefined } : result;
   }
 }
 
@@ -257,8 +258,11 @@ export async function settleTask(
   stamp: Stamp,
   limits: WriteLimits | undefined,
 ): Promise<Settled> {
-  if (change.task.links === undefined)
-    return outcomeOf(await sender.write(own, stamp.nonce, limits), decodeTask, decodeTask);
+  if (change.task.links === undefined) {
+    const written = await sender.write(own, stamp.nonce, limits);
+    if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
+    return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
+  }
   const statement: Change['statement'] = (others, token) => together(own, others, token);
   const result = await companions.change({ ...change, statement }, stamp, limits);
   if (result.kind === 'applied') return { kind: 'applied', row: undefined };
@@ -268,7 +272,7 @@ export async function settleTask(
 
 const EXPIRED = 'not started before it expired';
 
-/** A transaction answers without the row; the guard says that it was as observed, but for what others may have asked of its next holder. */
+/** The guard says that the row was as it had been observed. */
 function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
   const { leaseCounter, attempts } = observed;
   const claim = { session, claimedAt: now, nonce, leaseCounter: leaseCounter + 1, attempts: attempts + 1 };

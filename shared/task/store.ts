@@ -67,7 +67,7 @@ export type CommitOutcome =
       readonly earlierAttempt: 'none' | 'unknown';
     };
 
-/** The row that a verb left behind; undefined where it took a transaction, which returns none. */
+/** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
 export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
 
 /** Where tasks live. Every write is conditional; see `dynamo/statements/task.ts` for the guards. */

@@ -124,6 +124,8 @@ export function claimTask(
       ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
+    // It is as it was observed, and as the effect says.
+    isSilent: true,
     values: {
       ':ready': 'ready',
       ':running': 'running',
@@ -183,7 +185,7 @@ export function completeTask(
   result: string | undefined,
   stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('task.complete', { table, ...completion(claim, result, stamp) });
+  return updateStatement('task.complete', { table, isSilent: true, ...completion(claim, result, stamp) });
 }
 
 /**
