@@ -28,7 +28,7 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
     what: 'being refused by one’s own earlier attempt is taken for a loss',
     edits: [
       { file: SEND, find: "if (item?.nonce === nonce) return { kind: 'applied', item, late: true };", replace: '' },
-      { file: SEND, find: "earlierAttempt: unanswered ? 'unknown' : 'none'", replace: "earlierAttempt: 'none'" },
+      { file: SEND, find: "return unanswered ? 'unknown' : 'none';", replace: "return 'none';" },
     ],
     killedBy: ['I0'],
     profile: 'network',
