@@ -24,7 +24,7 @@ export async function exercisePages(sender: Sender, table: string, session: { re
   const page = await claimed();
   const claim = claimOf(page);
   let sequence = 0;
-  const next = (): NumberedStamp => ({ ...stampOf(runtime), sequence: ++sequence });
+  const next = (): NumberedStamp => ({ ...stampOf(runtime), previousSequence: sequence, sequence: ++sequence });
   const entry = (...done: number[]) => ({ done, results: undefined });
   const effect = { Put: { TableName: table, Item: { pk: 'user#2', sk: 'user', bytes: 12_345 } } };
   await store.bulk.record(claim, entry(0, 1, 2), next());

@@ -44,7 +44,9 @@ export class PageRecorder {
   readonly #ports: RecorderPorts;
   readonly #policy: Pick<BulkPolicy, 'flushIntervalMs' | 'keepsResults'>;
   #state: PageState;
+  /** Of the last write that was sent, and of the last one that the row is known to have. */
   #sequence: number;
+  #writtenSequence: number;
   /** Items that have ended and are not in the row yet, with what they returned. */
   readonly #ended = new Map<number, Json | undefined>();
   #waitingSinceMonotonicMs = 0;
@@ -64,6 +66,7 @@ export class PageRecorder {
     this.#total = page.input.length;
     this.#state = page.bulk;
     this.#sequence = page.bulk.sequence;
+    this.#writtenSequence = page.bulk.sequence;
     this.#policy = policy;
     this.#ports = ports;
   }
@@ -211,7 +214,7 @@ export class PageRecorder {
   }
 
   #stamp(): NumberedStamp {
-    return { ...stampOf(this.#ports.runtime), sequence: ++this.#sequence };
+    return { ...stampOf(this.#ports.runtime), sequence: ++this.#sequence, previousSequence: this.#writtenSequence };
   }
 
   #entryOf(ended: ReadonlyMap<number, Json | undefined>): PageEntry {
@@ -225,8 +228,10 @@ export class PageRecorder {
     return { ...this.#state.results, ...Object.fromEntries(returned) };
   }
 
+  /** The row has been written. */
   #noteEnded(ended: ReadonlyMap<number, Json | undefined>): void {
     const results = this.#resultsWith(ended) ?? {};
+    this.#writtenSequence = this.#sequence;
     this.#state = { ...this.#state, results, done: new Set([...this.#state.done, ...ended.keys()]) };
     for (const index of ended.keys()) {
       this.#ended.delete(index);
@@ -246,6 +251,7 @@ export class PageRecorder {
     if (isOurs && current.bulk !== undefined) {
       this.#state = current.bulk;
       this.#sequence = Math.max(this.#sequence, current.bulk.sequence);
+      this.#writtenSequence = current.bulk.sequence;
       for (const index of this.#ended.keys()) if (this.#state.done.has(index)) this.#ended.delete(index);
       return;
     }

@@ -14,8 +14,11 @@ export interface PageEntry {
   readonly results: Readonly<Record<string, Json>> | undefined;
 }
 
-/** Numbers a claim's writes, from 1: an older one that arrives late is refused. */
-export type NumberedStamp = Stamp & { readonly sequence: number };
+/**
+ * Numbers a claim's writes, from 1, and names the one that the row is known to have: what is written rests on what is there,
+ * and an older write that arrives late is refused.
+ */
+export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
 
 /** An item on its way out of its page: what its own row begins with. */
 export interface MovedItem {

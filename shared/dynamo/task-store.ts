@@ -125,8 +125,9 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         observed.links?.key === undefined
           ? await sender.write(own, stamp.nonce, limits)
           : await claimWithPlace(own, observed, stamp, limits);
-      if (result.kind === 'refused') return outcomeOf(result, decodeRunning, decodeTask);
-      return { kind: 'applied', row: claimedRow(observed, session, stamp) };
+      if (result.kind === 'applied' && result.item === undefined)
+        return { kind: 'applied', row: claimedRow(observed, session, stamp) };
+      return outcomeOf(result, decodeRunning, decodeTask);
     },
 
     takeOver: (observed, session, stamp, limits) =>
@@ -272,7 +273,7 @@ export async function settleTask(
 
 const EXPIRED = 'not started before it expired';
 
-/** The guard says that the row was as it had been observed. */
+/** Of a claim that answered without the row: its guard says that it was as it had been observed. */
 function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
   const { leaseCounter, attempts } = observed;
   const claim = { session, claimedAt: now, nonce, leaseCounter: leaseCounter + 1, attempts: attempts + 1 };

@@ -11,7 +11,8 @@
  * | results | S, JSON | what items returned, by index, where that is kept | record, finish, commit, move |
  * | sequence | N | number of the claim's last write | claim, take over, record, finish, commit, move |
  *
- * Sets only grow under a claim, and adding to one twice changes nothing; `results` is written whole, in the order of `sequence`.
+ * Sets only grow under a claim, and adding to one twice changes nothing; `results` is written whole, so each write rests on the one before it:
+ * a commit whose outcome its holder does not know may have left a result of its own.
  */
 import type { MovedItem, NewPage, NumberedStamp, PageEntry } from '../../bulk/store.ts';
 import type { Claim, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
@@ -37,7 +38,7 @@ import {
 } from './task.ts';
 
 /** Guard of every verb of a page's holder. */
-const IS_MY_NEXT = `${IS_MINE} AND #sequence < :sequence`;
+const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;
 /** One that has been cancelled may still be done: whoever completes it anyway wins. */
 const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';
 
@@ -57,9 +58,9 @@ export function enqueuePage(table: string, page: NewPage, shards: number, stamp:
 }
 
 /**
- * Guard: mine, and later than what this claim has written before: a request that was not answered may arrive after its successor.
+ * Guard: mine, and the row is as this claim is known to have written it last: a request that was not answered may have been applied, or arrive late.
  * Effect: some items are done.
- * Outcomes: refused = taken over, or ended by an operator.
+ * Outcomes: refused = taken over, or ended by an operator; or still ours, and further than was known.
  */
 export function recordItems(table: string, claim: Claim, entry: PageEntry, stamp: NumberedStamp): Statement<'update'> {
   return updateStatement('page.record', {
@@ -208,10 +209,10 @@ function adding({ done }: PageEntry): string {
   return done.length === 0 ? '' : ' ADD #done :done';
 }
 
-function entryValues(claim: Claim, { done, results }: PageEntry, { nonce, sequence }: NumberedStamp) {
+function entryValues(claim: Claim, { done, results }: PageEntry, { nonce, sequence, previousSequence }: NumberedStamp) {
   return {
     ...mineValues(claim),
-    ...{ ':nonce': nonce, ':sequence': sequence },
+    ...{ ':nonce': nonce, ':sequence': sequence, ':previousSequence': previousSequence },
     ...(done.length === 0 ? {} : { ':done': new Set(done) }),
     ...(results === undefined ? {} : { ':results': JSON.stringify(results) }),
   };

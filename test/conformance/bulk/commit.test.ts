@@ -78,7 +78,7 @@ describeOnEveryStore('committing items of a page', (open) => {
 
     test('can record, finish, commit and move nothing', async () => {
       const zombie = await superseded();
-      const numbered = () => ({ ...stamp(), sequence: 1 });
+      const numbered = () => ({ ...stamp(), sequence: 1, previousSequence: 0 });
       const task = {
         queue: q.queue,
         id: itemId('b/0', 0),
@@ -114,7 +114,7 @@ describeOnEveryStore('committing items of a page', (open) => {
       const zombie = await superseded();
       const running = await b.page('b/0');
       if (running.state !== 'running') throw new Error('not running');
-      await q.tasks.bulk.record(claimOf(running), entry, { ...stamp(), sequence: 1 });
+      await q.tasks.bulk.record(claimOf(running), entry, { ...stamp(), sequence: 1, previousSequence: 0 });
       const seen: number[] = [];
       const counting = defineTask({ name: 'noop', run: (n: number) => void seen.push(n) });
 
@@ -135,7 +135,7 @@ describeOnEveryStore('committing items of a page', (open) => {
       const commit = (sequence: number) =>
         q.tasks.bulk.commit(claim, 0, { done: [0, 1], results: undefined }, [b.increment('twice')], {
           ...stamp(),
-          sequence,
+          ...{ sequence, previousSequence: sequence - 1 },
         });
       expect(await commit(1)).toMatchObject({ kind: 'applied' });
 

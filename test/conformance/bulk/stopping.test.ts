@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { HandedBackError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
+import { stampOf } from '../../../shared/lease/stamp.ts';
+import type { ReadyTask } from '../../../shared/task/task.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
@@ -56,6 +58,16 @@ describeOnEveryStore('stopping the items of a page', (open) => {
       expect(await q.operator.cancel('b/0/0')).toEqual({ kind: 'ended', state: 'done' });
       expect(await q.operator.cancel('b/0/7')).toEqual({ kind: 'missing' });
       expect(await q.operator.cancel('b/7/0')).toEqual({ kind: 'missing' });
+    });
+
+    test('an item just before its page is claimed is seen by the claim', async () => {
+      await q.client.enqueueBulk(noop, [0, 1, 2], { id: 'b' });
+      const observed = await b.page('b/0');
+      await q.operator.cancel('b/0/1');
+
+      const claimed = await q.tasks.claim(observed as ReadyTask, 'me', stampOf(q.runtime));
+
+      expect(claimed).toMatchObject({ kind: 'applied', row: { state: 'running', bulk: { cancelled: new Set([1]) } } });
     });
 
     test('the item that runs reaches it by its signal, and the others run', async () => {

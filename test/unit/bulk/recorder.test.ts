@@ -4,6 +4,7 @@ import type { PageOf } from '../../../shared/bulk/page.ts';
 import { isPage } from '../../../shared/bulk/page.ts';
 import { PageRecorder } from '../../../shared/bulk/recorder.ts';
 import type { PageStore } from '../../../shared/bulk/store.ts';
+import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { stampOf } from '../../../shared/lease/stamp.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import type { RunningTask } from '../../../shared/task/task.ts';
@@ -133,11 +134,30 @@ describe('a page that has moved on', () => {
     expect(recorder.settled).toEqual({});
   });
 
+  test('by a commit whose outcome nobody knows keeps what that returned', async () => {
+    const q = openMemoryQueue();
+    const page = await claimedPage(q, 4);
+    const pages: PageStore = Object.create(q.tasks.bulk) as PageStore;
+    pages.commit = async (...call) => {
+      await q.tasks.bulk.commit(...call);
+      throw new StoreUnavailableError('no answer', { applied: 'unknown' });
+    };
+    const { recorder, losses } = recorderOf(q, page, 60_000, pages);
+
+    await expect(recorder.commit(1, 'committed', [], undefined)).rejects.toThrow('no answer');
+    await recorder.complete(0, 'a', undefined);
+    await recorder.flush(undefined);
+
+    expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'committed' } });
+    expect(recorder.isOpen(1)).toBe(false);
+    expect(losses).toEqual([]);
+  });
+
   test('by a request of this very claim that had been given up for lost is taken as it is, and gone on with', async () => {
     const q = openMemoryQueue();
     const page = await claimedPage(q, 4);
     const { recorder, losses } = recorderOf(q, page, 0);
-    const late = { ...stampOf(q.runtime), sequence: 3 };
+    const late = { ...stampOf(q.runtime), sequence: 3, previousSequence: 0 };
     await q.tasks.bulk.record(claimOf(page), { done: [2], results: { 2: 'late' } }, late);
 
     expect(await recorder.complete(0, 'a', undefined)).toMatchObject({ kind: 'applied' });

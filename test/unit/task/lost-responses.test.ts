@@ -219,7 +219,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
     if (running.kind !== 'applied') throw new Error('the claim was refused');
     const entry = { done: [0], results: undefined };
     return (later) =>
-      later.tasks.bulk.commit(claimOf(running.row), 0, entry, IN_ORDER, { ...later.stamp(), sequence: 1 });
+      later.tasks.bulk.commit(claimOf(running.row), 0, entry, IN_ORDER, {
+        ...later.stamp(),
+        ...{ sequence: 1, previousSequence: 0 },
+      });
   },
   retry: holder({}, (world, task) =>
     world.tasks.retry(claimOf(task), { error: ERROR, readyAt: NOW + 5 }, world.stamp()),
