@@ -9,7 +9,7 @@
  * | full, some dead | 3: refused with the row, the sessions, one write that removes the dead and admits; and one for each session found expired |
  * | looking again | 1 read of the row, 1 of sessions not known to be alive; writes only when there is room |
  */
-import { StoreUnavailableError } from '../errors.ts';
+import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitingLine } from '../lease/waiting.ts';
@@ -130,6 +130,12 @@ export class Contender {
     for (let round = 1; round <= ROUNDS_LIMIT; round++) {
       // Also by an attempt that was never answered, whatever was written since: nobody else asks by this claim.
       const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
+      if (permit?.closedUntil !== undefined)
+        throw new LeaseLostError(
+          describeSemaphore(semaphore.name),
+          'invalidated',
+          'an operator evicted this permit before its holder knew that it had it',
+        );
       if (permit !== undefined) return { kind: 'admitted', permit };
       const step = await this.#step(row);
       if (step.kind === 'full') return step;

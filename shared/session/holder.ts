@@ -152,6 +152,11 @@ export class SessionHolder implements AsyncDisposable {
    */
   onRevoked(revocation: string, listener: () => void): () => void {
     this.#revocationListeners.set(revocation, listener);
+    // A heartbeat may have brought it before the answer to the very write that it takes back.
+    if (this.#record.revoked.includes(revocation))
+      queueMicrotask(() => {
+        this.#revocationListeners.get(revocation)?.();
+      });
     return () => {
       this.#revocationListeners.delete(revocation);
     };

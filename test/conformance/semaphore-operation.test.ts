@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseLostError, MismatchError } from '../../shared/errors.ts';
+import { revocationOf } from '../../shared/semaphore/semaphore.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, acquired, describeCrowd } from '../support/crowd.ts';
+import { loseNextAnswer } from '../support/lost-answer.ts';
 
 describeCrowd('operating a semaphore', (start) => {
   let here: Member;
@@ -99,6 +101,34 @@ describeCrowd('operating a semaphore', (start) => {
       expect(await here.semaphores.read(name)).toMatchObject({
         lastEviction: { by: 'ann', reason: 'hangs', session: session.id, token: permit.fencingToken },
       });
+    });
+
+    test('of a holder that has not heard yet that it was admitted is its end', async () => {
+      const session = await here.session();
+      await here.semaphores.tryAcquire(session, name, { limit: 2 });
+      loseNextAnswer(here.driver, async () => {
+        const token = (await there.semaphores.read(name))?.holders.at(-1)?.token ?? 0;
+        await there.semaphores.evict(name, { token, by: 'ann', reason: 'hangs' });
+      });
+
+      const refused = here.live(here.semaphores.tryAcquire(session, name, { limit: 2 }), 5);
+
+      await expect(refused).rejects.toMatchObject({ name: 'LeaseLostError', reason: 'invalidated' });
+    });
+
+    test('is told as well when the heartbeat brought it before anybody listened', async () => {
+      const session = await here.session();
+      const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
+      await there.semaphores.evict(name, { token: permit.fencingToken, by: 'ann', reason: 'hangs' });
+      await here.live(here.clock.sleep(session.timing.heartbeatMs));
+      let told = 0;
+
+      session.onRevoked(revocationOf(name, permit.fencingToken), () => {
+        told++;
+      });
+      await Promise.resolve();
+
+      expect(told).toBe(1);
     });
 
     test('keeps the room closed for the lock-delay', async () => {
