@@ -33,6 +33,9 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['a sender was frozen between two attempts and sent when it woke', 700_937n, 'X61'],
   ['a session was lost in the moment in which its permit was handed over', 103_987n, 'X60'],
   ['the answer to an enqueue was lost, its work done, and then begun once more', 100_928n, 'X56'],
+  ['what a committed item returned was written over, for nobody knew that it had committed', 4_182n, 'X62'],
+  ['a permit was evicted before its holder had heard of it', 5_865n, 'X63'],
+  ['an item was cancelled just before its page was claimed', 8_730n, 'X64'],
 ];
 
 describe('the protocol', () => {

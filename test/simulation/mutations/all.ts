@@ -1,5 +1,6 @@
 import { COORDINATION_MUTANTS } from './coordination.ts';
 import { FAMILY_MUTANTS } from './families.ts';
+import { INPUT_MUTANTS } from './inputs.ts';
 import { LOCK_MUTANTS } from './locks.ts';
 import type { Mutant } from './mutation.ts';
 import { PAGE_MUTANTS } from './pages.ts';
@@ -8,6 +9,6 @@ import { SESSION_MUTANTS } from './sessions.ts';
 import { TASK_MUTANTS } from './tasks.ts';
 
 export const MUTANTS: readonly Mutant[] = [
-  ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...PAGE_MUTANTS, ...SESSION_MUTANTS],
+  ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...PAGE_MUTANTS, ...INPUT_MUTANTS, ...SESSION_MUTANTS],
   ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS],
 ];

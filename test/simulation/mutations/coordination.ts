@@ -126,6 +126,25 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     changes,
   },
   {
+    id: 'X63',
+    what: 'a holder takes its permit although it was evicted before the answer came (found by the simulation)',
+    edits: [
+      {
+        file: 'shared/semaphore/contender.ts',
+        find: 'if (permit?.closedUntil !== undefined)',
+        replace: 'if (permit?.closedUntil === Infinity)',
+      },
+      {
+        file: 'shared/session/holder.ts',
+        find: 'if (this.#record.revoked.includes(revocation))',
+        replace: "if (revocation === '')",
+      },
+    ],
+    killedBy: ['I1'],
+    profile: 'network',
+    changes: { ...changes, replyLost: 0.3 },
+  },
+  {
     id: 'M46',
     what: 'a member that has ended ends again',
     edits: [

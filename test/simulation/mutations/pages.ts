@@ -1,10 +1,9 @@
 import type { Mutant } from './mutation.ts';
 
 const PAGE = 'shared/dynamo/statements/page.ts';
-const PAYLOAD = 'shared/dynamo/statements/payload.ts';
 const changes = { items: 30, lockShare: 0, coordinationShare: 0 } as const;
 
-/** Small tasks that share rows, large inputs, tenants, and ids that are asked for again. */
+/** Small tasks that share rows. */
 export const PAGE_MUTANTS: readonly Mutant[] = [
   {
     id: 'X46',
@@ -12,9 +11,9 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: PAGE,
-        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence < :sequence`;',
+        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;',
         replace:
-          "const IS_MY_NEXT = '#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session) AND #sequence < :sequence';",
+          "const IS_MY_NEXT = '#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session) AND #sequence = :previousSequence';",
       },
     ],
     killedBy: ['I9'],
@@ -27,13 +26,42 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: PAGE,
-        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence < :sequence`;',
-        replace: 'const IS_MY_NEXT = `${IS_MINE} AND (#sequence < :sequence OR #sequence >= :sequence)`;',
+        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;',
+        replace:
+          'const IS_MY_NEXT = `${IS_MINE} AND (#sequence = :previousSequence OR #sequence <> :previousSequence)`;',
       },
     ],
     killedBy: ['PAGE'],
     profile: 'network',
     changes: { ...changes, late: 0.15, latestMs: 2_000, duplicate: 0.2 },
+  },
+  {
+    id: 'X62',
+    what: 'a page’s write rests on an earlier one, whatever came between (found by the simulation)',
+    edits: [
+      {
+        file: PAGE,
+        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;',
+        replace: 'const IS_MY_NEXT = `${IS_MINE} AND (#sequence = :previousSequence OR #sequence < :sequence)`;',
+      },
+    ],
+    killedBy: ['PAGE'],
+    profile: 'network',
+    changes: { ...changes, replyLost: 0.35, outageEveryMs: 5_000 },
+  },
+  {
+    id: 'X64',
+    what: 'the claim of a page does not look at what was cancelled just before it (found by the simulation)',
+    edits: [
+      {
+        file: 'shared/dynamo/statements/task.ts',
+        find: 'isSilent: observed.bulk === undefined,',
+        replace: 'isSilent: true,',
+      },
+    ],
+    killedBy: ['PAGE'],
+    profile: 'network',
+    changes,
   },
   {
     id: 'X27',
@@ -205,179 +233,5 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['PAGE'],
     changes: { ...changes, crashEveryMs: 4_000 },
-  },
-  {
-    id: 'X36',
-    what: 'a payload is removed however its task ended',
-    edits: [
-      {
-        file: 'shared/task/run.ts',
-        find: "if (settlement === 'done') await this.#dropPayload();",
-        replace: "if (settlement !== 'lost') await this.#dropPayload();",
-      },
-    ],
-    killedBy: ['PAYLOAD'],
-    changes: { payloadShare: 0.6, lockShare: 0, coordinationShare: 0 },
-  },
-  {
-    id: 'X37',
-    what: 'a payload stays when its task is done',
-    edits: [
-      {
-        file: 'shared/task/run.ts',
-        find: "if (settlement === 'done') await this.#dropPayload();",
-        replace: "if (settlement === 'dead') await this.#dropPayload();",
-      },
-    ],
-    killedBy: ['PAYLOAD'],
-    changes: { payloadShare: 0.6, lockShare: 0, coordinationShare: 0 },
-  },
-  {
-    id: 'X38',
-    what: 'a payload is removed though it belongs to other work by now',
-    edits: [
-      {
-        file: PAYLOAD,
-        find: "const guard = '#nonce = :nonce';",
-        replace: "const guard = '(#nonce = :nonce OR #nonce <> :nonce)';",
-      },
-    ],
-    killedBy: ['PAYLOAD'],
-    profile: 'network',
-    changes: { payloadShare: 0.9, dedupShare: 1, late: 0.15, latestMs: 10_000, lockShare: 0, coordinationShare: 0 },
-  },
-  {
-    id: 'X39',
-    what: 'what a new task refers to in the user’s store is removed as if the task had been there',
-    edits: [
-      {
-        file: 'shared/task/client.ts',
-        find: 'if (!enqueued.created && !enqueued.replaced) await this.#discard(task);',
-        replace: 'if (!enqueued.replaced) await this.#discard(task);',
-      },
-    ],
-    killedBy: ['PAYLOAD'],
-    changes: { bucket: true },
-  },
-  {
-    id: 'X40',
-    what: 'a worker takes all that a tenant has before it looks at the next',
-    edits: [
-      {
-        file: 'shared/task/tenants.ts',
-        find: 'if (taken >= quantum || hint.readyAt > now) {',
-        replace: 'if (hint.readyAt > now) {',
-      },
-    ],
-    killedBy: ['TENANT'],
-    changes: { tenants: true, hogTasks: 64, shards: 1, environments: 1, lockShare: 0, coordinationShare: 0 },
-  },
-  {
-    id: 'X41',
-    what: 'a worker that has come to the last tenant does not go round',
-    edits: [
-      {
-        file: 'shared/task/tenants.ts',
-        find: 'if (!isLast) continue;',
-        replace: 'if (!isLast || seen >= 0) continue;',
-      },
-    ],
-    killedBy: ['L3', 'TENANT'],
-    changes: { tenants: true },
-  },
-  {
-    id: 'M39',
-    what: 'whoever waits for a key asks again at once, without back-off or jitter',
-    edits: [
-      {
-        file: 'shared/lock/patience.ts',
-        find: 'return Math.min(thenMs, fullJitterMs(random, { baseMs: longestMs / GROWTH, capMs: longestMs }, attempt));',
-        replace: 'return Math.min(thenMs, 0 * GROWTH * longestMs * attempt);',
-      },
-    ],
-    killedBy: ['LOAD'],
-    changes: { lockShare: 0.8, coordinationShare: 0 },
-  },
-  {
-    id: 'X47',
-    what: 'of a start that is delivered twice, both deliveries work',
-    edits: [
-      {
-        file: 'functions/continuation.ts',
-        find: "return outcome.kind === 'applied';",
-        replace: "return outcome.kind === 'applied' || outcome.kind === 'refused';",
-      },
-    ],
-    killedBy: ['I20'],
-    changes: { chains: true, doubleTick: 0.6 },
-  },
-  {
-    id: 'X48',
-    what: 'a task that stands in a line may be claimed before its turn',
-    edits: [
-      {
-        file: 'shared/dynamo/statements/task-place.ts',
-        find: "[isHeld ? 'heldKey' : indexKeyOf(task)]: partitionOf(task, shards),",
-        replace: '[indexKeyOf(task)]: partitionOf(task, shards),',
-      },
-    ],
-    killedBy: ['ORDER'],
-    changes: { lockShare: 0, coordinationShare: 0 },
-  },
-  {
-    id: 'X42',
-    what: 'a task is given other work although it runs',
-    edits: [
-      {
-        file: 'shared/dynamo/statements/task-operations.ts',
-        find: "return updateStatement('task.replace', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :ready AND #nonce = :observedNonce',",
-        replace:
-          "return updateStatement('task.replace', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
-      },
-    ],
-    killedBy: ['I19'],
-    changes: { dedupShare: 1 },
-  },
-  {
-    id: 'X43',
-    what: 'other work under an id finds what the work before it has left (found by the simulation)',
-    edits: [
-      {
-        file: 'shared/dynamo/statements/task-operations.ts',
-        find: '${dropped(task)}, #progress, #children`,',
-        replace: '${dropped(task)}`,',
-      },
-    ],
-    killedBy: ['I19'],
-    changes: { dedupShare: 1 },
-  },
-  {
-    id: 'X56',
-    what: 'an enqueue whose answer was lost does not know its own work again (found by the simulation)',
-    edits: [
-      {
-        file: 'shared/task/client.ts',
-        find: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;",
-        replace: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === -now;",
-      },
-    ],
-    killedBy: ['I2', 'I19'],
-    profile: 'network',
-    changes: { dedupShare: 1, replyLost: 0.1 },
-  },
-  {
-    id: 'X44',
-    what: 'other work begins anew although the work before it has not ended as it was seen',
-    edits: [
-      {
-        file: 'shared/dynamo/statements/task-operations.ts',
-        find: "return updateStatement('task.renew', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :observedState AND #nonce = :observedNonce',",
-        replace:
-          "return updateStatement('task.renew', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :observedState OR #state <> :observedState) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
-      },
-    ],
-    killedBy: ['I16', 'I19', 'I0'],
-    profile: 'network',
-    changes: { dedupShare: 1, late: 0.15, latestMs: 5_000 },
   },
 ];
