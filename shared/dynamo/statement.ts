@@ -26,7 +26,7 @@ export interface UpdateParts {
   /** What it changes. */
   readonly effect: string;
   readonly values: Values;
-  /** The writer can do without the row that it leaves behind: to send one and read it is an eighth of what a write costs its client. */
+  /** The writer can do without the row that it leaves behind, which then need be neither sent nor read. */
   readonly isSilent?: boolean;
   /** Keys of maps that the expressions reach into, as `#CAPITALS`: ids of our own making, never a user's text. */
   readonly mapKeys?: Readonly<Record<`#${Uppercase<string>}`, string>>;
