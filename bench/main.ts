@@ -1,4 +1,6 @@
 /** `npm run bench -- NAME`: side-by-side measurements, one file each. Figures come as ratios and counts, for absolute times depend on the machine. */
+import { Argument, Command } from 'commander';
+
 const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
@@ -8,11 +10,16 @@ const BENCHES = {
   units: () => import('./units.ts'),
 } as const;
 
-const [name = '', ...rest] = process.argv.slice(2);
-if (!Object.hasOwn(BENCHES, name)) {
-  console.error(`no bench is named ${JSON.stringify(name)}: known are ${Object.keys(BENCHES).join(', ')}`);
-  process.exitCode = 2;
-} else {
-  const { run } = await BENCHES[name as keyof typeof BENCHES]();
-  process.exitCode = await run(rest);
-}
+const NAMES = Object.keys(BENCHES) as (keyof typeof BENCHES)[];
+
+await new Command('npm run bench --')
+  .description('Measures side by side, and prints ratios and counts. Each takes options of its own: NAME --help.')
+  .addArgument(new Argument('<name>', 'what to measure').choices(NAMES))
+  .argument('[options...]', 'its options')
+  .passThroughOptions()
+  .allowUnknownOption()
+  .action(async (name: keyof typeof BENCHES, options: readonly string[]) => {
+    const { run } = await BENCHES[name]();
+    process.exitCode = await run(options);
+  })
+  .parseAsync();

@@ -7,11 +7,12 @@
  * Exit codes: 0 the promises were kept and the run counts, 1 one was broken, or the run did too little to count, 2 a setting or the engine is wrong.
  */
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
 import type { EngineOptions } from '../../local/engine.ts';
 import { startEngine } from '../../local/engine.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
+import { minutes, seed } from '../support/arguments.ts';
 import { PROFILES } from './profile.ts';
 import type { ChaosResult, Progress } from './run.ts';
 import { runChaos } from './run.ts';
@@ -31,14 +32,13 @@ interface Flags {
 const PLAIN_EVERY_MS = 5_000;
 const CASES_SHOWN = 5;
 
-const command = new Command('chaos')
+const command = new Command('npm run chaos --')
   .description('Torments real workers and judges what became of their promises.')
-  .option('--minutes <n>', 'how long', positive, 2)
-  .option(
-    '--seed <n>',
-    'which faults; processes and networks have their own timing, so a run is alike, not equal',
-    seed,
-    1n,
+  .option('--minutes <n>', 'how long', minutes, 2)
+  .addOption(
+    new Option('--seed <n>', 'which faults; processes and networks have their own timing, so a run is alike, not equal')
+      .argParser(seed)
+      .default(1n, '1'),
   )
   .addOption(new Option('--workload <name>', 'what they do').choices(['all', 'tasks', 'register']).default('all'))
   .addOption(
@@ -136,17 +136,6 @@ function createProgress(minutes: number) {
 /** `processFaults` as people write it. */
 function words(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(Number.isFinite(value) && value > 0)) throw new InvalidArgumentError('give a number above zero');
-  return value;
-}
-
-function seed(text: string): bigint {
-  if (!/^\d{1,19}$/.test(text)) throw new InvalidArgumentError('give a whole number');
-  return BigInt(text);
 }
 
 try {

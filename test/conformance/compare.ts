@@ -1,15 +1,22 @@
 /**
- * The long comparison, by hand or at night: `node test/conformance/compare.ts --operations 100000 [--seed 1]`.
+ * The long comparison, by hand or at night: `npm run conformance -- --operations 100000 [--seed 1]`.
  *
  * Prints what was compared, which entries of the allow-list were needed, and what is left unexplained, which must be 0.
  */
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { wholeNumber } from '../../cli/arguments.ts';
 import { startTestEngines } from '../support/engines.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 
-const { values } = parseArgs({
-  options: { operations: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
-});
+/** What the generator of the programs takes. */
+const MAX_SEED = 2 ** 31 - 1;
+
+const { operations, seed } = new Command('npm run conformance --')
+  .description('Runs random programs on the simulated DynamoDB and on the engines, and compares every answer.')
+  .option('--operations <n>', 'how many to compare, at least', wholeNumber(1), 100_000)
+  .option('--seed <n>', 'which programs', wholeNumber(0, MAX_SEED), 1)
+  .parse()
+  .opts<{ readonly operations: number; readonly seed: number }>();
 
 const engines = await startTestEngines({
   required: true,
@@ -23,8 +30,7 @@ try {
       'dynamodb-local': engines.dynamodbLocal?.endpoint ?? null,
       embedded: engines.embedded?.endpoint ?? null,
     },
-    operations: Number(values.operations),
-    seed: Number(values.seed),
+    ...{ operations, seed },
   });
   process.stdout.write(`${report.text}\n`);
   process.exitCode = report.unexplained === undefined ? 0 : 1;

@@ -1,36 +1,47 @@
 /**
- * `node test/simulation/mutants.ts [--only M1,M7] [--seeds 2000] [--workers 2]`
+ * `npm run mutants -- [--only M1,M7] [--seeds 2000] [--workers 2]`
  *
  * Hunts every seeded bug, each in a process of its own, and prints what killed it. Exit code 1: one survived.
  */
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { wholeNumber } from '../../cli/arguments.ts';
 import { MUTANTS } from './mutations/all.ts';
 import { EQUIVALENT, KILLED_ELSEWHERE } from './mutations/equivalent.ts';
 import type { Hunt } from './mutations/hunt.ts';
 import { huntAll, seedsTaken } from './mutations/hunt-all.ts';
 import type { Mutant } from './mutations/mutation.ts';
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      seeds: { type: 'string', default: '2000' },
-      workers: { type: 'string', default: String(availableParallelism()) },
-    },
-  });
-  const only = values.only?.split(',');
-  const waiting = MUTANTS.filter(({ id }) => only?.includes(id) ?? true);
-  const found = await huntAll(waiting, {
-    seeds: Number(values.seeds),
-    workers: Number(values.workers),
+interface Flags {
+  readonly only: readonly Mutant[];
+  readonly seeds: number;
+  readonly workers: number;
+}
+
+const command = new Command('npm run mutants --')
+  .description('Breaks the protocol on purpose, one line at a time, and tells what noticed.')
+  .addOption(new Option('--only <ids>', 'some of them, separated by commas').argParser(mutants).default(MUTANTS, 'all'))
+  .option('--seeds <n>', 'histories until one counts as unnoticed', wholeNumber(1), 2_000)
+  .option('--workers <n>', 'hunts side by side', wholeNumber(1), availableParallelism());
+
+async function main({ only, seeds, workers }: Flags): Promise<number> {
+  const found = await huntAll(only, {
+    ...{ seeds, workers },
     onFound: ({ id, seeds, killer, error = '' }) => {
       process.stderr.write(`${id}: ${seeds === null ? `SURVIVED ${error}` : `${killer} after ${seeds}`}\n`);
     },
   });
-  print(waiting, found);
+  print(only, found);
   return [...found.values()].some(({ seeds }) => seeds === null) ? 1 : 0;
+}
+
+function mutants(ids: string): readonly Mutant[] {
+  return ids.split(',').map((id) => {
+    const mutant = MUTANTS.find((known) => known.id === id);
+    if (mutant === undefined) throw new InvalidArgumentError(`no seeded bug is named ${JSON.stringify(id)}`);
+    return mutant;
+  });
 }
 
 function print(mutants: readonly Mutant[], found: ReadonlyMap<string, Hunt>): void {
@@ -61,4 +72,4 @@ function print(mutants: readonly Mutant[], found: ReadonlyMap<string, Hunt>): vo
   for (const { id, what, proof } of EQUIVALENT) console.log(`\n${id} is equivalent: ${what}\n  ${proof}`);
 }
 
-process.exitCode = await main();
+process.exitCode = await main(command.parse().opts<Flags>());
