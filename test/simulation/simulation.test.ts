@@ -38,6 +38,15 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['an item was cancelled just before its page was claimed', 8_730n, 'X64'],
 ];
 
+/** What the simulation itself had got wrong: alarms without a violation. */
+const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
+  ['an item of a page was taken for another task of its id, under the same token', 21_356n],
+  ['whoever settled for the dead had not seen that there was a value by then', 36_312n],
+  ['a clock that is wrong by more than a day may sweep a bucket early', 40_281n],
+  ['two enqueues side by side may be acknowledged in either order', 71_477n],
+  ['a producer of the first half went on in the second', 81_628n],
+];
+
 describe('the protocol', () => {
   test(`holds in ${HISTORIES} histories, or as many as fit`, { timeout: 10 * BUDGET_MS }, async () => {
     const stackTraceLimit = Error.stackTraceLimit;
@@ -54,6 +63,12 @@ describe('the protocol', () => {
   });
 
   test.each(REGRESSIONS)('holds where it once did not: %s', { timeout: 60_000 }, async (_what, seed) => {
+    const { violations } = await runSeed(seed, 'swarm');
+
+    expect(violations).toEqual([]);
+  });
+
+  test.each(FALSE_ALARMS)('is not accused where it holds: %s', { timeout: 60_000 }, async (_what, seed) => {
     const { violations } = await runSeed(seed, 'swarm');
 
     expect(violations).toEqual([]);

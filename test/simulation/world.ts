@@ -98,6 +98,8 @@ class World {
   readonly #objects = new Map<string, string>();
   #versions = 0;
   #startedAt = 0;
+  /** Whoever was to take a killed producer's place after the leap does not: its half is over. */
+  #half = 1;
   #profile: Profile;
   #failure: unknown;
 
@@ -189,6 +191,7 @@ class World {
   async #live(half: number): Promise<void> {
     const { profile } = this.#options;
     this.#startedAt = this.#timeline.now;
+    this.#half = half;
     this.#profile = profile;
     this.#nemesis.start(this.#fleet);
     if (half === 1) this.#startSchedule();
@@ -261,7 +264,9 @@ class World {
   #produce(ids: readonly string[], half: number): void {
     for (const id of ids) this.#missing.add(id);
     const process = this.#fleet.start('producer', () => {
-      this.#timeline.after(100, () => this.#produce([...this.#missing], half));
+      this.#timeline.after(100, () => {
+        if (this.#half === half) this.#produce([...this.#missing], half);
+      });
     });
     const ports = this.#producerPorts(process, half);
     const withinMs = Math.max(1_000, 0.8 * this.#profile.faultyMs - this.#timeline.now + this.#startedAt);
@@ -278,7 +283,10 @@ class World {
   #produceBeside(name: string, half: number, act: (ports: ProducerPorts) => Promise<void>): void {
     this.#producing.add(name);
     const process = this.#fleet.start('producer', () => {
-      if (this.#producing.has(name)) this.#timeline.after(100, () => this.#produceBeside(name, half, act));
+      if (!this.#producing.has(name)) return;
+      this.#timeline.after(100, () => {
+        if (this.#half === half) this.#produceBeside(name, half, act);
+      });
     });
     const ports = this.#producerPorts(process, half);
     process.deliver(() => {

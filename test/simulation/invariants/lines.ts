@@ -1,5 +1,6 @@
 /**
- * ORDER: the tasks of a line run one at a time, in the order of their tickets; and tickets are in the order in which enqueues were acknowledged.
+ * ORDER: the tasks of a line run one at a time, in the order of their tickets;
+ * and an enqueue that was begun after another was acknowledged has the larger ticket.
  */
 import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
 import type { Acknowledged, Applied } from '../history.ts';
@@ -12,8 +13,10 @@ export const lines: Family = (_assumptions, report) => {
   /** By line: the rows that stand in it, or stood. */
   const members = new Map<string, Map<string, DynamoItem>>();
   const acknowledged = new Set<string>();
-  /** By line: the last ticket whose enqueue was acknowledged. */
-  const lastTicket = new Map<string, number>();
+  /** By row: when somebody first asked for it. */
+  const calledAt = new Map<string, number>();
+  /** By line: the largest ticket that was acknowledged by then, in order of time. */
+  const largest = new Map<string, { readonly at: number; readonly ticket: number }[]>();
   const lineOf = ({ queue, line }: DynamoItem): string => `${String(queue)}#${String(line)}`;
 
   function onTask({ row, before, after }: Applied): void {
@@ -36,27 +39,33 @@ export const lines: Family = (_assumptions, report) => {
       else if (other !== row && item.state === 'running') report('ORDER', row, `begins while ${other} runs`);
   }
 
-  function onAcknowledged({ row }: Acknowledged): void {
+  function onAcknowledged({ row, at }: Acknowledged): void {
     if (acknowledged.has(row)) return;
     acknowledged.add(row);
     for (const [line, rows] of members) {
       const item = rows.get(row);
       if (item === undefined || item.generation !== undefined) continue;
       const ticket = Number(item.ticket);
-      if (ticket <= (lastTicket.get(line) ?? 0))
-        report('ORDER', row, `has ticket ${ticket}; ${String(lastTicket.get(line))} was acknowledged before`);
-      lastTicket.set(line, ticket);
+      const known = largest.get(line) ?? [];
+      // What a commit spawns nobody has called for by name.
+      const begunAt = calledAt.get(row) ?? at;
+      const before = known.findLast((other) => other.at <= begunAt);
+      if (before !== undefined && ticket <= before.ticket)
+        report('ORDER', row, `has ticket ${ticket}; ${before.ticket} was acknowledged before`);
+      largest.set(line, [...known, { at, ticket: Math.max(ticket, known.at(-1)?.ticket ?? 0) }]);
     }
   }
 
   return {
     on(event) {
-      if (event.kind === 'applied' && isTask(event.row)) onTask(event);
+      if (event.kind === 'called' && event.verb === 'task.enqueue' && !calledAt.has(event.row))
+        calledAt.set(event.row, event.at);
+      else if (event.kind === 'applied' && isTask(event.row)) onTask(event);
       else if (event.kind === 'acknowledged' && event.what === 'enqueued') onAcknowledged(event);
-      else if (event.kind === 'swept' && event.row.startsWith('line#'))
-        lastTicket.delete(event.row.slice('line#'.length));
+      else if (event.kind === 'swept' && event.row.startsWith('line#')) largest.delete(event.row.slice('line#'.length));
       else if (event.kind === 'swept' && isTask(event.row)) {
         acknowledged.delete(event.row);
+        calledAt.delete(event.row);
         for (const rows of members.values()) rows.delete(event.row);
       }
     },

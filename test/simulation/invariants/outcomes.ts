@@ -90,6 +90,8 @@ export const outcomes: Family = (assumptions, report) => {
     const { claim } = called;
     const current = rows.get(called.row);
     if (claim === undefined || current?.item === undefined || current.version !== version) return false;
+    // Whoever settles for the dead also rests on there being no value, and had looked before.
+    if (called.verb === 'lock.settle' && current.item.value !== undefined) return false;
     const { state, leaseCounter, session } = current.item;
     const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);
     return isHeld && leaseCounter === claim.token && session === claim.session;

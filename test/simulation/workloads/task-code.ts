@@ -272,7 +272,8 @@ async function believing(
 /** The page that a task runs in as one of its items; undefined of one that has a row of its own, or has got one. */
 function pageOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
   const own = rows.get(row);
-  if (own?.leaseCounter === token && own.session === session) return undefined;
+  // Another task may have taken an item's id, and, created in the same millisecond, run under the same token.
+  if (own?.leaseCounter === token && own.session === session && own.name === task.name) return undefined;
   const place = parseItemId(task);
   return place === undefined ? undefined : taskRow(place.page);
 }
