@@ -7,9 +7,15 @@ export const METRICS_NAMESPACE = 'Leasehold';
 /** Powertools adds it to every metric as the dimension `service`. */
 export const METRICS_SERVICE = 'leasehold';
 
+/** A queue, and the table that it is on: two deployments in one account may well name their queues alike. */
+export interface QueueAddress {
+  readonly table: string;
+  readonly queue: string;
+}
+
 /** The one set of dimensions that every metric carries. */
-export function metricDimensions(queue: string): { readonly service: string; readonly queue: string } {
-  return { service: METRICS_SERVICE, queue };
+export function metricDimensions({ table, queue }: QueueAddress): Record<'service' | 'table' | 'queue', string> {
+  return { service: METRICS_SERVICE, table, queue };
 }
 
 export const METRIC = {

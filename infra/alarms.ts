@@ -9,18 +9,20 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { IDependable } from 'constructs';
 import { Construct } from 'constructs';
+import type { QueueAddress } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
 import { queueMetric } from './metrics.ts';
 import { periodMs } from './validate.ts';
 
 /** From when on an alarm rings. */
 export interface AlarmThresholds {
-  /** A task waits for longer than this. Default: three periods of a rate schedule, ten minutes at least; 25 hours for a cron schedule. */
+  /** A task waits for longer than this. Default: three periods of the schedule, ten minutes at least; 25 hours for a cron expression that does not tell its period. */
   readonly oldestReadyTask?: Duration;
   /** Tasks that died within five minutes. Default: 1. */
   readonly deadTasks?: number;
-  /** Rights lost within five minutes, twice within a quarter of an hour. Default: 1. */
+  /** Rights lost within five minutes, twice within a quarter of an hour; once, for a schedule slower than five minutes. Default: 1. */
   readonly lostLeases?: number;
   /** Share of refused claims, in percent, when more than a hundred were tried in five minutes. Default: 20. */
   readonly refusedClaimsPercent?: number;
@@ -29,9 +31,11 @@ export interface AlarmThresholds {
 }
 
 export interface AlarmsProps {
-  readonly queue: string;
+  readonly address: QueueAddress;
   readonly scheduleExpression: string;
   readonly scheduleEnabled: boolean;
+  /** What sends the ticks. */
+  readonly schedule: IDependable;
   readonly dispatcher: IFunction;
   readonly deadLetters: IQueue;
   readonly thresholds: AlarmThresholds;
@@ -41,20 +45,27 @@ export interface AlarmsProps {
 
 const MINUTE_MS = 60_000;
 const MIN_PATIENCE_MS = 10 * MINUTE_MS;
-/** A cron expression does not tell its period; once a day is the rarest common one, and an hour is for the work. */
+/** The period of our metrics: with ticks as frequent as this, each of their periods has one. */
+const FREQUENT_MS = 5 * MINUTE_MS;
+/** Most cron expressions do not tell their period; once a day is the rarest common one, and an hour is for the work. */
 const CRON_PATIENCE_MS = 25 * 60 * MINUTE_MS;
 /** Fewer claims than this say nothing about their share of refusals. */
 const CLAIMS_WORTH_JUDGING = 100;
 
-interface Rule {
+/** How many of the last periods must be above the threshold. */
+interface Evidence {
+  readonly breaching: number;
+  readonly of: number;
+}
+
+interface Rule extends Evidence {
   readonly id: string;
   readonly what: string;
   readonly metric: IMetric;
   readonly threshold: number;
-  /** How many of the last periods must be above the threshold. */
-  readonly breaching: number;
-  readonly of: number;
   readonly missingData?: TreatMissingData;
+  /** What has to be there before silence is judged. */
+  readonly after?: IDependable;
 }
 
 export class Alarms extends Construct {
@@ -65,9 +76,9 @@ export class Alarms extends Construct {
     this.all = alarmRules(props).map((rule) => this.createAlarm(props, rule));
   }
 
-  private createAlarm({ queue, topic }: AlarmsProps, rule: Rule): Alarm {
+  private createAlarm({ address, topic }: AlarmsProps, rule: Rule): Alarm {
     const alarm = new Alarm(this, rule.id, {
-      alarmDescription: `Queue ${queue}: ${rule.what}. Runbook: ARCHITECTURE.md#runbook-${kebab(rule.id)}`,
+      alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: ARCHITECTURE.md#runbook-${kebab(rule.id)}`,
       metric: rule.metric,
       threshold: rule.threshold,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -75,63 +86,70 @@ export class Alarms extends Construct {
       datapointsToAlarm: rule.breaching,
       treatMissingData: rule.missingData ?? TreatMissingData.NOT_BREACHING,
     });
+    if (rule.after !== undefined) alarm.node.addDependency(rule.after);
     if (topic !== undefined) alarm.addAlarmAction(new SnsAction(topic));
     return alarm;
   }
 }
 
-function alarmRules({ queue, dispatcher, deadLetters, thresholds, ...schedule }: AlarmsProps): Rule[] {
+function alarmRules(props: AlarmsProps): Rule[] {
+  const { address, dispatcher, deadLetters, thresholds } = props;
+  const periodOfTicks = periodMs(props.scheduleExpression);
+  const isFrequent = periodOfTicks !== undefined && periodOfTicks <= FREQUENT_MS;
+  /** What ticks bring about comes once a tick: where that is rare, one report is all that there is to judge by. */
+  const perTick = (evidence: Evidence): Evidence => (isFrequent ? evidence : { breaching: 1, of: 1 });
   return [
     {
       id: 'OldestReadyTask',
       what: 'a due task has been waiting for too long, or the dispatcher has stopped reporting',
-      metric: queueMetric(queue, METRIC.oldestReadyTaskAgeMs),
-      threshold: (thresholds.oldestReadyTask ?? patience(schedule.scheduleExpression)).toMilliseconds(),
-      ...{ breaching: 3, of: 3 },
-      missingData: missingTick(schedule),
+      metric: queueMetric(address, METRIC.oldestReadyTaskAgeMs),
+      threshold: (thresholds.oldestReadyTask ?? patience(periodOfTicks)).toMilliseconds(),
+      ...perTick({ breaching: 3, of: 3 }),
+      missingData: silence({ isFrequent, scheduleEnabled: props.scheduleEnabled }),
+      after: props.schedule,
     },
     {
       id: 'DeadTasks',
       what: 'tasks have died and will not be tried again',
-      metric: queueMetric(queue, METRIC.tasksDead),
+      metric: queueMetric(address, METRIC.tasksDead),
       threshold: thresholds.deadTasks ?? 1,
       ...{ breaching: 1, of: 1 },
     },
     {
       id: 'LostLeases',
       what: 'workers lose their sessions while they work',
-      metric: queueMetric(queue, METRIC.leasesLost),
+      metric: queueMetric(address, METRIC.leasesLost),
       threshold: thresholds.lostLeases ?? 1,
-      ...{ breaching: 2, of: 3 },
+      ...perTick({ breaching: 2, of: 3 }),
     },
     {
       id: 'RefusedClaims',
       what: 'workers pay for claims that others win',
-      metric: refusedClaimsPercent(queue),
+      metric: refusedClaimsPercent(address),
       threshold: thresholds.refusedClaimsPercent ?? 20,
       ...{ breaching: 3, of: 3 },
     },
     {
       id: 'Throttles',
       what: 'DynamoDB throttles the table',
-      metric: queueMetric(queue, METRIC.storeThrottled),
+      metric: queueMetric(address, METRIC.storeThrottled),
       threshold: thresholds.throttles ?? 1,
       ...{ breaching: 2, of: 3 },
     },
     {
       id: 'SkippedRows',
       what: 'rows are damaged, or were written by a later version, and are left alone',
-      metric: queueMetric(queue, METRIC.rowsSkipped),
+      metric: queueMetric(address, METRIC.rowsSkipped),
       threshold: 1,
       // An upgrade may show one for a moment; what stays for a quarter of an hour needs a person.
-      ...{ breaching: 3, of: 3 },
+      ...perTick({ breaching: 3, of: 3 }),
     },
     {
       id: 'DispatcherErrors',
       what: 'the dispatcher fails, or can start no worker',
       metric: dispatcher.metricErrors({ period: Duration.minutes(5) }),
       threshold: 1,
-      ...{ breaching: 2, of: 3 },
+      ...perTick({ breaching: 2, of: 3 }),
     },
     {
       id: 'ScheduleDeadLetters',
@@ -146,30 +164,31 @@ function alarmRules({ queue, dispatcher, deadLetters, thresholds, ...schedule }:
   ];
 }
 
-/** For a frequent schedule, silence is bad news: this alarm is then also the dead man's switch of the dispatcher. */
-function missingTick(schedule: Pick<AlarmsProps, 'scheduleExpression' | 'scheduleEnabled'>): TreatMissingData {
-  const period = periodMs(schedule.scheduleExpression);
-  const isWatched = schedule.scheduleEnabled && period !== undefined && period <= 5 * MINUTE_MS;
-  return isWatched ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING;
+/**
+ * For a frequent schedule, silence is bad news: this alarm is then also the dead man's switch of the dispatcher.
+ * For a rare one it is no news: what the last tick said stands until the next.
+ */
+function silence(schedule: { readonly isFrequent: boolean; readonly scheduleEnabled: boolean }): TreatMissingData {
+  if (!schedule.scheduleEnabled) return TreatMissingData.NOT_BREACHING;
+  return schedule.isFrequent ? TreatMissingData.BREACHING : TreatMissingData.IGNORE;
 }
 
-function patience(scheduleExpression: string): Duration {
-  const period = periodMs(scheduleExpression);
-  return Duration.millis(period === undefined ? CRON_PATIENCE_MS : Math.max(MIN_PATIENCE_MS, 3 * period));
+function patience(periodOfTicks: number | undefined): Duration {
+  return Duration.millis(periodOfTicks === undefined ? CRON_PATIENCE_MS : Math.max(MIN_PATIENCE_MS, 3 * periodOfTicks));
 }
 
-function refusedClaimsPercent(queue: string): MathExpression {
+function refusedClaimsPercent(address: QueueAddress): MathExpression {
   return new MathExpression({
     label: 'refused claims, %',
     expression: `IF(refused + settled >= ${CLAIMS_WORTH_JUDGING}, 100 * refused / (refused + settled), 0)`,
     usingMetrics: {
-      refused: queueMetric(queue, METRIC.claimsRefused),
+      refused: queueMetric(address, METRIC.claimsRefused),
       settled: new MathExpression({
         expression: 'completed + failed + released',
         usingMetrics: {
-          completed: queueMetric(queue, METRIC.tasksCompleted),
-          failed: queueMetric(queue, METRIC.tasksFailed),
-          released: queueMetric(queue, METRIC.tasksReleased),
+          completed: queueMetric(address, METRIC.tasksCompleted),
+          failed: queueMetric(address, METRIC.tasksFailed),
+          released: queueMetric(address, METRIC.tasksReleased),
         },
       }),
     },

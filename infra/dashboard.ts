@@ -27,7 +27,8 @@ export class QueueDashboard extends Construct {
   constructor(scope: Construct, id: string, props: QueueDashboardProps) {
     super(scope, id);
     const { queue, table, dispatcher, worker, alarms } = props;
-    const reported = (name: MetricName): IMetric => queueMetric(queue, name, { period: Duration.minutes(1) });
+    const address = { table: table.tableName, queue };
+    const reported = (name: MetricName): IMetric => queueMetric(address, name, { period: Duration.minutes(1) });
     const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
       new GraphWidget({ title, left, right, width: WIDTH });
     const status = new AlarmStatusWidget({

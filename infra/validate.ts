@@ -18,7 +18,6 @@ export interface ScheduleText {
 export interface WorkerSettings {
   readonly entry: string;
   readonly queue: string;
-  readonly scheduleName: string;
   readonly schedule: ScheduleText;
   readonly maxWorkers: number;
   readonly tasksPerWorker: number;
@@ -44,6 +43,7 @@ const SCHEDULER_MAX_WINDOW_MS = 24 * 60 * MINUTE_MS;
 const MIN_WORKING_TIME_MS = 5_000;
 /** Names of queues become names of metrics' dimensions and patterns in policies, where `*`, `?` and `$` would mean something else. */
 const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const EVERY_FEW_MINUTES = /^cron\((?:\*|[*0]\/(\d+)) \* (?:\* \* \?|\* \? \*|\? \* \*) \*\)$/;
 const UNIT_MS = { minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
 
 /** In the ready index the recurring schedules of all queues stand below this name: a queue of the same name could read them. */
@@ -51,10 +51,9 @@ const RESERVED_QUEUE = 'schedule';
 
 /** @throws ConfigurationError with one sentence that names the setting, or both, and their values */
 export function validateWorkers(settings: WorkerSettings): void {
-  validateName('queue', settings.queue);
+  validateQueue(settings.queue);
   if (settings.queue === RESERVED_QUEUE)
     throw new ConfigurationError(`queue = "${RESERVED_QUEUE}" is reserved for recurring tasks: give another name`);
-  validateName('scheduleName', settings.scheduleName);
   validateEntry(settings.entry);
   validateSchedule(settings.schedule);
   wholeNumber('maxWorkers', settings.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT });
@@ -67,8 +66,10 @@ export function validateWorkers(settings: WorkerSettings): void {
   validateEnvironment(settings.environment);
 }
 
-/** The time between two ticks, where the expression says it; a cron expression does not. */
+/** The time between two ticks, where the expression says it: of cron expressions, those for every minute or every few of an hour. */
 export function periodMs(expression: string): number | undefined {
+  const [isCron, step = '1'] = EVERY_FEW_MINUTES.exec(expression) ?? [];
+  if (isCron !== undefined) return 60 % Number(step) === 0 ? Number(step) * MINUTE_MS : undefined;
   const [, count, unit] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
   return count === undefined ? undefined : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
@@ -135,10 +136,10 @@ function validateEnvironment(environment: Readonly<Record<string, string>>): voi
     );
 }
 
-function validateName(what: string, name: string): void {
+function validateQueue(name: string): void {
   if (QUEUE_NAME.test(name)) return;
   throw new ConfigurationError(
-    `${what} = ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} has ${name.length} characters: ` +
+    `queue = ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} has ${name.length} characters: ` +
       `give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
   );
 }

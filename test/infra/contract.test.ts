@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
+import { ENV } from '../../functions/env.ts';
 import { METRIC } from '../../functions/metric-names.ts';
 import { createTelemetry } from '../../functions/runtime.ts';
 import { tableDefinition } from '../../shared/dynamo/table.ts';
@@ -13,7 +14,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 interface Metric {
   readonly Namespace?: string;
   readonly MetricName?: string;
-  readonly Dimensions?: readonly { readonly Name: string; readonly Value: string }[];
+  readonly Dimensions?: readonly { readonly Name: string; readonly Value: unknown }[];
 }
 
 interface Alarm extends Metric {
@@ -30,9 +31,17 @@ const watched = alarms
   .flatMap((alarm): Metric[] => [alarm, ...(alarm.Metrics ?? []).flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])])
   .filter(({ Namespace }) => Namespace === 'Leasehold');
 
+/** What the worker is told that its table is called: a reference to it. */
+const tableOfHandlers = Object.values(template.findResources('AWS::Lambda::Function'))
+  .map(
+    ({ Properties }) => (Properties as { Environment: { Variables: Record<string, unknown> } }).Environment.Variables,
+  )
+  .map((variables) => variables[ENV.table])[0];
+
 describe('alarms', () => {
   test('listen to the namespace and the exact dimensions that the handlers send', () => {
-    const { metrics } = createTelemetry('media');
+    // As text, which is all that a handler sees of what a template refers to.
+    const { metrics } = createTelemetry({ table: JSON.stringify(tableOfHandlers), queue: 'media' });
     metrics.addMetric(METRIC.tasksDead, 'Count', 1);
     const sent = metrics.serializeMetrics();
     const { Namespace, Dimensions } = sent._aws.CloudWatchMetrics[0]!;
@@ -41,7 +50,8 @@ describe('alarms', () => {
     for (const metric of watched) {
       expect(metric.Namespace).toBe(Namespace);
       expect(metric.Dimensions?.map(({ Name }) => Name).sort()).toEqual([...Dimensions[0]].sort());
-      for (const { Name, Value } of metric.Dimensions ?? []) expect(sent[Name]).toBe(Value);
+      for (const { Name, Value } of metric.Dimensions ?? [])
+        expect(sent[Name]).toBe(typeof Value === 'string' ? Value : JSON.stringify(Value));
     }
   });
 

@@ -27,8 +27,8 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   ],
   [{ queue: 'schedule' }, 'queue = "schedule" is reserved for recurring tasks: give another name'],
   [
-    { scheduleName: '' },
-    'scheduleName = "" has 0 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
+    { queue: '' },
+    'queue = "" has 0 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
   ],
   [
     { schedule: { expressionString: 'every(1 minute)' } },
@@ -63,9 +63,9 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   [{ workerMemory: 64 }, 'workerMemory = 64: give a whole number from 128 to 10240'],
   [
     { sessionTtl: Duration.seconds(10), heartbeatInterval: Duration.seconds(5) },
-    'ttlMs = 10000 is less than three heartbeats of heartbeatMs = 5000: one lost heartbeat would end the session; raise ttlMs or lower heartbeatMs',
+    'ttl = 10000 ms is less than three times heartbeat = 5000 ms: one lost heartbeat would end the session; raise ttl or lower heartbeat',
   ],
-  [{ lockDelay: Duration.seconds(61) }, 'lockDelayMs = 61000 is above 60000: give 0 to 60 seconds'],
+  [{ lockDelay: Duration.seconds(61) }, 'lockDelay = 61000 ms is above 60000: give 0 to 60 seconds'],
   [
     { workerTimeout: Duration.seconds(12), sessionTtl: Duration.seconds(10) },
     'workerTimeout = 12 s leaves less than 5 s for work before deadlineMargin = 10 s: raise workerTimeout or lower deadlineMargin',
@@ -113,7 +113,6 @@ describe('settings that pass', () => {
   const settings: fc.Arbitrary<WorkerSettings> = fc.record({
     entry: fc.constant(ENTRY),
     queue: fc.oneof(fc.constant('media'), fc.string()),
-    scheduleName: fc.constant('media'),
     schedule: fc.record({
       expression: fc.constantFrom('rate(1 minute)', 'rate(2 hours)', 'cron(0 3 * * ? *)', 'never'),
       flexibleWindowMs: fc.option(fc.constantFrom(0, 60_000, 3_600_000), { nil: undefined }),
@@ -152,6 +151,7 @@ describe('settings that pass', () => {
       expect(work.deadlineMarginMs).toBeLessThan(given.workerTimeoutMs);
       expect(dispatch.maxWorkers).toBe(work.maxWorkers);
       expect(dispatch.shards).toBe(work.shards);
+      expect(dispatch.concurrency).toBe(work.concurrency);
       expect(given.reservedConcurrency ?? Infinity).toBeGreaterThanOrEqual(given.maxWorkers);
     });
 
@@ -166,6 +166,11 @@ describe('periodMs', () => {
     ['rate(12 hours)', 43_200_000],
     ['rate(2 days)', 172_800_000],
     ['cron(0 3 * * ? *)', undefined],
+    ['cron(* * * * ? *)', 60_000],
+    ['cron(0/5 * ? * * *)', 300_000],
+    ['cron(*/7 * * * ? *)', undefined],
+    ['cron(*/5 3 * * ? *)', undefined],
+    ['cron(0/0 * * * ? *)', undefined],
   ])('reads %s', (expression, expected) => {
     expect(periodMs(expression)).toBe(expected);
   });

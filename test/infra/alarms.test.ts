@@ -1,0 +1,141 @@
+/** Which alarms there are, what they listen to, and whether they ring: for schedules of every pace. */
+import { Duration } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Schedule } from 'aws-cdk-lib/aws-events';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { describe, expect, test } from 'vitest';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import { ENTRY, synthesize } from './synthesize.ts';
+
+interface Alarm {
+  readonly AlarmDescription: string;
+  readonly DatapointsToAlarm: number;
+  readonly EvaluationPeriods: number;
+  readonly Period: number;
+  readonly Threshold: number;
+  readonly TreatMissingData: 'breaching' | 'notBreaching' | 'ignore';
+}
+
+describe('alarms and dashboard', () => {
+  test('one alarm for each way to fail its users, each with its runbook', () => {
+    const links = alarmsOf(synthesize().template()).map(
+      ({ AlarmDescription }) => AlarmDescription.split('Runbook: ')[1],
+    );
+
+    expect(links.sort()).toEqual([
+      'ARCHITECTURE.md#runbook-dead-tasks',
+      'ARCHITECTURE.md#runbook-dispatcher-errors',
+      'ARCHITECTURE.md#runbook-lost-leases',
+      'ARCHITECTURE.md#runbook-oldest-ready-task',
+      'ARCHITECTURE.md#runbook-refused-claims',
+      'ARCHITECTURE.md#runbook-schedule-dead-letters',
+      'ARCHITECTURE.md#runbook-skipped-rows',
+      'ARCHITECTURE.md#runbook-throttles',
+    ]);
+  });
+
+  test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
+    const oldest = { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') };
+    const silence = (props: Parameters<typeof synthesize>[0], TreatMissingData: string): void =>
+      synthesize(props)
+        .template()
+        .hasResourceProperties('AWS::CloudWatch::Alarm', { ...oldest, TreatMissingData });
+
+    silence({}, 'breaching');
+    silence({ scheduleEnabled: false }, 'notBreaching');
+    silence({ schedule: Schedule.cron({}) }, 'breaching');
+    silence({ schedule: Schedule.rate(Duration.days(1)) }, 'ignore');
+    silence({ schedule: Schedule.cron({ hour: '3' }) }, 'ignore');
+    silence({ schedule: Schedule.cron({ hour: '3' }), scheduleEnabled: false }, 'notBreaching');
+  });
+
+  test.each([
+    [Schedule.rate(Duration.minutes(1)), 10 * 60_000],
+    [Schedule.cron({}), 10 * 60_000],
+    [Schedule.cron({ minute: '0/15' }), 45 * 60_000],
+    [Schedule.rate(Duration.hours(1)), 3 * 3_600_000],
+    [Schedule.cron({ hour: '3' }), 25 * 3_600_000],
+  ])('a task may wait as long as its schedule suggests (%o)', (schedule, thresholdMs) => {
+    synthesize({ schedule })
+      .template()
+      .hasResourceProperties('AWS::CloudWatch::Alarm', {
+        AlarmDescription: Match.stringLikeRegexp('oldest-ready-task'),
+        Threshold: thresholdMs,
+      });
+  });
+
+  test('they tell the topic that was given, and can be left out', () => {
+    const { stack } = synthesize({ alarms: false, dashboard: false });
+    const topic = new Topic(stack, 'Oncall');
+    new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
+    const synthesized = Template.fromStack(stack);
+
+    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 8);
+    synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
+    synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
+    synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });
+  });
+});
+
+describe('an alarm rings for what every tick reports', () => {
+  const MINUTES = [1, 2, 5, 10, 15, 60, 24 * 60];
+  const BY_TICK = ['oldest-ready-task', 'lost-leases', 'skipped-rows', 'dispatcher-errors'];
+
+  test.each(MINUTES)('with a tick each %i minutes', (minutes) => {
+    const alarms = alarmsOf(synthesize({ schedule: Schedule.rate(Duration.minutes(minutes)) }).template());
+
+    for (const name of BY_TICK) {
+      const alarm = alarms.find(({ AlarmDescription }) => AlarmDescription.endsWith(`runbook-${name}`))!;
+      expect({ name, rings: statesOf(alarm, minutes, () => alarm.Threshold).includes('alarm') }).toEqual({
+        name,
+        rings: true,
+      });
+    }
+  });
+
+  test('and the oldest task’s stays until a tick says otherwise', () => {
+    const [alarm] = alarmsOf(synthesize({ schedule: Schedule.rate(Duration.hours(1)) }).template()).filter(
+      ({ AlarmDescription }) => AlarmDescription.endsWith('oldest-ready-task'),
+    );
+    const states = statesOf(alarm!, 60, (tick) => (tick < 2 ? alarm!.Threshold : 0));
+
+    // Two hours of five minutes each, the first tick at the very beginning.
+    expect(states.slice(0, 24)).toEqual(Array.from({ length: 24 }, () => 'alarm'));
+    expect(states[24]).toBe('ok');
+  });
+
+  test('the one that silence rings is not there before what sends the ticks', () => {
+    const template = synthesize().template();
+    const [schedule] = Object.keys(template.findResources('AWS::Scheduler::Schedule'));
+
+    template.hasResource('AWS::CloudWatch::Alarm', {
+      DependsOn: Match.arrayWith([schedule!]),
+      Properties: { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') },
+    });
+  });
+});
+
+function alarmsOf(template: Template): Alarm[] {
+  return Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties as Alarm);
+}
+
+/** The alarm's state after each period, four ticks long, as CloudWatch judges it with nothing but the last periods to go by. */
+function statesOf(alarm: Alarm, minutesPerTick: number, valueOf: (tick: number) => number): ('ok' | 'alarm')[] {
+  const ticks = Math.max(4, Math.ceil(30 / minutesPerTick));
+  const periodMinutes = alarm.Period / 60;
+  const reports = new Map<number, number>();
+  for (let tick = 0; tick < ticks; tick++)
+    reports.set(Math.floor((tick * minutesPerTick) / periodMinutes), valueOf(tick));
+  const states: ('ok' | 'alarm')[] = [];
+  for (let period = 0; period * periodMinutes < ticks * minutesPerTick; period++) {
+    const window = Array.from({ length: alarm.EvaluationPeriods }, (_, back) => reports.get(period - back));
+    if (alarm.TreatMissingData === 'ignore' && window.every((value) => value === undefined)) {
+      states.push(states.at(-1) ?? 'ok');
+      continue;
+    }
+    const isBreaching = (value: number | undefined): boolean =>
+      value === undefined ? alarm.TreatMissingData === 'breaching' : value >= alarm.Threshold;
+    states.push(window.filter(isBreaching).length >= alarm.DatapointsToAlarm ? 'alarm' : 'ok');
+  }
+  return states;
+}
