@@ -11,9 +11,10 @@ import { stampOf } from '../shared/lease/stamp.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import type { WorkerReport } from '../shared/task/worker.ts';
 import { continuationSchedule } from './env.ts';
+import { createStarter } from './starter.ts';
 
 /** The worker is near its end as it is; the schedule is there for what takes longer. */
-const START_TIMEOUT = { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true };
+const START = { attempts: 1, requestTimeoutMs: 2_000 };
 
 /** Whether this delivery of a start is the one that works; a start by the dispatcher always is. */
 export async function isFirstDelivery(
@@ -35,13 +36,6 @@ export function hasTasksLeft({ ended }: WorkerReport): boolean {
 /** @param functionName the worker's own */
 export async function startSuccessor(functionName: string, event: WorkEvent): Promise<void> {
   // Loaded only now: most workers end without a successor.
-  const { InvokeCommand, LambdaClient } = await import('@aws-sdk/client-lambda');
-  const lambda = new LambdaClient({ maxAttempts: 1, requestHandler: START_TIMEOUT });
-  try {
-    await lambda.send(
-      new InvokeCommand({ FunctionName: functionName, InvocationType: 'Event', Payload: JSON.stringify(event) }),
-    );
-  } finally {
-    lambda.destroy();
-  }
+  using starter = createStarter(await import('@aws-sdk/client-lambda'), START);
+  await starter.start(functionName, event);
 }

@@ -1,16 +1,14 @@
 /** The composition root of the handlers: the only place where they get clients, clocks and stores. */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { Tracer } from '@aws-lambda-powertools/tracer';
+import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/meter.ts';
-import { clientSettings, createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
 import { createQueueStore } from '../shared/dynamo/queue-store.ts';
 import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
 import { createSemaphoreStore } from '../shared/dynamo/semaphore-store.ts';
 import { Sender } from '../shared/dynamo/send.ts';
 import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { DateHeaderGauge } from '../shared/dynamo/skew-gauge.ts';
 import { createSlotStore } from '../shared/dynamo/slot-store.ts';
 import { createTaskStore } from '../shared/dynamo/task-store.ts';
 import type { DispatcherPorts } from '../shared/dispatch/dispatcher.ts';
@@ -22,6 +20,7 @@ import type { SessionStore } from '../shared/session/store.ts';
 import type { QueueStore } from '../shared/task/queue-store.ts';
 import type { ScheduleStore } from '../shared/task/schedule-store.ts';
 import type { TaskStore } from '../shared/task/store.ts';
+import type { QueueAddress } from './metric-names.ts';
 import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-names.ts';
 
 /** Everything that reaches the table, over one client and its warm connections. Holds no identity, so it may outlive an invocation. */
@@ -48,10 +47,8 @@ export function connect(settings: {
   readonly endpoint: string | undefined;
 }): Connection {
   const { table, shards, endpoint } = settings;
-  const client = new DynamoDBClient({ ...clientSettings, ...(endpoint === undefined ? {} : { endpoint }) });
-  const gauge = new DateHeaderGauge();
   const runtime = systemRuntime;
-  const driver = createSdkDriver(client, { clock: runtime.clock, onResponse: (timing) => gauge.observe(timing) });
+  const { driver, gauge } = connectDynamo({ endpoint }, runtime);
   return {
     runtime,
     open(meter) {
@@ -77,13 +74,13 @@ export interface Telemetry {
 }
 
 /** Powertools, as its users know it: levels, sampling and tracing are set by its own environment variables. */
-export function createTelemetry(queue: string): Telemetry {
+export function createTelemetry(address: QueueAddress): Telemetry {
   return {
     logger: new Logger({ serviceName: METRICS_SERVICE }),
     metrics: new Metrics({
       namespace: METRICS_NAMESPACE,
       serviceName: METRICS_SERVICE,
-      defaultDimensions: metricDimensions(queue),
+      defaultDimensions: metricDimensions(address),
     }),
     tracer: new Tracer({ serviceName: METRICS_SERVICE }),
   };

@@ -12,6 +12,10 @@ import { parseDispatchEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
+import { createStarter } from './starter.ts';
+
+/** A start that is not answered must not take the time of the others, which are told of in the log of this tick. */
+const START = { attempts: 2, requestTimeoutMs: 5_000 };
 
 export type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
 
@@ -26,12 +30,11 @@ export interface Ticker {
 export function createTicker(): Ticker {
   const env = parseDispatchEnv();
   const connection = connect(env);
-  const telemetry = createTelemetry(env.queue);
-  const lambda = new LambdaClient({});
+  const telemetry = createTelemetry(env);
+  const starter = createStarter({ InvokeCommand, LambdaClient }, START);
   const startWorker = async (event: WorkEvent): Promise<void> => {
-    const Payload = JSON.stringify(event);
     try {
-      await lambda.send(new InvokeCommand({ FunctionName: env.workerFunction, InvocationType: 'Event', Payload }));
+      await starter.start(env.workerFunction, event);
     } catch (error) {
       telemetry.logger.error('worker not started', { homeShards: event.homeShards, error: String(error) });
       throw error;
@@ -63,7 +66,7 @@ export function createTicker(): Ticker {
 
 /**
  * A dispatcher that can start nobody has failed, and its errors are what the alarm counts.
- * Delivered again, the same tick finds its slot taken and starts nobody a second time; the next tick tries anew.
+ * Lambda tries its invocation again, which goes on with the slot that it took; then the next tick tries anew.
  */
 function ensureStarted({ started, failedStarts }: DispatchReport): void {
   if (failedStarts > 0 && started === 0)

@@ -5,6 +5,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { ConfigurationError } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { DynamoDriver } from './driver.ts';
 import { clientSettings, createSdkDriver } from './sdk-driver.ts';
 import type { SendObserver } from './send.ts';
 import { Sender } from './send.ts';
@@ -20,6 +21,8 @@ export interface ConnectionOptions {
 
 export interface DynamoConnection {
   readonly client: DynamoDBClient;
+  /** For senders of one's own, such as one for each invocation. */
+  readonly driver: DynamoDriver;
   readonly sender: Sender;
   readonly gauge: SkewGauge;
 }
@@ -41,7 +44,7 @@ export function connectDynamo(
   });
   const gauge = new DateHeaderGauge();
   const driver = createSdkDriver(client, { clock: runtime.clock, onResponse: (timing) => gauge.observe(timing) });
-  return { client, sender: new Sender({ driver, runtime, observer }), gauge };
+  return { client, driver, sender: new Sender({ driver, runtime, observer }), gauge };
 }
 
 /** Emulators insist on a region and credentials, but check neither. */
