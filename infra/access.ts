@@ -20,12 +20,6 @@ export interface AccessRule {
   readonly keys: readonly string[];
 }
 
-/** One queue of the table, and the schedule that wakes it. */
-export interface QueueScope {
-  readonly queue: string;
-  readonly schedule: string;
-}
-
 const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
 const COORDINATION_LISTINGS = ['session', 'check', 'lock', 'semaphore'];
 /** The members of one wait group share a partition. */
@@ -53,8 +47,11 @@ const readyEntries = (queue: string): string => `${queue}#*`;
 const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
-/** The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be and which lanes are in use, and counts workers and the backlog. */
-export function dispatchAccess({ queue, schedule }: QueueScope): AccessRule[] {
+/**
+ * The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be and which lanes are in use, and counts workers and the backlog.
+ * @param schedule names the ticks: the queue's own are named like it, so that no two queues share them
+ */
+export function dispatchAccess(queue: string, schedule = queue): AccessRule[] {
   return [
     { on: 'table', actions: ['PutItem'], keys: [slotRows(schedule)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
@@ -68,7 +65,7 @@ export function dispatchAccess({ queue, schedule }: QueueScope): AccessRule[] {
 }
 
 /** A worker: takes a permit, keeps a session, claims and finishes tasks, and puts the children and callbacks of those into the same queue. */
-export function workAccess({ queue }: QueueScope): AccessRule[] {
+export function workAccess(queue: string): AccessRule[] {
   return [
     {
       on: 'table',
@@ -89,7 +86,7 @@ export function workAccess({ queue }: QueueScope): AccessRule[] {
 }
 
 /** A producer: puts tasks and batches into the queue, replaces or renews those that wait where it asked for that, and looks at them. */
-export function enqueueAccess({ queue }: QueueScope): AccessRule[] {
+export function enqueueAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
@@ -122,7 +119,7 @@ export function consulAccess(): AccessRule[] {
 }
 
 /** An onlooker: everything of the queue, payloads included, and all coordination rows; changes nothing. */
-export function observeAccess({ queue, schedule }: QueueScope): AccessRule[] {
+export function observeAccess(queue: string): AccessRule[] {
   return [
     {
       on: 'table',
@@ -134,7 +131,7 @@ export function observeAccess({ queue, schedule }: QueueScope): AccessRule[] {
           keyRows(queue),
           payloadRows(queue),
           scheduleRows(queue),
-          slotRows(schedule),
+          slotRows(queue),
           queueRow(queue),
         ],
         ...COORDINATION_ROWS,
@@ -155,20 +152,17 @@ export function observeAccess({ queue, schedule }: QueueScope): AccessRule[] {
  * An operator: observes, and acts for people: retry, cancel, pause, schedule, force-release, destroy a session; each act is written down.
  * A child that is cancelled may be its batch's last, whose callback is then put into the queue.
  */
-export function operateAccess(scope: QueueScope): AccessRule[] {
+export function operateAccess(queue: string): AccessRule[] {
   return [
-    ...observeAccess(scope),
+    ...observeAccess(queue),
     {
       on: 'table',
       actions: ['UpdateItem', 'ConditionCheckItem'],
-      keys: [
-        ...[taskRows(scope.queue), batchRows(scope.queue), keyRows(scope.queue), queueRow(scope.queue)],
-        ...COORDINATION_ROWS,
-      ],
+      keys: [...[taskRows(queue), batchRows(queue), keyRows(queue), queueRow(queue)], ...COORDINATION_ROWS],
     },
-    { on: 'table', actions: ['PutItem'], keys: [taskRows(scope.queue)] },
-    { on: 'table', actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(scope.queue)] },
-    { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(scope.queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS] },
   ];
 }

@@ -49,7 +49,7 @@ export class Dispatcher extends Construct {
       production: props.production,
       environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
     });
-    table.grant(this.function, dispatchAccess({ queue: settings.queue, schedule: settings.scheduleName }));
+    table.grant(this.function, dispatchAccess(settings.queue));
     // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.
     Grant.addToPrincipal({
       grantee: this.function,
@@ -94,7 +94,7 @@ export class Dispatcher extends Construct {
       target: new LambdaInvoke(this.function, {
         // The slot is the time that the tick was meant for, not the time at which it came: a tick delivered twice names the same slot.
         input: ScheduleTargetInput.fromObject({
-          schedule: settings.scheduleName,
+          schedule: settings.queue,
           slot: ContextAttribute.scheduledTime,
         }),
         maxEventAge: MAX_TICK_AGE,
@@ -140,6 +140,7 @@ export function dispatcherEnvironment(
     [ENV.workerFunction]: workerFunction,
     [ENV.maxWorkers]: String(settings.maxWorkers),
     [ENV.tasksPerWorker]: String(settings.tasksPerWorker),
+    [ENV.concurrency]: String(settings.concurrency),
     [ENV.shards]: String(settings.shards),
     [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
   };

@@ -1,11 +1,12 @@
 /** One Lambda function of ours: its bundle, its role, its log group. The dispatcher and the worker differ in what they are given. */
 import path from 'node:path';
 import type { Duration } from 'aws-cdk-lib';
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
-import { Effect, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { AssetStaging, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import { Effect, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { CfnFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import { Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
-import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
+import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -32,9 +33,18 @@ const BUNDLING: BundlingOptions = {
   commandHooks: {
     beforeBundling: () => [],
     beforeInstall: () => [],
-    afterBundling: (_input, output) => [trimCommand(path.join(output, 'index.mjs.map'))],
+    // A container has neither our Node nor our program: there the source map stays whole, and a cold start reads more.
+    afterBundling: (_input, output) =>
+      output === AssetStaging.BUNDLING_OUTPUT_DIR ? [] : [trimCommand(path.join(output, 'index.mjs.map'))],
   },
 };
+
+/** Where a function is put that has to reach what is not on the internet. */
+export interface NetworkPlace {
+  readonly vpc: IVpc;
+  readonly vpcSubnets?: SubnetSelection | undefined;
+  readonly securityGroups?: ISecurityGroup[] | undefined;
+}
 
 export interface HandlerFunctionProps {
   /** The module that exports `handler`. */
@@ -46,6 +56,10 @@ export interface HandlerFunctionProps {
   readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly reservedConcurrency?: number | undefined;
+  /** What Lambda does with a function that invokes itself, again and again. Default: it ends that. */
+  readonly recursiveLoop?: RecursiveLoop | undefined;
+  /** Default: in no network of yours. */
+  readonly network?: NetworkPlace | undefined;
   /** On top of ours, for what a user's tasks need: native modules, loaders. */
   readonly bundling?: BundlingOptions | undefined;
 }
@@ -63,6 +77,7 @@ export class HandlerFunction extends Construct {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.logGroup.grantWrite(this.role);
+    if (props.network !== undefined) this.allowNetwork();
     this.function = new NodejsFunction(this, 'Function', {
       entry: props.entry,
       handler: 'handler',
@@ -80,10 +95,22 @@ export class HandlerFunction extends Construct {
         ...props.environment,
       },
       bundling: { ...BUNDLING, ...props.bundling },
+      ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
+      ...(props.network === undefined ? {} : placeIn(props.network)),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below
     });
     this.trace();
+  }
+
+  /** What the construct library gives roles of its own making. */
+  private allowNetwork(): void {
+    this.role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
+    Validations.of(this.role).acknowledge({
+      id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
+      reason:
+        'Network interfaces have no names to allow before they are made: AWS keeps the list of what Lambda does with them.',
+    });
   }
 
   /** The construct library would mix X-Ray's wildcard into the role's other permissions, where excusing it would excuse them too. */
@@ -108,6 +135,14 @@ export class HandlerFunction extends Construct {
     // Lambda checks the permission when tracing is switched on.
     this.function.node.addDependency(policy);
   }
+}
+
+function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlace): Partial<NodejsFunctionProps> {
+  return {
+    vpc,
+    ...(vpcSubnets === undefined ? {} : { vpcSubnets }),
+    ...(securityGroups === undefined ? {} : { securityGroups }),
+  };
 }
 
 function trimCommand(file: string): string {

@@ -25,10 +25,15 @@ export interface CoordinationTableProps {
   readonly stream?: StreamViewType;
 }
 
+/** Of each of its shards, by DynamoDB's own limit; every queue that is woken by it has a reader. */
+const STREAM_READERS_LIMIT = 2;
+
+/** The table, with the grants that its rows allow. */
 export class CoordinationTable extends Construct {
   readonly table: Table;
   private readonly encryptionKey: IKey | undefined;
   private readonly queues = new Set<string>();
+  private readonly wokenQueues = new Set<string>();
 
   constructor(scope: Construct, id: string, props: CoordinationTableProps = {}) {
     super(scope, id);
@@ -75,6 +80,25 @@ export class CoordinationTable extends Construct {
         `queue = ${JSON.stringify(queue)} is served by other workers of this table: give each its own name`,
       );
     this.queues.add(queue);
+  }
+
+  /**
+   * Takes a place among the readers of the stream.
+   * @throws ConfigurationError when there is no stream, or no place
+   */
+  claimStream(queue: string): string {
+    const stream = this.table.tableStreamArn;
+    if (stream === undefined)
+      throw new ConfigurationError(
+        `wakeOnEnqueue of queue ${queue}: the table has no stream; give it one, such as stream: StreamViewType.KEYS_ONLY`,
+      );
+    if (this.wokenQueues.size >= STREAM_READERS_LIMIT)
+      throw new ConfigurationError(
+        `wakeOnEnqueue of queue ${queue}: the table's stream wakes ${[...this.wokenQueues].join(' and ')} already, ` +
+          `and DynamoDB throttles more than ${STREAM_READERS_LIMIT} readers; give the queue a table of its own, or leave it to its schedule`,
+      );
+    this.wokenQueues.add(queue);
+    return stream;
   }
 
   /** Sessions, locks, elections, semaphores and wait groups; no tasks. */

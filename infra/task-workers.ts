@@ -10,6 +10,7 @@ import type { TimeZone } from 'aws-cdk-lib';
 import { Duration } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
+import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -25,15 +26,16 @@ import {
   DEFAULT_TASKS_PER_WORKER,
   DEFAULT_WORKER_LOCK_DELAY_MS,
 } from '../functions/env.ts';
-import type { MetricName } from '../functions/metric-names.ts';
+import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
+import { ConfigurationError } from '../shared/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/lease/timing.ts';
-import type { QueueScope } from './access.ts';
 import { enqueueAccess, observeAccess, operateAccess } from './access.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { Alarms } from './alarms.ts';
 import { QueueDashboard } from './dashboard.ts';
 import { Dispatcher } from './dispatcher.ts';
+import type { NetworkPlace } from './handler-function.ts';
 import { queueMetric } from './metrics.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -57,8 +59,6 @@ export interface TaskWorkersProps {
 
   /** When the backlog is looked at. Default: every minute. */
   readonly schedule?: TickSchedule;
-  /** Names the ticks in the table's ledger. Default: the queue's name. */
-  readonly scheduleName?: string;
   /** Let the scheduler spread ticks over this window. Default: ticks come at their time. */
   readonly flexibleWindow?: Duration;
   /** Default: true. A disabled schedule keeps everything else in place. */
@@ -101,6 +101,12 @@ export interface TaskWorkersProps {
   readonly environment?: Readonly<Record<string, string>>;
   /** Bundling of the worker, on top of ours. */
   readonly bundling?: BundlingOptions;
+  /** Put the worker into this network, for tasks that reach what is in it. DynamoDB needs an endpoint or a way out there, and Lambda with `continuation`. Default: none. */
+  readonly vpc?: IVpc;
+  /** Which of its subnets. Default: private ones. */
+  readonly vpcSubnets?: SubnetSelection;
+  /** Default: a group of its own that lets everything out. */
+  readonly securityGroups?: ISecurityGroup[];
 
   /** Default: a month. */
   readonly logRetention?: RetentionDays;
@@ -120,6 +126,7 @@ const DEFAULT_WORKER_TIMEOUT = Duration.minutes(15);
 /** A third of a processor: coordination needs little, and tasks that compute will want to set it anyway. */
 const DEFAULT_WORKER_MEMORY_MB = 512;
 
+/** A queue, its dispatcher, its workers, alarms and dashboard. */
 export class TaskWorkers extends Construct implements IGrantable {
   readonly queue: string;
   readonly table: CoordinationTable;
@@ -128,7 +135,6 @@ export class TaskWorkers extends Construct implements IGrantable {
   readonly waker: Waker | undefined;
   readonly alarms: Alarms | undefined;
   readonly dashboard: QueueDashboard | undefined;
-  private readonly scope: QueueScope;
 
   constructor(scope: Construct, id: string, props: TaskWorkersProps) {
     super(scope, id);
@@ -140,7 +146,6 @@ export class TaskWorkers extends Construct implements IGrantable {
     const logRetention = props.logRetention ?? RetentionDays.ONE_MONTH;
     const scheduleEnabled = props.scheduleEnabled ?? true;
     this.queue = settings.queue;
-    this.scope = { queue: settings.queue, schedule: settings.scheduleName };
     const wakeOnEnqueue = props.wakeOnEnqueue ?? false;
     this.table =
       props.table ??
@@ -153,6 +158,7 @@ export class TaskWorkers extends Construct implements IGrantable {
       ...{ settings, logRetention, production },
       table: this.table,
       bundling: props.bundling,
+      network: networkOf(props),
     });
     this.dispatcher = new Dispatcher(this, 'Dispatcher', {
       ...{ settings, logRetention, production, scheduleEnabled },
@@ -171,9 +177,10 @@ export class TaskWorkers extends Construct implements IGrantable {
       props.alarms === false
         ? undefined
         : new Alarms(this, 'Alarms', {
-            queue: this.queue,
+            address: this.address,
             scheduleExpression: expressionString,
             scheduleEnabled,
+            schedule: this.dispatcher.schedule,
             dispatcher: this.dispatcher.function,
             deadLetters: this.dispatcher.deadLetters,
             thresholds: props.alarms ?? {},
@@ -191,6 +198,10 @@ export class TaskWorkers extends Construct implements IGrantable {
           });
   }
 
+  private get address(): QueueAddress {
+    return { table: this.table.tableName, queue: this.queue };
+  }
+
   /** Your tasks' own rights: `bucket.grantRead(workers)`. */
   get grantPrincipal(): IPrincipal {
     return this.worker.function.grantPrincipal;
@@ -198,7 +209,7 @@ export class TaskWorkers extends Construct implements IGrantable {
 
   /** Put tasks into this queue and look at them. */
   grantEnqueue(grantee: IGrantable): Grant {
-    return this.table.grant(grantee, enqueueAccess(this.scope));
+    return this.table.grant(grantee, enqueueAccess(this.queue));
   }
 
   /** Sessions, locks, elections, semaphores and wait groups of the table; no tasks. */
@@ -208,17 +219,17 @@ export class TaskWorkers extends Construct implements IGrantable {
 
   /** See the queue, payloads included, and all coordination rows; change nothing. */
   grantObserve(grantee: IGrantable): Grant {
-    return this.table.grant(grantee, observeAccess(this.scope));
+    return this.table.grant(grantee, observeAccess(this.queue));
   }
 
   /** Observe, and act for people: retry, cancel, pause, force-release, destroy a session. */
   grantOperate(grantee: IGrantable): Grant {
-    return this.table.grant(grantee, operateAccess(this.scope));
+    return this.table.grant(grantee, operateAccess(this.queue));
   }
 
   /** Any metric that the handlers report; sums over five minutes, or the maximum of a gauge. */
   metric(name: MetricName, options?: MetricOptions): Metric {
-    return queueMetric(this.queue, name, options);
+    return queueMetric(this.address, name, options);
   }
 
   /** How long the oldest due task has been waiting, in milliseconds. */
@@ -247,6 +258,13 @@ export class TaskWorkers extends Construct implements IGrantable {
   }
 }
 
+/** @throws ConfigurationError when there is a place in a network, and no network */
+function networkOf({ vpc, vpcSubnets, securityGroups }: TaskWorkersProps): NetworkPlace | undefined {
+  if (vpc !== undefined) return { vpc, vpcSubnets, securityGroups };
+  if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
+  throw new ConfigurationError('vpcSubnets and securityGroups are of a network: give vpc as well');
+}
+
 /** What is not given becomes its default here, and nowhere else. */
 function settingsOf(props: TaskWorkersProps, expression: string): WorkerSettings {
   const ms = (given: Duration | undefined, byDefault: number): number => given?.toMilliseconds() ?? byDefault;
@@ -255,7 +273,6 @@ function settingsOf(props: TaskWorkersProps, expression: string): WorkerSettings
   return {
     entry: props.entry,
     queue,
-    scheduleName: props.scheduleName ?? queue,
     schedule: { expression, flexibleWindowMs: props.flexibleWindow?.toMilliseconds() },
     maxWorkers: props.maxWorkers ?? DEFAULT_MAX_WORKERS,
     tasksPerWorker: props.tasksPerWorker ?? DEFAULT_TASKS_PER_WORKER,

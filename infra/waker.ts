@@ -6,7 +6,6 @@ import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { wakeSchedule } from '../functions/env.ts';
-import { ConfigurationError } from '../shared/errors.ts';
 import { dispatchAccess } from './access.ts';
 import { dispatcherEnvironment } from './dispatcher.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
@@ -32,15 +31,11 @@ export interface WakerProps {
 export class Waker extends Construct {
   readonly handler: HandlerFunction;
 
-  /** @throws ConfigurationError when the table has no stream */
+  /** @throws ConfigurationError when the table has no stream, or too many read it */
   constructor(scope: Construct, id: string, { settings, table, worker, logRetention, production }: WakerProps) {
     super(scope, id);
     const { queue } = settings;
-    const stream = table.table.tableStreamArn;
-    if (stream === undefined)
-      throw new ConfigurationError(
-        `wakeOnEnqueue of queue ${queue}: the table has no stream; give it one, such as stream: StreamViewType.KEYS_ONLY`,
-      );
+    const stream = table.claimStream(queue);
     this.handler = new HandlerFunction(this, 'Handler', {
       entry: handlerModule('wake'),
       description: `Wakes workers of the queue ${queue} when a task is enqueued`,
@@ -49,7 +44,7 @@ export class Waker extends Construct {
       ...{ logRetention, production },
       environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
     });
-    table.grant(this.function, dispatchAccess({ queue, schedule: wakeSchedule(queue) }));
+    table.grant(this.function, dispatchAccess(queue, wakeSchedule(queue)));
     Grant.addToPrincipal({
       grantee: this.function,
       actions: ['lambda:InvokeFunction'],

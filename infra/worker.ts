@@ -4,11 +4,13 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENV } from '../functions/env.ts';
 import { workAccess } from './access.ts';
+import type { NetworkPlace } from './handler-function.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -27,6 +29,7 @@ export interface WorkerProps {
   readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly bundling: BundlingOptions | undefined;
+  readonly network: NetworkPlace | undefined;
 }
 
 export class Worker extends Construct {
@@ -41,6 +44,9 @@ export class Worker extends Construct {
       timeout: Duration.millis(settings.workerTimeoutMs),
       memorySize: settings.workerMemoryMb,
       reservedConcurrency: settings.reservedConcurrency,
+      // Lambda takes a long chain of workers for a mistake, and ends it after about sixteen; what ends ours is the backlog.
+      recursiveLoop: settings.continuation ? RecursiveLoop.ALLOW : undefined,
+      network: props.network,
       logRetention: props.logRetention,
       production: props.production,
       bundling: { externalModules: RARELY_NEEDED, ...props.bundling },
@@ -48,7 +54,7 @@ export class Worker extends Construct {
     });
     // The lease is the retry: a task whose worker died is taken over by whoever comes next, so the platform must not run the event again.
     this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
-    table.grant(this.function, workAccess({ queue: settings.queue, schedule: settings.scheduleName }));
+    table.grant(this.function, workAccess(settings.queue));
     if (settings.continuation) this.allowContinuation();
   }
 

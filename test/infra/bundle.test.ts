@@ -1,10 +1,12 @@
 /** The bundles themselves: what Lambda will load. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { LeaseholdStack } from '../../infra/stack.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
 const BUNDLING_TIMEOUT_MS = 60_000;
@@ -62,4 +64,34 @@ describe('the bundles', () => {
     expect(path.basename(again.worker)).toBe(path.basename(bundles.worker));
     expect(path.basename(again.dispatcher)).toBe(path.basename(bundles.dispatcher));
   });
+
+  test('made in a container ask it for nothing of this machine', { timeout: BUNDLING_TIMEOUT_MS }, () => {
+    const asked = bundleInContainer({ forceDockerBundling: true });
+
+    expect(asked).toContain('/asset-output/index.mjs');
+    expect(asked).not.toContain(path.resolve(import.meta.dirname, '../..'));
+    expect(asked).not.toContain(process.execPath);
+  });
 });
+
+/** What the container of the worker's bundle is told to do, by a program in Docker's place that writes it where the bundle should be. */
+function bundleInContainer(bundling: NonNullable<TaskWorkersProps['bundling']>): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-docker-'));
+  const [docker, log] = [path.join(folder, 'docker'), path.join(folder, 'log')];
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+  const program = `#!${process.execPath}
+    const [verb, ...rest] = process.argv.slice(2);
+    if (verb === 'run') {
+      const [output] = rest.find((argument) => argument.includes(':/asset-output')).split(':');
+      require('node:fs').writeFileSync(output + '/index.mjs', '');
+      require('node:fs').writeFileSync(${JSON.stringify(log)}, rest.at(-1));
+    }`;
+  writeFileSync(docker, program, { mode: 0o755 });
+  vi.stubEnv('CDK_DOCKER', docker);
+  const app = newApp({ 'aws:cdk:bundling-stacks': ['**'] });
+  new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY, bundling } });
+  return readFileSync(log, 'utf8');
+}

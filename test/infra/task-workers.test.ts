@@ -5,7 +5,6 @@ import { Schedule } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
-import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, test } from 'vitest';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
@@ -157,6 +156,7 @@ describe('the functions', () => {
         Variables: {
           LEASEHOLD_WORKER_FUNCTION: { Ref: Match.stringLikeRegexp('^MediaWorker') },
           LEASEHOLD_TASKS_PER_WORKER: '20',
+          LEASEHOLD_CONCURRENCY: '4',
           LEASEHOLD_MAX_WORKERS: '50',
           LEASEHOLD_SHARDS: '16',
           LEASEHOLD_MAX_CLOCK_SKEW_MS: '500',
@@ -222,6 +222,21 @@ describe('waking on enqueue', () => {
       'wakeOnEnqueue of queue default: the table has no stream',
     );
   });
+
+  test('is for two queues of one table, because DynamoDB throttles more readers of its stream', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const table = new CoordinationTable(stack, 'Shared', { stream: StreamViewType.KEYS_ONLY });
+    const add = (queue: string, wakeOnEnqueue: boolean): TaskWorkers =>
+      new TaskWorkers(stack, queue, { entry: ENTRY, table, queue, wakeOnEnqueue });
+    add('media', true);
+    add('mail', true);
+
+    expect(() => add('reports', true)).toThrow(
+      "wakeOnEnqueue of queue reports: the table's stream wakes media and mail already, and DynamoDB throttles more than 2 readers; " +
+        'give the queue a table of its own, or leave it to its schedule',
+    );
+    expect(() => add('archive', false)).not.toThrow();
+  });
 });
 
 describe('continuation', () => {
@@ -230,18 +245,27 @@ describe('continuation', () => {
     return statementsOf(template, role ?? '').some(({ Action }) => Action === 'lambda:InvokeFunction');
   };
 
-  test('a worker may invoke itself, and is told to, unless that is switched off', () => {
+  /** What Lambda does with a long chain of workers. */
+  const recursion = (template: Template): unknown =>
+    propertiesOf<{ readonly Description: string; readonly RecursiveLoop?: string }>(
+      template,
+      'AWS::Lambda::Function',
+    ).find(({ Description }) => Description.startsWith('Runs tasks'))?.RecursiveLoop;
+
+  test('a worker may invoke itself as often as there is work, and is told to, unless that is switched off', () => {
     const on = synthesize().template();
     on.hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: { LEASEHOLD_CONTINUATION: '1' } },
     });
     expect(mayInvoke(on)).toBe(true);
+    expect(recursion(on)).toBe('Allow');
 
     const off = synthesize({ continuation: false }).template();
     off.hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: { LEASEHOLD_CONTINUATION: '0' } },
     });
     expect(mayInvoke(off)).toBe(false);
+    expect(recursion(off)).toBeUndefined();
   });
 });
 
@@ -298,62 +322,6 @@ describe('the schedule', () => {
   });
 });
 
-describe('alarms and dashboard', () => {
-  test('one alarm for each way to fail its users, each with its runbook', () => {
-    const alarms = propertiesOf<{ AlarmDescription: string }>(synthesize().template(), 'AWS::CloudWatch::Alarm');
-    const links = alarms.map(({ AlarmDescription }) => AlarmDescription.split('Runbook: ')[1]);
-
-    expect(links.sort()).toEqual([
-      'ARCHITECTURE.md#runbook-dead-tasks',
-      'ARCHITECTURE.md#runbook-dispatcher-errors',
-      'ARCHITECTURE.md#runbook-lost-leases',
-      'ARCHITECTURE.md#runbook-oldest-ready-task',
-      'ARCHITECTURE.md#runbook-refused-claims',
-      'ARCHITECTURE.md#runbook-schedule-dead-letters',
-      'ARCHITECTURE.md#runbook-skipped-rows',
-      'ARCHITECTURE.md#runbook-throttles',
-    ]);
-  });
-
-  test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
-    const oldest = { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') };
-    const silence = (props: Parameters<typeof synthesize>[0], TreatMissingData: string): void =>
-      synthesize(props)
-        .template()
-        .hasResourceProperties('AWS::CloudWatch::Alarm', { ...oldest, TreatMissingData });
-
-    silence({}, 'breaching');
-    silence({ scheduleEnabled: false }, 'notBreaching');
-    silence({ schedule: Schedule.rate(Duration.days(1)) }, 'notBreaching');
-    silence({ schedule: Schedule.cron({ hour: '3' }) }, 'notBreaching');
-  });
-
-  test.each([
-    [Schedule.rate(Duration.minutes(1)), 10 * 60_000],
-    [Schedule.rate(Duration.hours(1)), 3 * 3_600_000],
-    [Schedule.cron({ hour: '3' }), 25 * 3_600_000],
-  ])('a task may wait as long as its schedule suggests (%o)', (schedule, thresholdMs) => {
-    synthesize({ schedule })
-      .template()
-      .hasResourceProperties('AWS::CloudWatch::Alarm', {
-        AlarmDescription: Match.stringLikeRegexp('oldest-ready-task'),
-        Threshold: thresholdMs,
-      });
-  });
-
-  test('they tell the topic that was given, and can be left out', () => {
-    const { stack } = synthesize({ alarms: false, dashboard: false });
-    const topic = new Topic(stack, 'Oncall');
-    new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
-    const synthesized = Template.fromStack(stack);
-
-    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 8);
-    synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
-    synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
-    synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });
-  });
-});
-
 describe('what the construct gives back', () => {
   test('metrics of the queue, with the dimensions that the handlers send', () => {
     const { workers, stack } = synthesize();
@@ -366,6 +334,7 @@ describe('what the construct gives back', () => {
       dimensions: [
         { name: 'queue', value: 'media' },
         { name: 'service', value: 'leasehold' },
+        { name: 'table', value: { Ref: expect.stringMatching(/^MediaTable/) as string } },
       ],
     });
   });
