@@ -36,6 +36,25 @@ export function name(text: string): string {
   return checked(() => validName('the value', text));
 }
 
+/** A name of a table as DynamoDB takes it, or its ARN, for one of another account. */
+export function tableName(text: string): string {
+  if (/^[\w.-]{3,255}$/.test(text) || /^arn:[\w-]+:dynamodb:[\w-]*:\d*:table\/[\w.-]{3,255}$/.test(text)) return text;
+  throw new InvalidArgumentError('a table has a name of 3 to 255 letters, digits, dots, hyphens and underscores');
+}
+
+export function regionName(text: string): string {
+  if (/^[a-z\d]+(?:-[a-z\d]+)*$/i.test(text)) return text;
+  throw new InvalidArgumentError('give the name of a region, such as eu-west-1');
+}
+
+/** For an option of which a second one would be forgotten, as commander keeps the last. @param why one is all that there can be */
+export function givenOnce<T>(parse: (text: string) => T, why: string): (text: string, before?: T) => T {
+  return (text, before) => {
+    if (before !== undefined) throw new InvalidArgumentError(`given twice: ${why}`);
+    return parse(text);
+  };
+}
+
 /** A whole number of at least `min`; `1e6` and `1_000_000` are welcome. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {

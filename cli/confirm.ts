@@ -24,8 +24,10 @@ export function yesOption(what: string): Option {
   return new Option('--yes <name>', `confirm, by repeating ${what}`);
 }
 
-export function reasonOption(): Option {
-  return new Option('--reason <text>', 'why: written down with it').argParser(name).makeOptionMandatory();
+/** @param byDefault for acts that take nothing away from anybody; without it, the operator must say why */
+export function reasonOption(byDefault?: string): Option {
+  const option = new Option('--reason <text>', 'why: written down with it').argParser(name);
+  return byDefault === undefined ? option.makeOptionMandatory() : option.default(byDefault);
 }
 
 export function byOption(): Option {

@@ -1,5 +1,5 @@
 /**
- * How the command ends: one table for all commands, printed by `leasehold help exit-codes`.
+ * How the command ends: one table for all commands, printed with `leasehold --help`.
  * An error takes at most two lines on the screen; with `--json` it is one JSON object on standard error.
  */
 import { isMissingTable, missingTable } from '../shared/dynamo/missing-table.ts';
@@ -71,14 +71,11 @@ export interface Failure {
 
 /** What anything thrown means to the caller of a command. */
 export function failureOf(thrown: unknown, table: string): Failure {
-  if (isMissingTable(thrown))
-    return {
-      exitCode: EXIT.usage,
-      message: `${missingTable(table)} with --table`,
-    };
   const message = messageOf(thrown);
-  if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };
+  // It names the table that it missed, which may be one of the user's own.
   if (thrown instanceof ConfigurationError) return { exitCode: EXIT.usage, message };
+  if (isMissingTable(thrown)) return { exitCode: EXIT.usage, message: `${missingTable(table)} with --table` };
+  if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };
   if (thrown instanceof StoreUnavailableError) return { exitCode: EXIT.unavailable, message };
   if (thrown instanceof MismatchError || thrown instanceof ClockSkewError) return { exitCode: EXIT.refused, message };
   if (thrown instanceof LockUnavailableError) return { exitCode: EXIT.notAcquired, message };

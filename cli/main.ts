@@ -20,7 +20,7 @@ function bind<Options>(command: Command, action: Action<Options>): Command {
 function contextOf(settings: GlobalOptions): Context {
   return {
     settings,
-    output: new Output({ isJson: settings.json === true, out: process.stdout, err: process.stderr }),
+    output: outputFor(settings),
     runtime: systemRuntime,
     environment: process.env,
     stdin: process.stdin,
@@ -30,6 +30,10 @@ function contextOf(settings: GlobalOptions): Context {
       return connect(settings, systemRuntime);
     },
   };
+}
+
+function outputFor({ json }: Pick<GlobalOptions, 'json'>): Output {
+  return new Output({ isJson: json === true, out: process.stdout, err: process.stderr });
 }
 
 async function perform(context: Context, action: (context: Context) => Promise<number | undefined>): Promise<number> {
@@ -43,14 +47,22 @@ async function perform(context: Context, action: (context: Context) => Promise<n
   }
 }
 
+// As for most tools, a variable that is empty is none.
+for (const [variable, value] of Object.entries(process.env))
+  if (variable.startsWith('LEASEHOLD_') && value === '') Reflect.deleteProperty(process.env, variable);
+const program = createProgram(bind);
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // Whoever read us has read enough, as `head` does.
   if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
+  outputFor(program.opts()).error(`the answer cannot be written: ${error.message}`, EXIT.failed);
+  process.exit(EXIT.failed);
 });
+// Notes are for people who watch: the work goes on without them.
+process.stderr.on('error', () => undefined);
 
 try {
-  await createProgram(bind).parseAsync();
+  await program.parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   // Help that was asked for ends with 0; whatever else commander ends with is a wrong command line.

@@ -1,7 +1,7 @@
 /** The command and its subcommands, as one tree: what parsing, help and completion are made from. */
 import { Command, Option } from 'commander';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
-import { name, spanMs } from './arguments.ts';
+import { regionName, spanMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
 import { auditCommand } from './commands/audit.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -22,6 +22,7 @@ import { watchCommand } from './commands/watch.ts';
 import { costCommand } from './commands/cost.ts';
 import type { Bind } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
+import { ownVersion } from './version.ts';
 
 /** Names of environment variables that stand for options; those of the deployed functions have the same. */
 export const ENVIRONMENT = {
@@ -44,9 +45,11 @@ const COMMANDS = [
 export function createProgram(bind: Bind): Command {
   const program = new Command('leasehold')
     .description('Tasks, locks, semaphores, leaders and sessions in one DynamoDB table: look at them, and act on them.')
-    .addOption(new Option('--table <name>', 'the table').env(ENVIRONMENT.table).default(DEFAULT_TABLE).argParser(name))
+    .addOption(
+      new Option('--table <name>', 'the table').env(ENVIRONMENT.table).default(DEFAULT_TABLE).argParser(tableName),
+    )
     .addOption(new Option('--endpoint <url>', 'another DynamoDB than that of AWS').env(ENVIRONMENT.endpoint))
-    .option('--region <name>', "the table's region (default: as for every AWS tool)")
+    .option('--region <name>', "the table's region (default: as for every AWS tool)", regionName)
     .addOption(
       new Option('--max-clock-skew <span>', 'bound on the difference between any two clocks, as deployed')
         .env(ENVIRONMENT.maxClockSkew)
@@ -54,6 +57,7 @@ export function createProgram(bind: Bind): Command {
         .argParser(spanMs),
     )
     .option('--json', 'one JSON value on standard output; an error is one on standard error')
+    .version(ownVersion(), '--version', 'print the version')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .showHelpAfterError('(add --help to see what there is)')
     .addHelpText('after', HELP);

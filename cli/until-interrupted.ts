@@ -2,20 +2,21 @@ import { once } from 'node:events';
 import type { ExitCode } from './exit.ts';
 import { EXIT } from './exit.ts';
 
+/** Ctrl+C, a supervisor's wish, and a terminal that was closed. */
+const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Runs something that goes on for ever: Ctrl+C is how it is meant to end, so that is no failure. */
 export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<void>): Promise<ExitCode> {
   const interrupted = new AbortController();
   const stop = (): void => {
     interrupted.abort();
   };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  for (const signal of INTERRUPTS) process.once(signal, stop);
   try {
     await watch(interrupted.signal);
     return EXIT.done;
   } finally {
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
+    for (const signal of INTERRUPTS) process.off(signal, stop);
   }
 }
 

@@ -45,24 +45,22 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
   const { startConsole } = await import('../../console/server.ts');
   const { table, endpoint, region, maxClockSkew } = settings;
   const { queue: queues = [DEFAULT_QUEUE] } = options;
-  const say = (address: string, text: string): void => {
-    output.answer({ address }, () => text);
-  };
   const running = await startConsole(
     {
       ...{ table, endpoint, region, maxClockSkewMs: maxClockSkew },
       ...{ shards: options.shards, queues, port: options.port, everyMs: options.every },
       isReadOnly: options.readOnly === true,
       by: operatorOf(options),
+      // Beside the answer, which is one: whoever read it may have closed standard output.
       onEntered: (next) => {
-        say(next, `for another browser: ${next}`);
+        output.note(`for another browser: ${next}`);
       },
     },
     runtime,
   );
   try {
     const address = running.invite();
-    say(address, address);
+    output.answer({ address }, () => address);
     output.note(`table ${table}${options.readOnly === true ? ', read-only' : ''}; Ctrl+C ends it`);
     return await untilInterrupted(untilAborted);
   } finally {

@@ -1,5 +1,4 @@
 /** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
-import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { examine } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
@@ -9,6 +8,7 @@ import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
 import type { Output, Style } from '../output.ts';
 import { printable } from '../output.ts';
+import { ownVersion } from '../version.ts';
 
 interface Options {
   readonly strict?: boolean;
@@ -31,7 +31,7 @@ async function doctor({ settings, output, connect }: Context, { strict }: Option
     ...connection,
     isEmulator: settings.endpoint !== undefined,
     maxClockSkewMs: settings.maxClockSkew,
-    versions: { node: process.versions.node, leasehold: await ownVersion() },
+    versions: { node: process.versions.node, leasehold: ownVersion() },
   });
   const worst = worstOf(findings);
   output.answer({ health: worst, findings }, () => findingsText(findings, output));
@@ -55,13 +55,6 @@ const SIGNS: Readonly<Record<Health, { readonly sign: string; readonly style: St
   broken: { sign: '✗', style: 'red' },
   unknown: { sign: '?', style: 'dim' },
 };
-
-async function ownVersion(): Promise<string> {
-  const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
-}
 
 const HELP = `
 Signs: ✓ as it should be, ! works but risks or costs something, ✗ does not work or not safely, ? could not be looked at.

@@ -33,6 +33,16 @@ interface Options extends QueueOptions {
   readonly dryRun?: boolean;
 }
 
+/** What a line of a file says for itself. */
+const OF_ONE_TASK = {
+  id: '--id',
+  priority: '--priority',
+  runAt: '--run-at',
+  delay: '--delay',
+  expiresIn: '--expires-in',
+  onDuplicate: '--on-duplicate',
+} as const satisfies Partial<Record<keyof Options, string>>;
+
 /** Bad lines that a person is shown; a program gets them all. */
 const BAD_LINES_SHOWN = 20;
 
@@ -60,6 +70,7 @@ export function enqueueCommand(bind: Bind): Command {
 async function enqueue(context: Context, options: Options, task?: string, input?: string): Promise<ExitCode> {
   if ((task === undefined) === (options.file === undefined))
     throw new ConfigurationError('give the name of a task, or --file: one of the two');
+  if (options.file !== undefined) ensureOfFile(options);
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
   const bytes = task === undefined ? await readTasks(context, options.file ?? '-') : undefined;
   using connection = await context.connect();
@@ -70,6 +81,15 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   }
   const { lines, bad } = await checkLines(bytes, client, registry);
   return bad.length > 0 ? reject(context, bad, lines.length) : await addAll(context, options, connection, lines);
+}
+
+/** @throws ConfigurationError */
+function ensureOfFile(options: Options): void {
+  const given = Object.entries(OF_ONE_TASK).filter(([option]) => options[option as keyof Options] !== undefined);
+  if (given.length > 0)
+    throw new ConfigurationError(
+      `${given.map(([, flag]) => flag).join(', ')} with --file: what belongs to one task goes into its line`,
+    );
 }
 
 function enqueueOptions({ id, priority, runAt, delay, expiresIn, onDuplicate }: Options) {
@@ -85,10 +105,16 @@ function enqueueOptions({ id, priority, runAt, delay, expiresIn, onDuplicate }: 
 
 function jsonOf(input: string | undefined): unknown {
   try {
-    return input === undefined ? null : JSON.parse(input);
+    return input === undefined ? null : JSON.parse(input, finite);
   } catch (cause) {
     throw new ConfigurationError(`the input is not JSON: ${messageOf(cause)}; a text is given as '"text"'`, { cause });
   }
+}
+
+/** JSON has no bound to its numbers, and no infinity that one beyond JavaScript's could be stored as. */
+function finite(_: string, value: unknown): unknown {
+  if (value === Infinity || value === -Infinity) throw new RangeError('a number in it is too large');
+  return value;
 }
 
 async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {
@@ -129,6 +155,8 @@ async function addAll(
       { onProgress: progress.show },
     )
     .finally(progress.end);
+  // One that was named here is no line of anything.
+  if (options.file === undefined && results[0] instanceof MismatchError) throw results[0];
   const conflicts = results.flatMap((result, at) =>
     result instanceof MismatchError ? [{ line: lines[at]?.number ?? 0, error: result.message }] : [],
   );

@@ -1,11 +1,12 @@
 /** `leasehold queues`: how much waits, who works, and holding a queue still. */
 import { Command } from 'commander';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { take } from '../../shared/runtime/take.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
 import { name, spanOption } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { byOption, operatorOf, reasonOption } from '../confirm.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
@@ -13,13 +14,14 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { factsOf, plural, printable, shortened, span } from '../output.ts';
 import type { Census } from '../queue/census.ts';
-import { sumOf, takeCensus } from '../queue/census.ts';
+import { sumOf, takeCensus, unfinishedTasks } from '../queue/census.ts';
 import { shardsOption } from '../queue/options.ts';
 
 interface ShardsOptions {
   readonly shards: number;
 }
 
+type ChangeOptions = ShardsOptions & AuditOptions;
 type DrainOptions = ShardsOptions & { readonly timeout?: number };
 
 /** Between looks at a queue that is to become empty. */
@@ -48,8 +50,8 @@ export function queuesCommand(bind: Bind): Command {
     );
   const resume = new Command('resume').argument('<name>', 'the queue', name).description('Tasks are claimed again.');
   for (const command of [pause, resume]) {
-    command.addOption(reasonOption()).addOption(byOption());
-    queues.addCommand(bind<AuditOptions>(command, command === pause ? pauseQueue : resumeQueue));
+    command.addOption(shardsOption()).addOption(reasonOption()).addOption(byOption());
+    queues.addCommand(bind<ChangeOptions>(command, command === pause ? pauseQueue : resumeQueue));
   }
   const drain = new Command('drain')
     .argument('<name>', 'the queue', name)
@@ -94,27 +96,39 @@ async function showStats({ output, connect }: Context, { shards }: ShardsOptions
   output.answer(census, () => censusText(census));
 }
 
-const pauseQueue = (context: Context, options: AuditOptions, queue: string): Promise<undefined> =>
+const pauseQueue = (context: Context, options: ChangeOptions, queue: string): Promise<undefined> =>
   change(context, options, queue, 'pause');
-const resumeQueue = (context: Context, options: AuditOptions, queue: string): Promise<undefined> =>
+const resumeQueue = (context: Context, options: ChangeOptions, queue: string): Promise<undefined> =>
   change(context, options, queue, 'resume');
 
 async function change(
   { output, connect }: Context,
-  options: AuditOptions,
+  options: ChangeOptions,
   queue: string,
   verb: 'pause' | 'resume',
 ): Promise<undefined> {
   using connection = await connect();
-  const { reason } = options;
-  // Shards do not matter to the queue's own row.
-  const { operator } = connection.queue(queue, 1);
+  const { reason, shards } = options;
+  const there = connection.queue(queue, shards);
+  const { operator } = there;
+  const isKnown = await hasTraces(connection, there);
   const record = await connection.audit.record(
     { verb: `queue.${verb}`, target: queue, by: operatorOf(options), reason },
     () => operator[verb]({ reason }),
     () => 'done',
   );
   output.answer(record, () => `queue ${printable(queue)} is ${record.isPaused ? 'paused' : 'open'}`);
+  if (!isKnown)
+    output.note(
+      `queue ${printable(queue)} has had no worker that is deployed, and has no task that waits or is dead: is that its name?`,
+    );
+}
+
+/** A queue needs no row of its own, so one whose name is mistyped is known by nothing but what it lacks. */
+async function hasTraces({ semaphores }: Connection, there: QueueConnection): Promise<boolean> {
+  if ((await semaphores.read(workersSemaphore(there.queue))) !== undefined) return true;
+  const [unfinished, dead] = await Promise.all([take(unfinishedTasks(there), 1), take(there.operator.dead(), 1)]);
+  return unfinished.rows.length + dead.rows.length > 0;
 }
 
 async function drainQueue(
@@ -153,7 +167,7 @@ function seenOf({ due, looked, more }: Census): string {
   return looked < all ? `of the oldest ${looked} of ${counted(all, more)} tasks due` : `of ${plural(all, 'task')} due`;
 }
 
-export function censusText(census: Census): string {
+function censusText(census: Census): string {
   const { more, workers, looked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
@@ -173,7 +187,7 @@ function counted(count: number, more: boolean): string {
 }
 
 const HELP = `
-Tasks that run still count as due: their index entry stays until they end. Which of them run is looked up for the oldest 200.
+Tasks that run still count as due: their index entry stays until they end. Which of them run is looked up for the oldest 200, and for more while none of these waits.
 Workers see a pause within 5 seconds, so drain ends when a paused queue has been seen for 6 without a task that runs, whatever waits in it.
 
 Examples:

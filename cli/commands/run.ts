@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
 import { DEFAULT_LOCK_DELAY_MS, DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
-import { name, spanOption, wholeNumber } from '../arguments.ts';
+import { givenOnce, name, spanOption, wholeNumber } from '../arguments.ts';
 import type { Bind, Context, Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
@@ -36,9 +36,13 @@ export function runCommand(bind: Bind): Command {
         'A cron job that stands in the crontab of ten machines becomes one job.',
     )
     .argument('<command...>', "the program and its arguments, behind '--'")
-    .option('--lock <key>', 'hold this lock', name)
-    .option('--leader <name>', 'be the leader of this election', name)
-    .option('--semaphore <name=limit>', 'hold one of so many permits', semaphoreOf)
+    .option('--lock <key>', 'hold this lock', givenOnce(name, 'one lock for each run'))
+    .option('--leader <name>', 'be the leader of this election', givenOnce(name, 'one election for each run'))
+    .option(
+      '--semaphore <name=limit>',
+      'hold one of so many permits',
+      givenOnce(semaphoreOf, 'one semaphore for each run'),
+    )
     .addOption(spanOption('--wait <span>', 'how long to wait for it').default(0, 'not at all'))
     .addOption(spanOption('--ttl <span>', 'after how long a machine that has gone silent is given up', DEFAULT_TTL_MS))
     .addOption(spanOption('--lock-delay <span>', 'how long nobody else gets it once it is lost', DEFAULT_LOCK_DELAY_MS))

@@ -6,7 +6,7 @@ import type { RedriveReport, RescheduleReport } from '../../shared/task/operator
 import type { TaskState } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
-import type { AuditOptions, ConfirmOptions } from '../confirm.ts';
+import type { AuditOptions } from '../confirm.ts';
 import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
 import type { QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -14,9 +14,9 @@ import { CommandError, EXIT, notFound } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 
-type RetryOptions = QueueOptions & Pick<AuditOptions, 'by'>;
+type RetryOptions = QueueOptions & Pick<AuditOptions, 'reason' | 'by'>;
 type RedriveOptions = QueueOptions &
-  ConfirmOptions & { readonly all?: boolean; readonly name?: string; readonly limit?: number; readonly by?: string };
+  AuditOptions & { readonly all?: boolean; readonly name?: string; readonly limit?: number };
 
 export function taskActs(bind: Bind): readonly Command[] {
   const retry = new Command('retry')
@@ -24,6 +24,7 @@ export function taskActs(bind: Bind): readonly Command[] {
     .description(
       'Makes a task due now: one that waits for its time, or one that is dead or cancelled. Attempts of the dead begin anew.',
     )
+    .addOption(reasonOption('made due by hand'))
     .addOption(byOption());
   const cancel = new Command('cancel')
     .argument('<id>', 'its id', name)
@@ -39,6 +40,7 @@ export function taskActs(bind: Bind): readonly Command[] {
     .option('--all', 'all dead tasks of the queue')
     .option('--name <name>', 'with --all: only those of this definition', name)
     .option('--limit <n>', 'with --all: at most so many', wholeNumber(1))
+    .addOption(reasonOption('brought back by hand'))
     .addOption(byOption())
     .addOption(yesOption('the queue (with --all)'));
   return [
@@ -64,7 +66,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
     return;
   }
   const report = await connection.audit.record(
-    { verb: 'task.retry', target: `${options.queue}/${id}`, by: operatorOf(options), reason: 'this one' },
+    { verb: 'task.retry', target: `${options.queue}/${id}`, by: operatorOf(options), reason: options.reason },
     (): Promise<RedriveReport | RescheduleReport> =>
       task.state === 'ready'
         ? there.operator.reschedule(id, { runAt: runtime.clock.now() })
@@ -102,6 +104,7 @@ async function cancelTask(context: Context, options: QueueOptions & AuditOptions
 async function redriveTasks(context: Context, options: RedriveOptions, id?: string): Promise<undefined> {
   if ((id === undefined) === (options.all !== true))
     throw new ConfigurationError('give the id of a task, or --all: one of the two');
+  if (id !== undefined) ensureOfOne(options);
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   if (id === undefined) {
@@ -110,9 +113,9 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
     const redriven = await connection.audit.record(
       {
         verb: 'task.redrive',
-        target: `${options.queue}/*`,
+        target: wanted === undefined ? `${options.queue}/*` : `${options.queue}/* ${wanted}`,
         by: operatorOf(options),
-        reason: wanted === undefined ? 'all' : `all of ${wanted}`,
+        reason: options.reason,
       },
       () =>
         there.operator.redriveAll({
@@ -125,7 +128,7 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
     return;
   }
   const report = await connection.audit.record(
-    { verb: 'task.redrive', target: `${options.queue}/${id}`, by: operatorOf(options), reason: 'this one' },
+    { verb: 'task.redrive', target: `${options.queue}/${id}`, by: operatorOf(options), reason: options.reason },
     () => there.operator.redrive(id),
     ({ kind }) => kind,
   );
@@ -133,6 +136,15 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
   if (report.kind === 'unfit')
     throw unfit(there, id, report.state, 'only dead and cancelled tasks can be brought back');
   context.output.answer(report.task, () => `brought back ${printable(id)}`);
+}
+
+/** @throws ConfigurationError */
+function ensureOfOne(options: RedriveOptions): void {
+  const given = (['name', 'limit'] as const).filter((option) => options[option] !== undefined);
+  if (given.length > 0)
+    throw new ConfigurationError(
+      `${given.map((option) => `--${option}`).join(', ')} go with --all: one task is its id`,
+    );
 }
 
 function missing({ queue }: QueueConnection, id: string): CommandError {

@@ -19,6 +19,7 @@ import { EXIT } from '../exit.ts';
 import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
+import { shardsInUse } from '../queue/shards.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
@@ -116,6 +117,7 @@ async function workOnce(context: Context, connection: Connection, round: Round):
   const settings = { name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0 };
   try {
     await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
+    const shards = await shardsInUse(there);
     await using session = await leasehold.session(settings);
     const report = await runWorker(
       round.registry,
@@ -124,8 +126,8 @@ async function workOnce(context: Context, connection: Connection, round: Round):
         ...{ session: session.holder, events: round.events, payloads: round.payloads },
       },
       {
-        ...{ queue: round.queue, shards: round.shards, concurrency: round.concurrency },
-        homeShards: Array.from({ length: round.shards }, (_, shard) => shard),
+        ...{ queue: round.queue, shards, concurrency: round.concurrency },
+        homeShards: Array.from({ length: shards }, (_, shard) => shard),
         ...{ pollMs: POLL_MS, graceMs: GRACE_MS, deadlineMonotonicMs: Infinity },
       },
       round.handBack,

@@ -193,8 +193,8 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', { timeout: 6
 
   test('names a table, an endpoint, a region or credentials that are not there', async () => {
     const elsewhere = await runCommand({ endpoint: table.endpoint, table: 'nowhere' }, 'locks', 'list');
-    const silent = await runCommand({ endpoint: 'http://127.0.0.1:59999', table: 'x' }, 'locks', 'list');
-    const noUrl = await runCommand({ endpoint: 'localhost', table: 'x' }, 'locks', 'list');
+    const silent = await runCommand({ endpoint: 'http://127.0.0.1:59999', table: 'jobs' }, 'locks', 'list');
+    const noUrl = await runCommand({ endpoint: 'localhost', table: 'jobs' }, 'locks', 'list');
     const noRegion = await spawnCommand({}, ['locks', 'list']).ended;
     const noCredentials = await spawnCommand({ AWS_REGION: 'eu-west-1' }, ['locks', 'list']).ended;
 

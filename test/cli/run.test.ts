@@ -68,6 +68,18 @@ describe.skipIf(endpoint === null)('leasehold run', { timeout: 60_000 }, () => {
     expect(end.err).toMatch(/^error: not acquired, .*taken: held since .* by session .* \(rival on elsewhere\)/);
   });
 
+  test.each([['--lock'], ['--leader'], ['--semaphore']])(
+    'refuses a second %s, of which one would be left',
+    async (option) => {
+      const [first, second] = option === '--semaphore' ? ['a=1', 'b=1'] : ['a', 'b'];
+
+      const end = await run(option, first, option, second, '--', 'echo', 'started');
+
+      expect(end).toMatchObject({ exitCode: 2, out: '' });
+      expect(end.err).toMatch(/given twice: one (?:lock|election|semaphore) for each run/);
+    },
+  );
+
   test('waits for the lock as long as it was told to', async () => {
     const session = await table.leasehold.session();
     await session.lock('awaited');

@@ -112,7 +112,10 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     expect(await json('tasks', 'list', '--state', 'later', ...queue)).toMatchObject([{ id: 'tomorrow' }]);
     expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
-      { verb: 'task.retry', target: 'lab/tomorrow', by: 'ada', outcome: 'rescheduled' },
+      {
+        ...{ verb: 'task.retry', target: 'lab/tomorrow', by: 'ada' },
+        ...{ reason: 'made due by hand', outcome: 'rescheduled' },
+      },
     ]);
     expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toHaveLength(2);
     const cancelled = await run('tasks', 'cancel', 'tomorrow', '--reason', 'not wanted', '--yes', 'tomorrow', ...queue);
@@ -134,8 +137,29 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     expect(await json('tasks', 'list', '--state', 'dead', ...queue)).toMatchObject([{ id: 'hopeless' }]);
     expect(await json('tasks', 'redrive', '--all', '--yes', 'bench', ...queue)).toEqual({ redriven: 1 });
     expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });
+    expect(await json('audit', '--limit', '1')).toMatchObject([
+      { verb: 'task.redrive', target: 'bench/*', reason: 'brought back by hand', outcome: '1 redriven' },
+    ]);
     const late = await run('tasks', 'cancel', 'good', '--reason', 'late', '--yes', 'good', ...queue);
     expect(late).toMatchObject({ exitCode: 5 });
+  });
+
+  test('writes down why tasks were made due or brought back', async () => {
+    const queue = ['--queue', 'audited', '--by', 'ada'];
+    await table.leasehold.tasks.enqueue('fine', null, { id: 'one', queue: 'audited', delay: '1d' });
+    const why = (reason: string): string[] => ['--reason', reason, ...queue];
+
+    await run('tasks', 'retry', 'one', ...why('it is wanted today'));
+    await run('tasks', 'cancel', 'one', '--yes', 'one', ...why('too early'));
+    await run('tasks', 'redrive', 'one', ...why('a mistake'));
+    await run('tasks', 'redrive', '--all', '--name', 'fine', '--yes', 'audited', ...why('the store is up'));
+
+    expect(await json('audit', '--limit', '4')).toMatchObject([
+      { verb: 'task.redrive', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 redriven' },
+      { verb: 'task.redrive', target: 'audited/one', reason: 'a mistake', outcome: 'redriven' },
+      { verb: 'task.cancel', target: 'audited/one', reason: 'too early' },
+      { verb: 'task.retry', target: 'audited/one', reason: 'it is wanted today', outcome: 'rescheduled' },
+    ]);
   });
 
   test('runs the tasks of a page one by one, and says that one of them died', async () => {

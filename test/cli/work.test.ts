@@ -64,22 +64,30 @@ describe.skipIf(endpoint === null)('leasehold work', { timeout: 60_000 }, () => 
     expect(await runCommand(through, 'work', '--entry', ENTRY)).toMatchObject({ exitCode: 3 });
   });
 
-  test('goes on until it is interrupted, and hands back what runs', async () => {
-    const working = startCommand(table, 'work', '--entry', ENTRY, '--queue', 'endless');
-    await run('enqueue', 'fine', '{"n": 1}', '--queue', 'endless', '--id', 'first');
+  test.each(['SIGINT', 'SIGHUP'] as const)('goes on until %s, and hands back what runs', async (signal) => {
+    const queue = ['--queue', `until ${signal}`];
+    const working = startCommand(table, 'work', '--entry', ENTRY, ...queue);
+    await run('enqueue', 'fine', '{"n": 1}', '--id', 'first', ...queue);
     await vi.waitFor(() => {
       expect(working.err()).toContain('done first');
     }, PATIENCE);
-    await run('enqueue', 'long', '{}', '--queue', 'endless', '--id', 'second');
-    const show = async () =>
-      JSON.parse((await run('tasks', 'show', 'second', '--queue', 'endless', '--json')).out) as object;
+    await run('enqueue', 'long', '{}', '--id', 'second', ...queue);
+    const show = async () => JSON.parse((await run('tasks', 'show', 'second', '--json', ...queue)).out) as object;
     await vi.waitFor(async () => {
       expect(await show()).toMatchObject({ state: 'running' });
     }, PATIENCE);
-    working.process.kill('SIGINT');
+    working.process.kill(signal);
 
     expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 to be tried again, 0 dead\n' });
     expect(await show()).toMatchObject({ state: 'ready', attempts: 0 });
+  });
+
+  test('goes on when nobody reads its notes any more', async () => {
+    for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--queue', 'unwatched');
+    const working = startCommand(table, 'work', '--entry', ENTRY, '--queue', 'unwatched', '--until-drained');
+    working.process.stderr?.destroy();
+
+    expect(await working.ended).toMatchObject({ exitCode: 0, out: '3 done, 0 to be tried again, 0 dead\n' });
   });
 
   test('says what is wrong with a module that it cannot load', async () => {

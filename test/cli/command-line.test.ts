@@ -1,0 +1,123 @@
+/** What every command has: options of the whole, its environment, and its streams. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { runCommand, spawnCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const ROOT = new URL('../../', import.meta.url);
+const PROGRAM = fileURLToPath(new URL('cli/main.ts', ROOT));
+
+async function without(environment: Readonly<Record<string, string>>, ...argv: readonly string[]) {
+  const command = spawnCommand(environment, argv);
+  command.process.stdin?.end();
+  return command.ended;
+}
+
+// Each command is a process, and on a busy machine a process takes seconds.
+describe('leasehold', { timeout: 60_000 }, () => {
+  test.each([
+    ['a table whose name cannot be one', ['--table', 'a b'], /--table <name>.* 3 to 255 letters/],
+    ['a table whose name is too short', ['--table', 'ab'], /--table <name>.* 3 to 255 letters/],
+    ['an ARN that is no table', ['--table', 'arn:aws:s3:::bucket'], /--table <name>.* 3 to 255 letters/],
+    ['a region without a name', ['--region', ''], /--region <name>.*such as eu-west-1/],
+    ['a region that is no name', ['--region', 'eu west'], /--region <name>.*such as eu-west-1/],
+  ])('refuses %s, in a line', async (_what, options, message) => {
+    const end = await without({ LEASEHOLD_ENDPOINT: endpoint ?? 'http://127.0.0.1:9' }, 'up', ...options);
+
+    expect(end).toMatchObject({ exitCode: 2, out: '' });
+    expect(end.err).toMatch(message);
+    expect(end.err).not.toMatch(/^\s+at /m);
+  });
+
+  test('takes the ARN of a table', async () => {
+    const arn = 'arn:aws:dynamodb:eu-west-1:123456789012:table/jobs';
+
+    const end = await without({ LEASEHOLD_ENDPOINT: 'http://127.0.0.1:9' }, 'up', '--table', arn);
+
+    expect(end).toMatchObject({ exitCode: 3 });
+  });
+
+  test('prints its version', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string };
+
+    expect(await without({}, '--version')).toMatchObject({ exitCode: 0, out: `${version}\n`, err: '' });
+  });
+});
+
+describe.skipIf(endpoint === null)('leasehold, on a table', { timeout: 60_000 }, () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  test('takes a variable that is empty for one that is not set', async () => {
+    const empty = {
+      LEASEHOLD_ENDPOINT: '',
+      LEASEHOLD_TABLE: '',
+      LEASEHOLD_MAX_CLOCK_SKEW_MS: '',
+      LEASEHOLD_SHARDS: '',
+    };
+
+    const end = await without(empty, 'queues', 'stats', 'media', '--table', table.table, '--endpoint', table.endpoint);
+    const elsewhere = await without(empty, 'queues', 'stats', 'media');
+
+    expect(end).toMatchObject({ exitCode: 0, err: '' });
+    expect(elsewhere).toMatchObject({ exitCode: 2, err: expect.stringContaining('no AWS region is known') as string });
+  });
+
+  test('ends as it would when nobody reads its notes', async () => {
+    const command = spawnCommand({ LEASEHOLD_ENDPOINT: table.endpoint, LEASEHOLD_TABLE: table.table }, [
+      ...['run', '--lock', 'unread', '--verbose', '--', 'sh', '-c', 'sleep 0.5; echo done'],
+    ]);
+    command.process.stderr?.destroy();
+
+    expect(await command.ended).toMatchObject({ exitCode: 0, out: 'done\n' });
+  });
+
+  test.skipIf(process.platform !== 'linux').each([
+    ['a sentence', [], /^error: the answer cannot be written: .*ENOSPC.*\n$/],
+    ['a JSON object', ['--json'], /^\{"error":"the answer cannot be written: .*","exitCode":1\}\n$/],
+  ])('says in %s that its answer cannot be written', async (_form, options, message) => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [PROGRAM, 'tasks', 'list', ...options], {
+      env: { ...process.env, LEASEHOLD_ENDPOINT: table.endpoint, LEASEHOLD_TABLE: table.table, NO_COLOR: '1' },
+      stdio: ['ignore', full, 'pipe'],
+    });
+    let err = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    await once(child, 'close');
+
+    expect(child.exitCode).toBe(1);
+    expect(err).toMatch(message);
+  });
+
+  test('refuses what belongs to all tasks of a queue for a single one', async () => {
+    const end = await runCommand(table, 'tasks', 'redrive', 'one', '--name', 'x', '--limit', '3');
+
+    expect(end).toMatchObject({ exitCode: 2, out: '' });
+    expect(end.err).toContain('--name, --limit go with --all');
+  });
+
+  test('says that a queue which is paused is not known', async () => {
+    const pause = (queue: string) => runCommand(table, 'queues', 'pause', queue, '--reason', 'a drill');
+    await runCommand(table, 'enqueue', 'resize', '--queue', 'media');
+
+    const mistyped = await pause('meida');
+
+    expect(mistyped).toMatchObject({ exitCode: 0, out: 'queue meida is paused\n' });
+    expect(mistyped.err).toContain(
+      'queue meida has had no worker that is deployed, and has no task that waits or is dead: is that its name?',
+    );
+    expect(await pause('media')).toMatchObject({ exitCode: 0, err: '' });
+  });
+});

@@ -1,0 +1,20 @@
+/** What the command says of an error. */
+import { expect, test } from 'vitest';
+import { failureOf } from '../../cli/exit.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
+
+const cause = Object.assign(new Error('not found'), { name: 'ResourceNotFoundException' });
+
+test('an error that names the tables that it missed is left as it is', () => {
+  const error = new ConfigurationError('there is no table leasehold or orders', { cause });
+
+  expect(failureOf(error, 'leasehold')).toEqual({ exitCode: 2, message: 'there is no table leasehold or orders' });
+});
+
+test('any other of a missing table is about the table of the command', () => {
+  expect(failureOf(cause, 'leasehold')).toEqual({
+    exitCode: 2,
+    message:
+      "there is no table leasehold in this account and region: create it with 'leasehold up', or name another with --table",
+  });
+});
