@@ -12,7 +12,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { Ids } from '../shared/runtime/ids.ts';
 
-export const TOKEN_PARAMETER = 'token';
+const TOKEN_PARAMETER = 'token';
 
 const HEADERS = {
   'Content-Security-Policy': [

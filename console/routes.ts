@@ -81,7 +81,11 @@ export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts)
   });
   routes.get('/audit', async (context) => context.json(await looks.ask('audit', () => lookAtAudit(desk))));
 
-  routes.post('/acts', bodyLimit({ maxSize: ACT_LIMIT_BYTES }), async (context) => {
+  const limit = bodyLimit({
+    maxSize: ACT_LIMIT_BYTES,
+    onError: (context) => context.json({ error: `an act has at most ${ACT_LIMIT_BYTES} bytes: nothing was done` }, 413),
+  });
+  routes.post('/acts', limit, async (context) => {
     if (desk.options.isReadOnly) return context.json({ error: 'this console is read-only: nothing was done' }, 403);
     const answer = await perform(desk, parseAct(await context.req.json().catch(() => undefined)));
     looks.forget();

@@ -43,7 +43,7 @@ export interface RunningConsole {
 const UNITS_PER_SECOND = 20;
 const LOOPBACK = '127.0.0.1';
 
-/** @throws ConfigurationError when the port is taken */
+/** @throws ConfigurationError when the port cannot be had */
 export async function startConsole(options: ConsoleOptions, runtime: Runtime): Promise<RunningConsole> {
   const assets = await readAssets();
   const desk = new Desk(options, runtime);
@@ -91,8 +91,12 @@ async function listen(server: Server, port: number): Promise<number> {
     server.listen(port, LOOPBACK);
     await once(server, 'listening');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw new ConfigurationError(`port ${port} is taken: give another --port, or none`, { cause });
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    if (['EADDRINUSE', 'EACCES'].includes(code))
+      throw new ConfigurationError(
+        `cannot listen on ${LOOPBACK} port ${port} (${code}): give another --port, or none`,
+        { cause },
+      );
     throw cause;
   }
   return (server.address() as AddressInfo).port;

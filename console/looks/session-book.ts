@@ -6,6 +6,7 @@ import type { SessionRecord, Verdict } from '../../shared/session/session.ts';
 import { judgeSession } from '../../shared/session/session.ts';
 import type { Desk, Stores } from '../desk.ts';
 import type { Holding, LostLease, SessionLine, SessionStanding } from '../model.ts';
+import { DistinctCount } from './distinct-count.ts';
 
 interface Known {
   /** Undefined: there is no such row (any more). */
@@ -17,13 +18,15 @@ interface Known {
 /** Beyond it, those that ended longest ago are forgotten. */
 const KNOWN_LIMIT = 5_000;
 const LOST_KEPT = 50;
+/** Of lost sessions, about ten megabytes of ids: a console may stay open for weeks. */
+const COUNTED_LIMIT = 100_000;
 
 export class SessionBook {
   readonly #desk: Desk;
   readonly #known = new Map<string, Known>();
   readonly #lost = new Map<string, LostLease>();
-  /** Ids, kept when the rest is forgotten: a session that is met again is not counted again. */
-  readonly #lostSinceOpening = new Set<string>();
+  /** Remembers ids when the rest is forgotten: a session that is met again is not counted again. */
+  readonly #lostSinceOpening = new DistinctCount(COUNTED_LIMIT);
   readonly #openedAt: number;
 
   constructor(desk: Desk) {
@@ -101,7 +104,7 @@ export class SessionBook {
 
   /** How many leases were lost since the console was opened, as far as it has seen. */
   get lostSinceOpening(): number {
-    return this.#lostSinceOpening.size;
+    return this.#lostSinceOpening.count;
   }
 
   /** How many of the leases that are known to be lost were lost after a moment. */
@@ -146,7 +149,7 @@ export class SessionBook {
   /** The directory lists what expired in the last weeks, too: that is news to this console, and no loss of today. */
   #noteLost(lease: LostLease): void {
     this.#lost.set(lease.session, lease);
-    if (lease.at > this.#openedAt) this.#lostSinceOpening.add(lease.session);
+    if (lease.at > this.#openedAt) this.#lostSinceOpening.meet(lease.session);
   }
 
   #forget(): void {

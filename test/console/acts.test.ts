@@ -43,6 +43,12 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     return page.acts;
   }
 
+  test('refuses an act that is too large, and says so', async () => {
+    const large = { verb: 'lock.release', key: 'reports/nightly', leaseCounter: 1, reason: 'a'.repeat(20_000) };
+
+    expect(await perform(large)).toEqual({ status: 413, error: 'an act has at most 16384 bytes: nothing was done' });
+  });
+
   test('takes a lock away with the counter that was seen, and leaves another tenure alone', async () => {
     await using session = await table.leasehold.session({ ttl: '2s' });
     const lock = await session.lock('reports/nightly');

@@ -29,10 +29,10 @@ describe.skipIf(endpoint === null)('leasehold console', { timeout: 60_000 }, () 
 
     expect((await fetch(address, { redirect: 'manual' })).status).toBe(303);
     expect((await fetch(address, { redirect: 'manual' })).status).toBe(401);
-    await expect.poll(() => command.out(), { timeout: 5_000 }).toMatch(/for another browser: http:\/\/127\.0\.0\.1/);
+    await expect.poll(() => command.err(), { timeout: 5_000 }).toMatch(/for another browser: http:\/\/127\.0\.0\.1/);
 
     command.process.kill('SIGINT');
-    expect(await command.ended).toMatchObject({ exitCode: 0 });
+    expect(await command.ended).toMatchObject({ exitCode: 0, out: `${address}\n` });
     await expect(fetch(address)).rejects.toThrow();
   });
 
@@ -49,6 +49,18 @@ describe.skipIf(endpoint === null)('leasehold console', { timeout: 60_000 }, () 
     expect(await command.ended).toMatchObject({ exitCode: 0, err: '' });
   });
 
+  test('goes on when whoever read its address has read enough', async () => {
+    const command = startCommand(table, 'console', '--json');
+    const { address } = JSON.parse(await firstLine(command)) as { address: string };
+    command.process.stdout?.destroy();
+
+    expect((await fetch(address, { redirect: 'manual' })).status).toBe(303);
+    expect((await fetch(address, { redirect: 'manual' })).status).toBe(401);
+
+    command.process.kill('SIGTERM');
+    expect(await command.ended).toMatchObject({ exitCode: 0, err: '' });
+  });
+
   test('says so when its port is taken, or cannot be one', async () => {
     const command = startCommand(table, 'console');
     const port = new URL(await firstLine(command)).port;
@@ -57,7 +69,7 @@ describe.skipIf(endpoint === null)('leasehold console', { timeout: 60_000 }, () 
     const impossible = await runCommand(table, 'console', '--port', '65536');
 
     expect(second).toMatchObject({ exitCode: 2, out: '' });
-    expect(second.err).toContain(`port ${port} is taken`);
+    expect(second.err).toContain(`cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): give another --port`);
     expect(impossible).toMatchObject({ exitCode: 2 });
     command.process.kill('SIGINT');
     await command.ended;
