@@ -38,7 +38,7 @@ export function blockingOf({ query, gateway }: Exchange): Blocking {
 }
 
 /** Runs a wait that ends with its time. */
-export async function within<T>(
+async function within<T>(
   { gateway, signal }: Exchange,
   waitMs: number,
   wait: (over: AbortSignal) => Promise<T>,

@@ -9,7 +9,7 @@ import { ensure } from './tokens.ts';
 
 export type ReportedStatus = 'passing' | 'warning' | 'critical';
 const STATUSES: readonly string[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
-/** What a report may say, in the library's bytes. */
+/** What is kept of a report: of any characters, no more than the 1,024 bytes that the library takes. */
 const NOTE_LIMIT_CHARACTERS = 256;
 
 export const registerCheck: Endpoint = async (exchange) => {

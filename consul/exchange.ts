@@ -3,10 +3,10 @@ import type { Context } from 'hono';
 import { Body } from './body.ts';
 import { stringifyExactly, parseExactly } from './json.ts';
 import type { Gateway } from './gateway.ts';
-import { Problem, badRequest, problemOf, tooLarge } from './problem.ts';
+import { Problem, badRequest, problemOf } from './problem.ts';
 import type { Rights } from './tokens.ts';
 
-/** What an endpoint answers with: something as JSON, or a whole response; undefined: an empty body. */
+/** What an endpoint answers with: something as JSON, or a whole response. */
 export type Answer = { readonly json: unknown; readonly index?: number; readonly status?: 200 | 409 } | Response;
 export type Endpoint = (exchange: Exchange) => Promise<Answer>;
 
@@ -59,7 +59,8 @@ export class Exchange {
       if (size <= limit) chunks.push(chunk);
       if (size > READ_LIMIT_BYTES) break;
     }
-    if (size > limit) throw bodyTooLarge(size, limit);
+    // What was not read to its end lies in the way of the next request.
+    if (size > limit) throw bodyTooLarge(size, limit, size > READ_LIMIT_BYTES ? { Connection: 'close' } : {});
     return Buffer.concat(chunks);
   }
 
@@ -141,8 +142,8 @@ function ensureConsistency(exchange: Exchange): void {
     throw badRequest('Cannot specify ?stale with ?consistent, conflicting semantics.');
 }
 
-function bodyTooLarge(size: number, limit: number): Problem {
-  return tooLarge(`Request body(${size} bytes) too large, max size: ${limit} bytes.`);
+function bodyTooLarge(size: number, limit: number, headers: Readonly<Record<string, string>>): Problem {
+  return new Problem(413, `Request body(${size} bytes) too large, max size: ${limit} bytes.`, headers);
 }
 
 function decoded(text: string): string {

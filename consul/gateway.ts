@@ -1,4 +1,5 @@
 /** What every endpoint works with: the library, the settings, and who is asking. */
+import { MAX_TTL_MS } from '../shared/lease/timing.ts';
 import type { Leasehold } from '../shared/leasehold.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import type { PrefixIndexes } from './prefix-index.ts';
@@ -22,7 +23,7 @@ export const DEFAULT_SETTINGS = {
   datacenter: 'dc1',
   /** As Consul has them. */
   minTtlMs: 10_000,
-  maxTtlMs: 86_400_000,
+  maxTtlMs: MAX_TTL_MS,
   maxWaitMs: 600_000,
 } as const;
 

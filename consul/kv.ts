@@ -135,7 +135,7 @@ async function deletePrefix(exchange: Exchange): Promise<true> {
   return true;
 }
 
-export function factsOf(info: LockInfo): KeyFacts {
+function factsOf(info: LockInfo): KeyFacts {
   return { ...info, session: info.holder?.session };
 }
 

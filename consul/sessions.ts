@@ -1,5 +1,5 @@
 /** `/v1/session`: remote sessions of the library, kept alive by nobody but their clients' renewals. */
-import { MAX_LOCK_DELAY_MS } from '../shared/lease/timing.ts';
+import { DEFAULT_LOCK_DELAY_MS, MAX_LOCK_DELAY_MS } from '../shared/lease/timing.ts';
 import { validName } from '../shared/lease/name.ts';
 import { NODE_CHECK, failureOf } from '../shared/session/health.ts';
 import type { LiveSession, SessionRecord } from '../shared/session/session.ts';
@@ -16,8 +16,6 @@ import { Problem, badRequest, denied, failed } from './problem.ts';
 import { SERF_CHECK, sessionEntry } from './shapes.ts';
 import { ensure } from './tokens.ts';
 
-/** Consul's default. */
-const DEFAULT_LOCK_DELAY_MS = 15_000;
 /** A number below this is seconds, whatever the unit: people write 5 and mean that. */
 const SECONDS_BELOW = 1_000;
 const NS_PER_MS = 1_000_000;

@@ -69,7 +69,7 @@ function operationOf(fields: Body): KeyOperation {
   if (verb === 'delete-tree') return { verb: 'deleteAll', prefix };
   if (prefix === '') throw badRequest(`${PARSE_FAILED}: Must provide key`);
   const key = validName('key', prefix);
-  if (verb in PLAIN) return { verb: PLAIN[verb as keyof typeof PLAIN], key };
+  if (Object.hasOwn(PLAIN, verb)) return { verb: PLAIN[verb as keyof typeof PLAIN], key };
   const index = Number(wholeOf(fields, 'Index'));
   const session = fields.text('Session');
   switch (verb) {
@@ -94,7 +94,7 @@ function operationOf(fields: Body): KeyOperation {
 
 function contentOf(fields: Body, key: string) {
   const text = fields.text('Value');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text))
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
     throw badRequest(`${PARSE_FAILED}: failed to decode value: illegal base64 data`);
   const bytes = Buffer.from(text, 'base64');
   if (bytes.byteLength > VALUE_LIMIT_BYTES)

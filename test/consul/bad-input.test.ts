@@ -75,6 +75,14 @@ describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
     expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
   });
 
+  test('of a value that is far too large not all is read, and the connection says so', async () => {
+    const reply = await ask(gateway, 'PUT', 'kv/kept', new Uint8Array(9 * 1024 * 1024));
+
+    expect(reply.status).toBe(413);
+    expect(reply.headers.get('connection')).toBe('close');
+    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
   test('what is no HTTP at all harms nobody', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.on('error', () => undefined).resume();

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { MeterReading } from '../../shared/dynamo/meter.ts';
 import type { Reply, TestGateway } from './support.ts';
 import { GatewayTable, ask, newSession } from './support.ts';
 
@@ -195,14 +196,17 @@ describe.skipIf(endpoint === null)('blocking queries', { timeout: 60_000 }, () =
     expect(idle).toMatchObject({ requests: 0, others: 0 });
   });
 
+  function pollsIn(reading: MeterReading): number {
+    return reading.byVerb['lock.getWithSession']?.requests ?? 0;
+  }
+
   async function pollsWithin({ meter }: TestGateway, ms: number) {
     const before = meter.read();
     const begun = performance.now();
     await pause(ms);
     const seconds = (performance.now() - begun) / 1_000;
     const after = meter.read();
-    const polls = (reading: typeof before): number => reading.byVerb['lock.getWithSession']?.requests ?? 0;
-    const requests = polls(after) - polls(before);
+    const requests = pollsIn(after) - pollsIn(before);
     return { requests, seconds, others: after.requests - before.requests - requests };
   }
 
@@ -211,10 +215,11 @@ describe.skipIf(endpoint === null)('blocking queries', { timeout: 60_000 }, () =
     await put(key);
     const { index } = await read(`kv/${key}`);
     const answer = ask(closing, 'GET', `kv/${key}?index=${index}&wait=5m`).catch(() => 'cut off');
-    await pause(500);
+    await expect.poll(() => pollsIn(closing.meter.read()), { timeout: 30_000 }).toBeGreaterThan(0);
 
     await closing.close();
 
-    await answer;
+    expect(await answer).toBe('cut off');
+    expect(await pollsWithin(closing, 2_500)).toMatchObject({ requests: 0, others: 0 });
   });
 });

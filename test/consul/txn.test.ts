@@ -152,12 +152,24 @@ describe.skipIf(endpoint === null)('/v1/txn', { timeout: 30_000 }, () => {
     ['something else than keys', '[{"Node":{}}]', 400],
     ['an unknown verb', '[{"KV":{"Verb":"seize","Key":"a"}}]', 400],
     ['no key', '[{"KV":{"Verb":"get"}}]', 400],
-    ['no base64', '[{"KV":{"Verb":"set","Key":"a","Value":"*"}}]', 400],
     ['an index that is none', '[{"KV":{"Verb":"cas","Key":"a","Index":-1}}]', 400],
     ['no session', '[{"KV":{"Verb":"lock","Key":"a"}}]', 500],
     ['too many', JSON.stringify(Array.from({ length: 65 }, () => ({ KV: { Verb: 'get', Key: 'a' } }))), 413],
     ['too large a value', JSON.stringify([{ KV: { Verb: 'set', Key: 'a', Value: 'A'.repeat(100_000) } }]), 413],
   ])('refuses %s', async (_what, body, status) => {
     expect((await ask(gateway, 'PUT', 'txn', body)).status).toBe(status);
+  });
+
+  test.each(['toString', 'constructor', '__proto__'])('refuses the verb %s, which is none of its own', async (verb) => {
+    const { status, text } = await ask(gateway, 'PUT', 'txn', JSON.stringify([{ KV: { Verb: verb, Key: 'a' } }]));
+
+    expect({ status, text }).toEqual({ status: 400, text: `Failed to parse body: unknown KV verb "${verb}"` });
+  });
+
+  test.each(['*', 'A', '=', 'QQ', 'AAAA='])('refuses the value %s, which is no base64', async (value) => {
+    const body = JSON.stringify([{ KV: { Verb: 'set', Key: `${at}bad`, Value: value } }]);
+
+    expect(await ask(gateway, 'PUT', 'txn', body)).toMatchObject({ status: 400 });
+    expect(await pair('bad')).toBeUndefined();
   });
 });
