@@ -1,4 +1,6 @@
 /** What an example claims: its processes report what they did, and at the end it looks whether the claim holds. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 
 /** Says whether a claim of the example holds; the exit code says it of all. */
 export function check(holds: boolean, claim: string): void {
@@ -14,4 +16,17 @@ export function report(said: object): Promise<void> {
       else reject(error);
     });
   });
+}
+
+/** However the example ends, these end with it: when it throws, nobody is left who would stop them. */
+export function endingWith(processes: Iterable<{ kill(signal?: NodeJS.Signals): unknown }>): Disposable {
+  return {
+    [Symbol.dispose]() {
+      for (const one of processes) one.kill('SIGKILL');
+    },
+  };
+}
+
+export async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }

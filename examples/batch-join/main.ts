@@ -10,17 +10,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { check } from '../claims.ts';
+import { check, ended, endingWith } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openLeasehold } from '../store.ts';
 import type { Report } from './worker.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    endpoint: { type: 'string' },
-    /** How long a killed process keeps what it had. */
-    expiry: { type: 'string', default: '5s' },
-  },
+const options = await exampleOptions({
+  /** How long a killed process keeps what it had. */
+  expiry: '5s',
 });
 
 const PROCESSES = ['a', 'b', 'c', 'd'];
@@ -36,6 +33,7 @@ const finished = new Map<string, number>();
 const added = Promise.withResolvers<undefined>();
 let addedBy = 0;
 const processes = PROCESSES.map((letter) => startWorker(letter));
+using _processes = endingWith(processes);
 
 await added.promise;
 // Only now is it known that nothing more will come: a wait cannot end before.
@@ -51,6 +49,7 @@ while (outcome.kind === 'pending') {
 }
 const endedAt = Date.now();
 say(`the batch is complete: ${outcome.members} items, ${outcome.lost} of them lost`);
+await Promise.all(processes.map(ended));
 
 const lost: string[] = [];
 for await (const { id, state } of group.members()) if (state === 'lost') lost.push(id);

@@ -19,7 +19,7 @@ const group = await leasehold.waitGroup(name, { generation: Number(generation) }
 const ids = Array.from({ length: Number(count) }, (_, n) => `${letter}-${String(n).padStart(2, '0')}`);
 
 const begin = once(process, 'message');
-await group.add(ids, { session: session.holder });
+await group.add(ids, { session });
 await report({ kind: 'added' } satisfies Report);
 await begin;
 for (const id of ids) {

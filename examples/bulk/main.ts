@@ -7,17 +7,17 @@
  * At the end the claims are checked, and the exit code says whether they hold.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { BulkItem } from 'leasehold';
 import { createMeter } from 'leasehold';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 import { TABLE } from '../table.ts';
 import { thumbnail, thumbnailKey } from './tasks.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const PICTURES = 400;
 const DAMAGED = PICTURES / 100;
 const PATIENCE_MS = 60_000;

@@ -7,13 +7,13 @@
  * the album is bound all the same, once, when the last page has ended. A book waits for its chapters, which are printed in order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { spawn } from 'leasehold/tasks';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 import type { Said } from './tasks.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const PAGES = 12;
 
 await using queue = await openQueue('fan-in', options.endpoint);

@@ -8,13 +8,13 @@
  * The workers are `npx leasehold work --entry examples/job-server/tasks.ts`; in AWS a `TaskWorkers` runs the same module.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { check } from '../claims.ts';
+import { check, endingWith } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import type { Worker } from '../queue.ts';
 import { startWorkers } from '../queue.ts';
 import { localSettings, openLeasehold } from '../store.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 
 const HOURS = 3;
 const ORDERS_PER_HOUR = 60;
@@ -37,6 +37,7 @@ const run = Date.now().toString(36);
 const startedAt = performance.now();
 // All runs share one queue, for an order that two of them find is one task.
 const workers = startWorkers(QUEUE, new URL('tasks.ts', import.meta.url), { workers: WORKERS, ttl: '3s' });
+using _processes = endingWith(workers);
 say(`${WORKERS} workers wait for orders, which are in the table ${ORDERS}`);
 
 for (let hour = 1; hour <= HOURS; hour++) {
@@ -77,7 +78,11 @@ function ordersOf(hour: number): string[] {
 async function killAtWork(hour: number): Promise<void> {
   const isOfHour = (note: string): boolean => note.startsWith(`done ${run}/hour-${hour}/`);
   const isBusy = ({ notes }: Worker): boolean => notes.filter(isOfHour).length >= DONE_BEFORE_KILL;
-  while (!workers.some(isBusy)) await sleep(10);
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!workers.some(isBusy)) {
+    if (performance.now() > deadline) throw new Error(`no worker was at work within ${PATIENCE_MS} ms`);
+    await sleep(10);
+  }
   workers.find(isBusy)?.kill();
   say('a worker is killed at work');
 }

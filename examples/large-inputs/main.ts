@@ -6,11 +6,11 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const SIZES = [100, 100_000, 1_000_000];
 
 const folder = await mkdtemp(path.join(tmpdir(), 'leasehold-inputs-'));

@@ -8,18 +8,15 @@
  *   kill -9 where ann leads                                    bob leads after the TTL and the lock-delay
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Duration, Leadership, Leasehold } from 'leasehold';
+import { exampleOptions } from '../options.ts';
 import { openLeasehold } from '../store.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    name: { type: 'string', default: `candidate-${process.pid}` },
-    election: { type: 'string', default: 'coordinator' },
-    ttl: { type: 'string', default: '10s' },
-    'lock-delay': { type: 'string', default: '5s' },
-    endpoint: { type: 'string' },
-  },
+const options = await exampleOptions({
+  name: `candidate-${process.pid}`,
+  election: 'coordinator',
+  ttl: '10s',
+  'lock-delay': '5s',
 });
 
 const interrupted = new AbortController();

@@ -3,14 +3,11 @@
  *
  *   node examples/leader/observer.ts
  */
-import { parseArgs } from 'node:util';
+import { exampleOptions } from '../options.ts';
 import { openLeasehold } from '../store.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    election: { type: 'string', default: 'coordinator' },
-    endpoint: { type: 'string' },
-  },
+const options = await exampleOptions({
+  election: 'coordinator',
 });
 
 const interrupted = new AbortController();

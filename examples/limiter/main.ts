@@ -12,20 +12,17 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { SemaphoreState } from 'leasehold';
-import { check } from '../claims.ts';
+import { check, ended, endingWith } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openLeasehold } from '../store.ts';
 import type { Shift } from './shift.ts';
 import { mostAtOnce } from './shift.ts';
 import type { Report } from './workers.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    endpoint: { type: 'string' },
-    /** How long a killed process keeps what it had. */
-    expiry: { type: 'string', default: '5s' },
-  },
+const options = await exampleOptions({
+  /** How long a killed process keeps what it had. */
+  expiry: '5s',
 });
 
 const MAXIMUM = 15;
@@ -48,6 +45,7 @@ let mostHeld = 0;
 const over = new AbortController();
 
 const processes = new Map(PROCESSES.map((letter) => [letter, startWorkers(letter)]));
+using _processes = endingWith(processes.values());
 await Promise.all([...processes.values()].map((child) => once(child, 'message')));
 startedAt = Date.now();
 say(`${PROCESSES.length * WORKERS_PER_PROCESS} workers in ${PROCESSES.length} processes begin`);
@@ -81,10 +79,6 @@ function startWorkers(letter: string): ChildProcess {
     if (KILLED.includes(letter) && !killed.has(letter) && atWork(letter).length === KILLED_AT_WORK) kill(letter);
   });
   return child;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
 function atWork(letter: string): Shift[] {

@@ -9,14 +9,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { createLeasehold } from 'leasehold';
 import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import type { Checkpoint } from './tasks.ts';
 import { migrate } from './tasks.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const CHUNKS = 60;
 const MS_PER_CHUNK = 250;
 const FUNCTION_LIVES_MS = 8_000;

@@ -8,22 +8,19 @@
  *   node examples/mutual-exclusion/worker.ts --wait 5m         does not end, but waits for its turn
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Duration } from 'leasehold';
 import { LockUnavailableError } from 'leasehold';
 import type { StringValue } from 'ms';
 import ms from 'ms';
+import { exampleOptions } from '../options.ts';
 import { openLeasehold } from '../store.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    task: { type: 'string', default: 'nightly-report' },
-    work: { type: 'string', default: '30s' },
-    wait: { type: 'string', default: '0s' },
-    ttl: { type: 'string', default: '15s' },
-    'lock-delay': { type: 'string', default: '15s' },
-    endpoint: { type: 'string' },
-  },
+const options = await exampleOptions({
+  task: 'nightly-report',
+  work: '30s',
+  wait: '0s',
+  ttl: '15s',
+  'lock-delay': '15s',
 });
 const duration = (name: 'wait' | 'ttl' | 'lock-delay'): Duration => options[name] as Duration;
 

@@ -12,19 +12,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import { check } from '../claims.ts';
+import { check, endingWith } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { localSettings, openLeasehold } from '../store.ts';
 import { TABLE } from '../table.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    endpoint: { type: 'string' },
-    /** How long a killed leader is believed to lead. */
-    expiry: { type: 'string', default: '3s' },
-  },
+const options = await exampleOptions({
+  /** How long a killed leader is believed to lead. */
+  expiry: '3s',
 });
 
 const settings = await localSettings(options.endpoint);
@@ -37,6 +34,9 @@ const documents = DynamoDBDocumentClient.from(
   }),
 );
 const election = `nightly-report-${process.pid}-${Date.now()}`;
+
+const processes: ChildProcess[] = [];
+using _processes = endingWith(processes);
 
 const quiet = startTwice('night 1');
 await Promise.all(quiet.map(({ ended }) => ended));
@@ -64,6 +64,7 @@ function startTwice(night: string): readonly Reporter[] {
       env: { PATH: '', ...settings },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    processes.push(child);
     const said: string[] = [];
     const isWriting = Promise.withResolvers<undefined>();
     createInterface(child.stdout).on('line', (line) => {

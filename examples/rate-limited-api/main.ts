@@ -6,18 +6,19 @@
  * They know nothing of each other: each takes a token before it calls. At the end the claims are checked for every span of time
  * in which tokens were taken, and the exit code says whether they hold.
  */
+import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { check } from '../claims.ts';
+import { check, endingWith } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { localSettings, openLeasehold } from '../store.ts';
 import type { Taken } from './caller.ts';
 import { RATE } from './rate.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 
 const PROCESSES = 4;
 const CALLS_PER_PROCESS = 25;
@@ -27,7 +28,7 @@ const settings = await localSettings(options.endpoint);
 using _table = await openLeasehold(options.endpoint);
 
 let answered = 0;
-const vendor = createServer((_request, response) => {
+await using vendor = createServer((_request, response) => {
   answered++;
   response.end('here you are');
 }).listen(0, '127.0.0.1');
@@ -37,25 +38,24 @@ const address = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}/`;
 const tokens: Taken[] = [];
 const limit = `vendor-${process.pid}-${Date.now()}`;
 say(`${PROCESSES} processes call ${CALLS_PER_PROCESS} times each, as fast as they may`);
-const codes = await Promise.all(Array.from({ length: PROCESSES }, callVendor));
-vendor.close();
-vendor.closeAllConnections();
+const callers = Array.from({ length: PROCESSES }, startCaller);
+using _processes = endingWith(callers);
+await Promise.all(callers.map((caller) => once(caller, 'close')));
 
 const calls = PROCESSES * CALLS_PER_PROCESS;
 const tookMs = Math.max(...tokens.map(({ before }) => before)) - Math.min(...tokens.map(({ after }) => after));
 say(`it took ${(tookMs / 1_000).toFixed(1)} s`);
-check(codes.every((code) => code === 0) && answered === calls, `${answered} calls were made`);
+check(callers.every(({ exitCode }) => exitCode === 0) && answered === calls, `${answered} calls were made`);
 check(tookMs >= ((calls - RATE.burst) / RATE.rate) * PER_MS, 'which takes as long as it must at that rate');
 check(mostAboveRate() <= 0, `in no span of time were more than ${RATE.burst} tokens taken above ${RATE.rate} a second`);
 
-async function callVendor(): Promise<number | null> {
+function startCaller(): ChildProcess {
   const file = fileURLToPath(new URL('caller.ts', import.meta.url));
   const child = fork(file, [limit, String(CALLS_PER_PROCESS), address], { env: { ...settings } });
   child.on('message', (taken: Taken) => {
     tokens.push(taken);
   });
-  await once(child, 'close');
-  return child.exitCode;
+  return child;
 }
 
 /**

@@ -8,13 +8,13 @@
  * Then four nights pass in a moment, on the clock of the test kit, among them the night in which the clocks of Berlin are put forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { createTestKit } from 'leasehold/testing';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 import { report } from './tasks.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const OUTAGE_MS = 6_000;
 /** Longer than a schedule's slot may be late here, by as much as a busy machine may need. */
 const LATE_MS = 2_000;

@@ -3,12 +3,12 @@
  *
  *   node examples/tenants/main.ts
  */
-import { parseArgs } from 'node:util';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 import { render } from './tasks.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const BIG = { tenant: 'big', tasks: 300 };
 const SMALL = Array.from({ length: 20 }, (_, n) => `small-${n + 1}`);
 

@@ -6,13 +6,13 @@
  * Three customers get ten events each, from two workers. One of them does not answer at first, so its events wait for each other,
  * and nobody else waits for them.
  */
-import { parseArgs } from 'node:util';
 import { check } from '../claims.ts';
+import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 import type { Delivery } from './tasks.ts';
 import { SLOW, deliver } from './tasks.ts';
 
-const { values: options } = parseArgs({ options: { endpoint: { type: 'string' } } });
+const options = await exampleOptions({});
 const CUSTOMERS = ['acme', SLOW.customer, 'initech'];
 const EVENTS = 10;
 

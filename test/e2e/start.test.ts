@@ -37,7 +37,9 @@ describe('npm start', () => {
 
   test.each([
     ['an option that is not there', ['--colour', 'red'], /error: unknown option '--colour'/],
-    ['a TTL that cannot work', ['--session-ttl', '1ms'], /error: ttlMs = 1: give 300 ms to a day/],
+    ['a TTL that cannot work', ['--session-ttl', '1ms'], /error: ttl = 1: give 300 ms to a day/],
+    ['more at a time than a worker takes', ['--concurrency', '5000'], /error: .*--concurrency.* from 1 to 1000/],
+    ['more workers than a machine carries', ['--workers', '5000'], /error: .*--workers.* from 1 to 64/],
     ['a module without a file of tasks', ['--entry', 'tasks.ts'], /error: --entry .* give --tasks as well/],
     [
       'a module that is not there',

@@ -90,9 +90,11 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
         ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
       };
       const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log: silent };
-      const report = await runWorker(registerTasks(definitions), ports, settings, handBack);
-      await session.end();
-      return report;
+      try {
+        return await runWorker(registerTasks(definitions), ports, settings, handBack);
+      } finally {
+        await session.end();
+      }
     };
     return process === undefined ? workAndEnd() : Promise.race([workAndEnd(), process.death]);
   }
