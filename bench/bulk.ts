@@ -10,6 +10,8 @@ import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { TaskClient } from '../shared/task/client.ts';
 import type { AnyTask } from '../shared/task/definition.ts';
 import { defineTask } from '../shared/task/definition.ts';
+import type { BenchEngine } from './arguments.ts';
+import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
 import { median } from './statistics.ts';
@@ -22,7 +24,7 @@ interface Settings {
   readonly workers: number;
   readonly concurrency: number;
   readonly rounds: number;
-  readonly engine: 'embedded' | 'dynamodb-local';
+  readonly engine: BenchEngine;
   readonly recordEach: boolean;
 }
 
@@ -120,21 +122,14 @@ function report(rounds: readonly Round[], settings: Settings): string {
 }
 
 function parse(argv: readonly string[]): Settings {
-  const flags = new Command('npm run bench -- bulk')
-    .option('--tasks <n>', 'tasks a round', '2000')
-    .option('--page-size <n>', 'tasks a page', '16')
-    .option('--workers <n>', 'workers', '4')
-    .option('--concurrency <n>', 'tasks, or pages, at a time in each', '10')
-    .option('--rounds <n>', 'rounds that count', '5')
-    .option('--engine <kind>', 'embedded or dynamodb-local', 'embedded')
+  return new Command('npm run bench -- bulk')
+    .option('--tasks <n>', 'tasks a round', wholeNumber(1), 2_000)
+    .option('--page-size <n>', 'tasks a page', wholeNumber(1), 16)
+    .option('--workers <n>', 'workers', wholeNumber(1), 4)
+    .option('--concurrency <n>', 'tasks, or pages, at a time in each', wholeNumber(1), 10)
+    .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
+    .addOption(engineOption())
     .option('--record-each', 'record the end of each task by itself', false)
     .parse([...argv], { from: 'user' })
-    .opts<
-      Record<'tasks' | 'pageSize' | 'workers' | 'concurrency' | 'rounds' | 'engine', string> & { recordEach: boolean }
-    >();
-  return {
-    ...{ tasks: Number(flags.tasks), pageSize: Number(flags.pageSize), rounds: Number(flags.rounds) },
-    ...{ workers: Number(flags.workers), concurrency: Number(flags.concurrency), recordEach: flags.recordEach },
-    engine: flags.engine === 'dynamodb-local' ? 'dynamodb-local' : 'embedded',
-  };
+    .opts<Settings>();
 }

@@ -13,6 +13,7 @@ import { deflateRawSync } from 'node:zlib';
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { buildSync } from 'esbuild';
+import { wholeNumber } from './arguments.ts';
 import { median } from './statistics.ts';
 
 const MAX_ZIPPED_KB = 400;
@@ -29,8 +30,10 @@ interface Candidate {
 }
 
 export async function run(args: readonly string[]): Promise<number> {
-  const command = new Command('cold-start').option('--rounds <count>', 'rounds of fresh processes', '15');
-  const { rounds } = command.parse(args, { from: 'user' }).opts<{ rounds: string }>();
+  const { rounds } = new Command('npm run bench -- cold-start')
+    .option('--rounds <n>', 'rounds of fresh processes', wholeNumber(1), 15)
+    .parse([...args], { from: 'user' })
+    .opts<{ readonly rounds: number }>();
   const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-cold-start-'));
   try {
     const deployed = synthesize(path.join(scratch, 'cdk.out'));
@@ -46,7 +49,7 @@ export async function run(args: readonly string[]): Promise<number> {
        export const handler = async () => [connection, GetCommand, BatchGetCommand, QueryCommand, PutCommand, UpdateCommand, DeleteCommand, TransactWriteCommand];`,
       options,
     );
-    return report(measure([bare, sdk, ...deployed], Number(rounds)), sdk);
+    return report(measure([bare, sdk, ...deployed], rounds), sdk);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

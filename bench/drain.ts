@@ -102,7 +102,7 @@ async function dealOut(
       },
       onDamaged: ignore,
     },
-    { queue, shards, maxWorkers: workers, tasksPerWorker: 1 },
+    { queue, shards, maxWorkers: workers, tasksPerWorker: 1, concurrency: 1 },
   );
   return dealt;
 }

@@ -136,7 +136,8 @@ async function exerciseTasks(sender: Sender, table: string, session: Session): P
   await operator.cancel('waiting');
   await operator.redrive('dead');
   await operator.pause();
-  await queues.addLanes('default', await queues.glance('default'), new Set(['normal']), stamp());
+  const use = { lanes: new Set(['normal']), shards: SHARDS };
+  await queues.noteUse('default', await queues.glance('default'), use, stamp());
   await operator.resume();
   for (let shard = 0; shard < SHARDS; shard++)
     await store.page({ queue: 'default', priority: 'normal', shard }, { now: systemRuntime.clock.now(), limit: 50 });

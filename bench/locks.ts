@@ -12,6 +12,8 @@ import Table from 'cli-table3';
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
 import { systemClock as clock } from '../shared/runtime/clock.ts';
+import type { BenchEngine } from './arguments.ts';
+import { engineOption, wholeNumber } from './arguments.ts';
 import type { Contestant } from './locks/contestants.ts';
 import { openContestants } from './locks/contestants.ts';
 import { requestsOfCrowd } from './locks/crowd.ts';
@@ -22,7 +24,7 @@ import { median } from './statistics.ts';
 interface Settings {
   readonly rounds: number;
   readonly roundMs: number;
-  readonly engine: 'embedded' | 'dynamodb-local';
+  readonly engine: BenchEngine;
 }
 
 const FLOWS = 16;
@@ -133,10 +135,10 @@ function takeoverTable(rows: Awaited<ReturnType<typeof takeovers>>): string {
 }
 
 function parse(argv: readonly string[]): Settings {
-  const program = new Command('locks')
-    .option('--rounds <n>', 'rounds that count', Number, 5)
-    .option('--round-ms <ms>', 'how long each contestant runs in each round', Number, 1_000)
-    .option('--engine <kind>', 'dynamodb-local or embedded', 'dynamodb-local')
-    .parse([...argv], { from: 'user' });
-  return program.opts<Settings>();
+  return new Command('npm run bench -- locks')
+    .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
+    .option('--round-ms <ms>', 'how long each contestant runs in each round', wholeNumber(1), 1_000)
+    .addOption(engineOption('dynamodb-local'))
+    .parse([...argv], { from: 'user' })
+    .opts<Settings>();
 }

@@ -11,6 +11,8 @@ import Table from 'cli-table3';
 import { Command } from 'commander';
 import pLimit from 'p-limit';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { BenchEngine } from './arguments.ts';
+import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
 import { median } from './statistics.ts';
@@ -24,7 +26,7 @@ interface Settings {
   readonly workers: number;
   readonly concurrency: number;
   readonly rounds: number;
-  readonly engine: 'embedded' | 'dynamodb-local';
+  readonly engine: BenchEngine;
   readonly mix: TaskMix;
 }
 
@@ -129,30 +131,18 @@ async function timed<T>(work: () => Promise<T>): Promise<{ readonly seconds: num
 }
 
 function parse(argv: readonly string[]): Settings {
-  const flags = new Command('npm run bench -- queue')
-    .option('--tasks <n>', 'tasks a round', '2000')
-    .option('--workers <n>', 'workers', '4')
-    .option('--concurrency <n>', 'tasks at a time in each', '10')
-    .option('--rounds <n>', 'rounds that count', '5')
-    .option('--engine <kind>', 'embedded or dynamodb-local', 'embedded')
+  const { priorities, keys, lines, tenants, retries, ...settings } = new Command('npm run bench -- queue')
+    .option('--tasks <n>', 'tasks a round', wholeNumber(1), 2_000)
+    .option('--workers <n>', 'workers', wholeNumber(1), 4)
+    .option('--concurrency <n>', 'tasks at a time in each', wholeNumber(1), 10)
+    .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
+    .addOption(engineOption())
     .option('--priorities', 'tasks of all priorities')
-    .option('--keys <n>', 'spread over so many keys, each with a limit of 2', '0')
-    .option('--lines <n>', 'spread over so many keys, each in strict order', '0')
-    .option('--tenants <n>', 'spread over so many tenants', '0')
-    .option('--retries <percent>', 'tasks whose first attempt fails', '0')
+    .option('--keys <n>', 'spread over so many keys, each with a limit of 2', wholeNumber(0), 0)
+    .option('--lines <n>', 'spread over so many keys, each in strict order', wholeNumber(0), 0)
+    .option('--tenants <n>', 'spread over so many tenants', wholeNumber(0), 0)
+    .option('--retries <percent>', 'tasks whose first attempt fails', wholeNumber(0, 100), 0)
     .parse([...argv], { from: 'user' })
-    .opts<Record<keyof Settings | keyof TaskMix, string> & { readonly priorities?: boolean }>();
-  const { tasks, workers, concurrency, rounds } = flags;
-  return {
-    tasks: Number(tasks),
-    workers: Number(workers),
-    concurrency: Number(concurrency),
-    rounds: Number(rounds),
-    engine: flags.engine === 'dynamodb-local' ? 'dynamodb-local' : 'embedded',
-    mix: {
-      hasPriorities: flags.priorities === true,
-      ...{ keys: Number(flags.keys), lines: Number(flags.lines) },
-      ...{ tenants: Number(flags.tenants), retries: Number(flags.retries) },
-    },
-  };
+    .opts<Omit<Settings, 'mix'> & Omit<TaskMix, 'hasPriorities'> & { readonly priorities?: boolean }>();
+  return { ...settings, mix: { hasPriorities: priorities === true, keys, lines, tenants, retries } };
 }

@@ -7,9 +7,11 @@
  * `--engine embedded` measures just that. The enqueuing is counted, the dispatcher's tick is shown by itself.
  */
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { MAX_SHARDS } from '../functions/env.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { defineTask } from '../shared/task/definition.ts';
+import { wholeNumber, wholeNumbers } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
 import type { World } from './table.ts';
@@ -141,13 +143,13 @@ function percent(share: number): string {
 }
 
 function parse(argv: readonly string[]): Settings {
-  const flags = new Command('npm run bench -- scale')
+  const { quick, ...flags } = new Command('npm run bench -- scale')
     .option('--quick', 'fewer tasks, fewer workers')
     .option('--tasks <list>', 'backlogs, separated by commas', wholeNumbers)
     .option('--workers <list>', 'numbers of workers, separated by commas', wholeNumbers)
-    .option('--shards <n>', 'shards of the queue', '16')
-    .option('--concurrency <n>', 'tasks at a time in each worker', '10')
-    .option('--task-ms <n>', 'how long a task takes', '20')
+    .option('--shards <n>', 'shards of the queue', wholeNumber(1, MAX_SHARDS), 16)
+    .option('--concurrency <n>', 'tasks at a time in each worker', wholeNumber(1), 10)
+    .option('--task-ms <n>', 'how long a task takes', wholeNumber(0), 20)
     .addOption(
       new Option('--engine <kind>', 'what they run on')
         .choices(['simulated', 'embedded', 'dynamodb-local'])
@@ -155,22 +157,7 @@ function parse(argv: readonly string[]): Settings {
     )
     .parse([...argv], { from: 'user' })
     .opts<
-      Record<'shards' | 'concurrency' | 'taskMs', string> & {
-        readonly quick?: boolean;
-        readonly tasks?: readonly number[];
-        readonly workers?: readonly number[];
-        readonly engine: Settings['engine'];
-      }
+      Omit<Settings, 'tasks' | 'workers'> & Partial<Pick<Settings, 'tasks' | 'workers'>> & { readonly quick?: boolean }
     >();
-  const base = flags.quick === true ? QUICK : FULL;
-  return {
-    ...{ tasks: flags.tasks ?? base.tasks, workers: flags.workers ?? base.workers, engine: flags.engine },
-    ...{ shards: Number(flags.shards), concurrency: Number(flags.concurrency), taskMs: Number(flags.taskMs) },
-  };
-}
-
-function wholeNumbers(text: string): readonly number[] {
-  const numbers = text.split(',').map(Number);
-  if (numbers.every((number) => Number.isInteger(number) && number >= 1)) return numbers;
-  throw new InvalidArgumentError('give whole numbers of 1 or more, separated by commas');
+  return { ...(quick === true ? QUICK : FULL), ...flags };
 }

@@ -40,7 +40,7 @@ export async function enqueueMix(client: TaskClient, tasks: number, mix: TaskMix
   }
 }
 
-function inputOf(n: number, { retries }: TaskMix): object {
+function inputOf(n: number, { retries }: TaskMix): { n: number; fails?: true } {
   return n % 100 < retries ? { n, fails: true } : { n };
 }
 

@@ -6,7 +6,7 @@
  */
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { TABLE_SHAPE } from '../shared/cost/rows.ts';
 import type { WriteUnits } from '../shared/dynamo/capacity.ts';
 import { inTransaction, readUnitsOfBytes, refusedUnits, sized, writeUnits } from '../shared/dynamo/capacity.ts';
@@ -17,6 +17,8 @@ import { createMeter } from '../shared/dynamo/meter.ts';
 import { createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
 import { Sender } from '../shared/dynamo/send.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { BenchEngine } from './arguments.ts';
+import { engineOption } from './arguments.ts';
 import { exerciseVerbs } from './every-verb.ts';
 import { openTable } from './table.ts';
 
@@ -178,12 +180,10 @@ function sum({ table, indexes }: WriteUnits): number {
   return Object.values(indexes).reduce((total, units) => total + units, table);
 }
 
-function parse(argv: readonly string[]): { readonly engine: 'embedded' | 'dynamodb-local'; readonly json: boolean } {
+function parse(argv: readonly string[]): { readonly engine: BenchEngine; readonly json: boolean } {
   return new Command('npm run units --')
     .description('Write and read units of every verb: our own model beside an engine.')
-    .addOption(
-      new Option('--engine <kind>', 'which engine').choices(['embedded', 'dynamodb-local']).default('embedded'),
-    )
+    .addOption(engineOption())
     .option('--json', 'for programs', false)
     .parse([...argv], { from: 'user' })
     .opts();

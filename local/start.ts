@@ -2,6 +2,7 @@
 import path from 'node:path';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { MAX_CONCURRENCY } from '../functions/env.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
 import type { Duration } from '../shared/lease/duration.ts';
 import { durationMs } from '../shared/lease/duration.ts';
@@ -12,6 +13,9 @@ import { isKept } from './demonstration/verdict.ts';
 import type { EngineOptions } from './engine.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
+
+/** Each is a process of this machine. */
+const MAX_WORKERS = 64;
 
 interface Flags {
   readonly tasks?: string;
@@ -36,8 +40,8 @@ const command = new Command('npm start --')
   .option('--tasks <file>', 'a file of tasks, one JSON object a line, instead of the inventory of node_modules')
   .option('--entry <module>', 'the module that defines the tasks', 'examples/inventory/tasks.ts')
   .option('--queue <name>', 'the queue', 'default')
-  .option('--workers <n>', 'workers at one time', wholeNumber, 4)
-  .option('--concurrency <n>', 'tasks at one time in each worker', wholeNumber, 4)
+  .option('--workers <n>', 'workers at one time', wholeNumber(MAX_WORKERS), 4)
+  .option('--concurrency <n>', 'tasks at one time in each worker', wholeNumber(MAX_CONCURRENCY), 4)
   .option('--session-ttl <span>', 'how long a silent worker is believed to live', span('--session-ttl'), 3_000)
   .option('--timeout <span>', 'after how long a worker invocation is killed, as Lambda does', span('--timeout'), 60_000)
   .option('--no-kill', 'do not kill a worker in the middle of its tasks')
@@ -123,10 +127,13 @@ const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
   rejected: 'input lines rejected',
 };
 
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('give a whole number of 1 or more');
-  return value;
+function wholeNumber(max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < 1 || value > max)
+      throw new InvalidArgumentError(`give a whole number from 1 to ${max}`);
+    return value;
+  };
 }
 
 function span(option: string): (text: string) => number {

@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
+import { Command } from 'commander';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const DIST = path.join(ROOT, 'dist');
@@ -18,7 +19,11 @@ const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   constructs: '^10.8.1',
   esbuild: '>=0.25.0',
 };
-const DOCUMENTS = ['README.md', 'LICENSE', 'CHANGELOG.md'];
+/** With what is read when an alarm rings: descriptions of alarms and the guides name sections of these. */
+const DOCUMENTS = [
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md'],
+  ...['docs', 'examples/README.md'],
+];
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string>>;
@@ -27,6 +32,7 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
+new Command('npm run build').description('Makes the package in dist/.').parse();
 rmSync(DIST, { recursive: true, force: true });
 // The compiler has said what is wrong.
 if (!compiles()) process.exit(1);
@@ -36,7 +42,8 @@ chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
 const manifest = publishedManifest(JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest);
 writeFileSync(path.join(DIST, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
 for (const document of DOCUMENTS)
-  if (existsSync(path.join(ROOT, document))) cpSync(path.join(ROOT, document), path.join(DIST, document));
+  if (existsSync(path.join(ROOT, document)))
+    cpSync(path.join(ROOT, document), path.join(DIST, document), { recursive: true });
 console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
 
 function compiles(): boolean {

@@ -7,12 +7,14 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Command } from 'commander';
 import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
 import { messageOf } from '../shared/errors.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
+new Command('npm run test:package').description('Uses the package as a stranger would, in an empty project.').parse();
 const project = mkdtempSync(path.join(tmpdir(), 'leasehold-consumer-'));
 let engine: Engine | undefined;
 

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { Command } from 'commander';
 import { Application, LogLevel } from 'typedoc';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -19,6 +20,7 @@ const FOUNDATION = ['LeaseholdFoundation', 'DynamoConnection', 'RemoteLocks', 'R
 /** Requests as an observer of the sender sees them. */
 const REQUESTS = ['Statement', 'Reply', 'DynamoFault'];
 
+new Command('npm run docs').description('Makes the reference of all exports, in .leasehold/docs.').parse();
 const application = await Application.bootstrap({
   name: 'Leasehold',
   entryPoints: ENTRIES.map((entry) => path.join(ROOT, entry)),

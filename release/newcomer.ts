@@ -3,13 +3,14 @@
  *
  * Prints each step with its time, and goes on after one that failed; the exit code is 1 if any did.
  * What a failed step said is kept in `.leasehold/newcomer/`.
- * What is not committed is not in the clone. `--quick` leaves out the examples and the tests.
+ * What is not committed is not in the clone.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
+import { Command } from 'commander';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const LOGS = path.join(ROOT, '.leasehold/newcomer');
@@ -45,6 +46,11 @@ const QUICK: readonly Step[] = [
 ];
 const TESTS: Step = { what: 'the second command', command: ['npm', 'test'], see: seeTests };
 
+const { quick } = new Command('npm run newcomer --')
+  .description('Spends the first hour of somebody new, from a clean clone of what is committed.')
+  .option('--quick', 'leave out the examples and the tests')
+  .parse()
+  .opts<{ readonly quick?: boolean }>();
 const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-newcomer-'));
 const clone = path.join(folder, 'leasehold');
 const home = path.join(folder, 'home');
@@ -79,7 +85,7 @@ async function spendFirstHour(): Promise<number> {
   );
   // Whatever follows needs what these two put there.
   if (isCloned && (await perform(FIRST, clone))) {
-    const slow = process.argv.includes('--quick') ? [] : [...examples(), TESTS];
+    const slow = quick === true ? [] : [...examples(), TESTS];
     for (const step of [...QUICK, ...slow]) if (!interrupted.signal.aborted) await perform(step, clone);
   }
   const minutes = ((performance.now() - begun) / 60_000).toFixed(1);

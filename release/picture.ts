@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Command } from 'commander';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const PICTURE = path.join(ROOT, 'docs/start.svg');
@@ -28,6 +29,7 @@ const ERASE = /^(?:\x1b\[2K\x1b\[1A)*\x1b\[2K\x1b\[G/;
 const STYLE = /\x1b\[(\d+)m/;
 const CLASSES: Readonly<Record<string, string>> = { 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow' };
 
+new Command('npm run picture').description('Draws a run of npm start as docs/start.svg.').parse();
 const output = await run();
 const svg = draw(transcript(output));
 writeFileSync(PICTURE, svg);

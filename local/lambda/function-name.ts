@@ -1,7 +1,7 @@
 /** A function can be named in four ways; all of them lead to a name and, perhaps, a qualifier. */
 
 /** What emulators call themselves: no real account has it. */
-export const LOCAL_ACCOUNT_ID = '000000000000';
+const LOCAL_ACCOUNT_ID = '000000000000';
 export const LOCAL_REGION = 'us-east-1';
 
 export interface FunctionReference {

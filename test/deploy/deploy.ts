@@ -5,6 +5,7 @@
  * the deployed dispatcher must invoke workers, and the deployed bundles must do every task, under the deployed policies.
  */
 import assert from 'node:assert/strict';
+import { Command } from 'commander';
 import { taskKey } from '../../shared/dynamo/keys.ts';
 import { Deployed, Deployer, until } from './deployed.ts';
 import type { Emulator } from './emulator.ts';
@@ -157,6 +158,7 @@ async function step<T>(what: string, run: () => Promise<T>): Promise<T> {
   return result;
 }
 
+new Command('npm run test:deploy').description('Deploys the stack to an emulator, and lets it do tasks.').parse();
 try {
   await main();
 } catch (error) {
