@@ -34,7 +34,7 @@ export interface Connection extends Disposable {
   queue(queue: string, shards: number): QueueConnection;
 }
 
-/** A queue as its workers have it: tasks in other shards than theirs are never looked at. */
+/** A queue as its workers have it: tasks in other shards than theirs wait until a tick of its dispatcher comes by there. */
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;

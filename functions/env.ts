@@ -6,10 +6,10 @@ import { ConfigurationError } from '../shared/errors.ts';
 import { validName } from '../shared/lease/name.ts';
 import type { SessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
-import { DEFAULT_QUEUE } from '../shared/task/task.ts';
+import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
 
 /** For the stack, which sees nothing of tasks. */
-export { DEFAULT_QUEUE } from '../shared/task/task.ts';
+export { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
 
 export const ENV = {
   table: 'LEASEHOLD_TABLE',
@@ -37,10 +37,6 @@ export const ENV = {
   endpoint: 'LEASEHOLD_ENDPOINT',
 } as const;
 
-/** Eight partitions take 8,000 index writes a second, and a worker with nothing to do reads eight empty pages. */
-export const DEFAULT_SHARDS = 8;
-/** More shards than this cost more in empty reads than they give in writes. */
-export const MAX_SHARDS = 256;
 /** Tasks mostly wait for others, and a worker that waits ten times at once costs a tenth per task. */
 export const DEFAULT_CONCURRENCY = 10;
 export const MAX_CONCURRENCY = 1_000;
@@ -75,6 +71,8 @@ export interface DispatchEnv extends QueueEnv {
   readonly workerFunction: string;
   /** One worker is invoked for each so many tasks of backlog. */
   readonly tasksPerWorker: number;
+  /** Tasks that one worker runs at once. */
+  readonly concurrency: number;
   readonly maxClockSkewMs: number;
 }
 
@@ -94,6 +92,7 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
     ...parseQueueEnv(env),
     workerFunction: required(env, ENV.workerFunction),
     tasksPerWorker: wholeNumber(env, ENV.tasksPerWorker, { min: 1, default: DEFAULT_TASKS_PER_WORKER }),
+    concurrency: parseConcurrency(env),
     maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
   };
 }
@@ -102,7 +101,7 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
 export function parseWorkEnv(env: Environment = process.env): WorkEnv {
   return {
     ...parseQueueEnv(env),
-    concurrency: wholeNumber(env, ENV.concurrency, { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY }),
+    concurrency: parseConcurrency(env),
     timing: parseTiming(env),
     deadlineMarginMs: wholeNumber(env, ENV.deadlineMarginMs, { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS }),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
@@ -141,6 +140,10 @@ function parseQueueEnv(env: Environment): QueueEnv {
     maxWorkers: wholeNumber(env, ENV.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT, default: DEFAULT_MAX_WORKERS }),
     endpoint: endpointUrl(env),
   };
+}
+
+function parseConcurrency(env: Environment): number {
+  return wholeNumber(env, ENV.concurrency, { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY });
 }
 
 /** Defaults and relations are the protocol's own: a heartbeat that is not given is a third of the TTL. */

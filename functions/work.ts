@@ -26,7 +26,7 @@ import type { WorkerReport } from '../shared/task/worker.ts';
 import { runWorker } from '../shared/task/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
-import { parseWorkEnv } from './env.ts';
+import { MAX_SHARDS, parseWorkEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
@@ -64,7 +64,7 @@ export function createWorkHandler(
   const registry = withMiddleware(registerTasks(taskExports), options.middleware ?? []);
   const payloads = options.payloads ?? exportedPayloads(taskExports);
   const connection = connect(env);
-  const telemetry = createTelemetry(env.queue);
+  const telemetry = createTelemetry(env);
   const invocations = new WeakMap<Context, Invocation>();
   const invocationOf = (context: Context): Invocation => {
     const found = invocations.get(context);
@@ -157,17 +157,17 @@ interface Invocation {
   readonly stores: Stores;
 }
 
-/** An event names shards to begin with; a forged or outdated one can at most make a worker begin elsewhere. */
+/** An event names shards to begin with, some perhaps that only clients have; a forged or outdated one can at most make a worker begin elsewhere. */
 function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
   const { queue, homeShards } = event;
   if (queue !== env.queue)
     throw new ConfigurationError(
       `this worker serves queue ${env.queue}, and was asked to work on ${JSON.stringify(queue)}`,
     );
-  const known: readonly number[] = Array.isArray(homeShards)
-    ? (homeShards as readonly number[]).filter((shard) => Number.isInteger(shard) && 0 <= shard && shard < env.shards)
+  const named: readonly number[] = Array.isArray(homeShards)
+    ? (homeShards as readonly number[]).filter((shard) => Number.isInteger(shard) && 0 <= shard && shard < MAX_SHARDS)
     : [];
-  return known.length > 0 ? known : Array.from({ length: env.shards }, (_, shard) => shard);
+  return named.length > 0 ? [...new Set(named)] : Array.from({ length: env.shards }, (_, shard) => shard);
 }
 
 function sessionLog({ logger, metrics }: Telemetry, meter: Meter): SessionEvents {

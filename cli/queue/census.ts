@@ -1,11 +1,13 @@
 /** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { findOldestReady } from '../../shared/dispatch/oldest-ready.ts';
 import { take } from '../../shared/runtime/take.ts';
 import { openEntries } from '../../shared/task/listing.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
+import { shardsInUse } from './shards.ts';
 
 export type UnfinishedTask = ReadyTask | RunningTask;
 
@@ -13,15 +15,13 @@ export type UnfinishedTask = ReadyTask | RunningTask;
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 /** Index entries counted at most: 130 bytes each, so about 160 read units. */
 const COUNT_LIMIT = 10_000;
-/** Rows read at most, half a unit each. */
-const LOOK_LIMIT = 200;
+/** Rows read at least, half a unit each; more, while all of them are of tasks that run. */
+const LOOK_AT = 200;
 
-/** Tasks that wait or run, from high priority to low, oldest first within a shard. @param due only those that are due at this moment */
-export async function* unfinishedTasks(
-  queue: QueueConnection,
-  due: number = END_OF_TIME,
-): AsyncGenerator<UnfinishedTask> {
-  for await (const hints of pages(queue, due)) {
+/** Tasks that wait or run, from high priority to low, oldest first within a shard. */
+export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<UnfinishedTask> {
+  const shards = await shardsInUse(queue);
+  for await (const hints of pages({ ...queue, shards }, END_OF_TIME)) {
     for (const task of await queue.store.getMany(hints))
       if (task.state === 'ready' || task.state === 'running') yield task;
   }
@@ -45,22 +45,22 @@ export interface Census {
 
 export async function takeCensus(connection: Connection, queue: QueueConnection): Promise<Census> {
   const now = connection.runtime.clock.now();
-  const [record, counts, looked, dead, workers] = await Promise.all([
+  const [record, { hints, ...counts }, dead, workers] = await Promise.all([
     queue.queues.get(queue.queue),
-    count(queue, now),
-    take(unfinishedTasks(queue, now), LOOK_LIMIT),
+    shardsInUse(queue).then((shards) => count({ ...queue, shards }, now)),
     take(queue.operator.dead(), COUNT_LIMIT),
     connection.semaphores.read(workersSemaphore(queue.queue)),
   ]);
-  const ready = looked.rows.filter(({ state }) => state === 'ready').map(({ readyAt }) => readyAt);
+  const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT });
+  const unfinished = looked.filter(({ state }) => state === 'ready' || state === 'running');
   return {
     queue: queue.queue,
     isPaused: record?.isPaused === true,
     ...counts,
     more: counts.more || dead.more,
-    looked: looked.rows.length,
-    running: looked.rows.length - ready.length,
-    oldestReadyAgeMs: ready.length === 0 ? 0 : Math.max(0, now - Math.min(...ready)),
+    looked: unfinished.length,
+    running: unfinished.filter(({ state }) => state === 'running').length,
+    oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
     dead: dead.rows.length,
     workers: { live: workers?.live ?? 0, limit: workers?.limit ?? 0 },
   };
@@ -70,21 +70,30 @@ export function sumOf(counts: Readonly<Record<Priority, number>>): number {
   return PRIORITIES.reduce((sum, priority) => sum + counts[priority], 0);
 }
 
-async function count(queue: QueueConnection, now: number): Promise<Pick<Census, 'due' | 'later' | 'more'>> {
+type Counts = Pick<Census, 'due' | 'later' | 'more'> & {
+  /** Those that are due. */
+  readonly hints: readonly ReadyHint[];
+};
+
+async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>, now: number): Promise<Counts> {
   const due = { high: 0, normal: 0, low: 0 };
   const later = { high: 0, normal: 0, low: 0 };
+  const hints: ReadyHint[] = [];
   for (const priority of PRIORITIES) {
-    for await (const hints of pages(queue, END_OF_TIME, [priority])) {
-      for (const { readyAt } of hints) (readyAt <= now ? due : later)[priority]++;
-      if (sumOf(due) + sumOf(later) >= COUNT_LIMIT) return { due, later, more: true };
+    for await (const page of pages(queue, END_OF_TIME, [priority])) {
+      for (const hint of page) {
+        (hint.readyAt <= now ? due : later)[priority]++;
+        if (hint.readyAt <= now) hints.push(hint);
+      }
+      if (sumOf(due) + sumOf(later) >= COUNT_LIMIT) return { due, later, hints, more: true };
     }
   }
-  return { due, later, more: false };
+  return { due, later, hints, more: false };
 }
 
 /** Those of tenants are among them. */
 function pages(
-  { queue, shards, store }: QueueConnection,
+  { queue, shards, store }: Pick<QueueConnection, 'queue' | 'shards' | 'store'>,
   now: number,
   priorities: readonly Priority[] = PRIORITIES,
 ): AsyncGenerator<readonly ReadyHint[]> {

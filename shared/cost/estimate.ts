@@ -7,7 +7,7 @@
 import { DEFAULT_BULK, validPageSize } from '../bulk/policy.ts';
 import { ConfigurationError } from '../errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../task/payload.ts';
-import { INPUT_LIMIT_BYTES } from '../task/task.ts';
+import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../task/task.ts';
 import type { Architecture, Prices } from './prices.ts';
 import type { TaskCourse, TaskUnits } from './task-units.ts';
 import { taskUnits } from './task-units.ts';
@@ -40,7 +40,7 @@ export const DEFAULT_WORKLOAD: Workload = {
   ...{ inputBytes: 200, resultBytes: 50, commitItems: 0 },
   ...{ pageSize: 1, deflatedShare: 0.5, flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000 },
   ...{ concurrency: 10, utilisation: 0.7, memoryMb: 512, architecture: 'arm64', heartbeatSeconds: 10, tickSeconds: 60 },
-  ...{ shards: 8, maxWorkers: 10, refusedPerTask: 0.02, retentionDays: 14 },
+  ...{ shards: DEFAULT_SHARDS, maxWorkers: 10, refusedPerTask: 0.02, retentionDays: 14 },
 };
 
 export interface Part {
@@ -87,6 +87,9 @@ const READ_UNITS_PER_CLAIM = 0.6;
 /** An empty page of the index, eventually consistent. */
 const READ_UNITS_PER_PAGE = 0.5;
 const PRIORITIES = 3;
+/** A tick looks at them with and without tenants, and beyond the shards at two more. */
+const LANES = 2 * PRIORITIES;
+const SHARDS_BEYOND = 2;
 const DISPATCHER_SECONDS = 0.2;
 const DISPATCHER_MEMORY_MB = 256;
 
@@ -161,7 +164,8 @@ function partsOf(known: {
   const starts = flow.workerStartsPerDay * DAYS_PER_MONTH;
   const workerSeconds = flow.workerSecondsPerDay * DAYS_PER_MONTH;
   const perStart = createSession.total + acquirePermit.total + releasePermit.total + endSession.total;
-  const partition = PRIORITIES * shards * READ_UNITS_PER_PAGE;
+  const perTick = LANES * (shards + SHARDS_BEYOND) * READ_UNITS_PER_PAGE;
+  const perWorker = PRIORITIES * shards * READ_UNITS_PER_PAGE;
   const gbSeconds = (workerSeconds * memoryMb + ticks * DISPATCHER_SECONDS * DISPATCHER_MEMORY_MB) / 1024;
   const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
   const writes = (what: string, units: number): Part =>
@@ -174,7 +178,7 @@ function partsOf(known: {
     writes('heartbeats', (workerSeconds / heartbeatSeconds) * heartbeat.total),
     writes('ledger of ticks', ticks),
     reads('looking for tasks', tasks * known.readUnitsPerTask),
-    reads('looking at the backlog, by ticks and workers', (ticks + starts) * partition),
+    reads('looking at the backlog, by ticks and workers', ticks * perTick + starts * perWorker),
     priced(`rows kept for ${retentionDays} days`, storedGb, 'GB', prices.perGbMonthOfStorage),
     priced('invocations', ticks + starts, 'invocations', prices.perMillionInvocations / 1e6),
     priced(`compute, ${memoryMb} MB ${architecture}`, gbSeconds, 'GB-seconds', prices.perGbSecond[architecture]),

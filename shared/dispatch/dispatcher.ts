@@ -2,16 +2,17 @@
  * One tick: take its slot, look at the backlog, start the workers that are missing.
  *
  * A tick is a trigger, never the query: work is selected by state, so a late, lost or doubled tick changes when tasks run, not which.
- * A tick delivered twice dispatches once. A dispatcher that dies after taking its slot leaves the backlog to the next tick.
+ * A tick delivered twice dispatches once. A dispatcher that fails after taking its slot goes on when its invocation is tried again; one that is not
+ * leaves the backlog to the next tick. What it had started before counts as at work, or takes a permit that another would have taken.
  * More workers than `maxWorkers` cannot work, whatever is started here: each takes a permit of the queue's semaphore first.
  */
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../lease/stamp.ts';
-import { LANES, laneName } from '../task/lane.ts';
-import type { ReadyHint, ReadyPartition, TaskStore } from '../task/store.ts';
-import { TenantWalk } from '../task/tenants.ts';
+import type { ReadyHint, TaskStore } from '../task/store.ts';
+import { readBacklog, shardsOf } from './backlog.ts';
+import { findOldestReady } from './oldest-ready.ts';
 import type { PartitionBacklog, PlanSettings } from './plan.ts';
 import { planWorkers } from './plan.ts';
 import type { RecurPorts } from './recur.ts';
@@ -33,6 +34,8 @@ export function workersSemaphore(queue: string): string {
 
 export interface DispatchSettings extends PlanSettings {
   readonly queue: string;
+  /** Tasks that one worker runs at once: their entries count as due, too. */
+  readonly concurrency: number;
 }
 
 export interface DispatcherPorts extends RecurPorts {
@@ -57,7 +60,7 @@ export interface Workforce {
 }
 
 export interface DispatchReport {
-  /** The slot was taken by an earlier delivery of the same tick; nothing was done. */
+  /** The slot was taken by another delivery of the same tick; nothing was done. */
   readonly duplicate: boolean;
   /** An operator paused the queue: it is looked at, and nobody is started. */
   readonly paused: boolean;
@@ -65,9 +68,13 @@ export interface DispatchReport {
   readonly recurred: number;
   /** Rows that could not be used; each is an alarm of its own. */
   readonly damaged: number;
-  /** Entries due, counted up to what the largest fleet could begin with. */
+  /** That are in use, or were ever: not less than the deployment has. */
+  readonly shards: number;
+  /** Entries due in shards that the deployment does not have: a client has more of them, or an earlier deployment had. */
+  readonly strays: number;
+  /** Entries due, counted up to what the largest fleet could begin with, or have at work. */
   readonly backlog: number;
-  /** Age of the oldest due task that nobody holds; zero when there is none among the oldest. */
+  /** Age of the oldest due task that nobody holds, or of one nearly as old; zero when none was found: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;
@@ -86,26 +93,33 @@ export async function dispatch(
     paused: false,
     recurred: 0,
     damaged: 0,
+    shards: settings.shards,
+    strays: 0,
     backlog: 0,
     oldestReadyAgeMs: 0,
     liveWorkers: 0,
     started: 0,
     failedStarts: 0,
   };
-  if (taken.kind === 'refused') return { duplicate: true, ...nothing };
+  // An invocation that failed is tried again under the same id: what it took is its own, and it goes on.
+  if (taken.kind === 'refused' && taken.current?.by !== by) return { duplicate: true, ...nothing };
 
   let damaged = 0;
   const onDamaged = (error: unknown): void => {
     damaged++;
     ports.onDamaged(error);
   };
-  const recurred = await enqueueDueSlots(settings.queue, ports, onDamaged);
-  const [pages, queue] = await allOf([readBacklog(ports, settings), ports.queues?.get(settings.queue)]);
-  await noteLanes(new Set(pages.flatMap(({ lane }) => lane ?? [])), queue, ports, settings.queue);
+  const { queue: name } = settings;
+  const [recurred, queue] = await allOf([enqueueDueSlots(name, ports, onDamaged), ports.queues?.get(name)]);
+  const known = Math.max(settings.shards, queue?.shards ?? 0);
+  const pages = await readBacklog({ ...ports, clock }, { queue: name, known, limit: pageLimit(settings, known) });
+  const shards = shardsOf(pages, known);
+  await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, queue, ports, name);
   const paused = queue?.isPaused === true;
   const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
+  const seen = { paused, recurred, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = backlog.reduce((sum, partition) => sum + partition.due, 0);
-  if (due === 0) return { duplicate: false, ...nothing, paused, recurred, damaged };
+  if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
 
   await ports.workers.declareLimit();
   const [liveWorkers, oldestReadyAgeMs] = await allOf([
@@ -115,15 +129,14 @@ export async function dispatch(
       { ...ports, onDamaged },
     ),
   ]);
-  const plan = paused ? [] : planWorkers(backlog, liveWorkers, settings);
+  const plan = paused ? [] : planWorkers(backlog, liveWorkers, { ...settings, shards });
   const starts = await Promise.allSettled(
-    plan.map((homeShards) => ports.workers.startWorker({ queue: settings.queue, homeShards })),
+    plan.map((homeShards) => ports.workers.startWorker({ queue: name, homeShards })),
   );
   const failedStarts = starts.filter(({ status }) => status === 'rejected').length;
   return {
     duplicate: false,
-    paused,
-    recurred,
+    ...seen,
     damaged,
     backlog: due,
     oldestReadyAgeMs,
@@ -133,63 +146,38 @@ export async function dispatch(
   };
 }
 
-interface PartitionPage {
-  readonly partition: ReadyPartition;
-  readonly hints: readonly ReadyHint[];
-  /** The name of its lane, if anything is in it, be it due or not. */
-  readonly lane: string | undefined;
+function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number {
+  return backlog.reduce((sum, { partition, due }) => (partition.shard < shards ? sum : sum + due), 0);
 }
 
-async function readBacklog(ports: DispatcherPorts, settings: DispatchSettings): Promise<PartitionPage[]> {
-  const { queue, shards, maxWorkers, tasksPerWorker } = settings;
-  // No more is counted than the whole fleet could begin with.
-  const limit = Math.min(PAGE_LIMIT, Math.max(1, Math.ceil((maxWorkers * tasksPerWorker) / shards)));
-  const partitions = LANES.flatMap((lane) =>
-    Array.from({ length: shards }, (_, shard) => ({ lane, partition: { queue, priority: lane.priority, shard } })),
-  );
-  return allOf(
-    partitions.map(async ({ lane, partition }) => {
-      const now = ports.runtime.clock.now();
-      const { hints, isEmpty } = lane.isOfTenants
-        ? await new TenantWalk(partition, ports.tasks).next({ now, wanted: limit, quantum: limit })
-        : await pageOf(partition, { now, limit }, ports);
-      return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
-    }),
-  );
+/**
+ * Entries counted in one partition: no more than the whole fleet could begin with, and no less than it can have at work, behind which whatever waits
+ * would not be seen.
+ */
+function pageLimit({ maxWorkers, tasksPerWorker, concurrency }: DispatchSettings, shards: number): number {
+  return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * Math.max(tasksPerWorker, concurrency)) / shards) + 1);
 }
 
-async function pageOf(
-  partition: ReadyPartition,
-  query: { readonly now: number; readonly limit: number },
-  { tasks }: DispatcherPorts,
-): Promise<{ hints: readonly ReadyHint[]; isEmpty: boolean }> {
-  const { hints } = await tasks.page(partition, query);
-  return { hints, isEmpty: hints.length === 0 };
-}
-
-/** Writes down which lanes are in use, before any worker is started that needs to know. */
-async function noteLanes(
-  found: ReadonlySet<string>,
+/** Writes down how the queue is used, before any worker is started that needs to know. */
+async function noteUse(
+  { lanes, shards }: QueueUse,
   record: QueueRecord | undefined,
   { queues, runtime }: DispatcherPorts,
   queue: string,
 ): Promise<void> {
-  const isNew = [...found].some((lane) => record?.lanes?.has(lane) !== true);
-  if (isNew) await queues?.addLanes(queue, record, found, stampOf(runtime));
+  const isNew = shards > (record?.shards ?? 0) || [...lanes].some((lane) => record?.lanes?.has(lane) !== true);
+  if (isNew) await queues?.noteUse(queue, record, { lanes, shards }, stampOf(runtime));
 }
 
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
 const PAGE_LIMIT = 1_000;
-/** At half a unit each; when even these are all held, the queue is not waiting. */
+/** Rows at half a unit each, which every tick reads that finds something due; more, while none of them waits. */
 const OLDEST_LOOKED_AT = 25;
 
-/** Index entries stay while a task runs, so the oldest entries are looked at for one that nobody holds. */
 async function ageOfOldestReady(
-  hints: readonly ReadyHint[],
+  due: readonly ReadyHint[],
   { tasks, runtime, onDamaged }: DispatcherPorts,
 ): Promise<number> {
-  const oldest = hints.toSorted((a, b) => a.readyAt - b.readyAt).slice(0, OLDEST_LOOKED_AT);
-  const rows = await tasks.getMany(oldest, onDamaged);
-  const ready = rows.filter((row) => row.state === 'ready').map(({ readyAt }) => readyAt);
-  return ready.length === 0 ? 0 : Math.max(0, runtime.clock.now() - Math.min(...ready));
+  const { readyAt } = await findOldestReady(due, tasks, { atLeast: OLDEST_LOOKED_AT, onDamaged });
+  return readyAt === undefined ? 0 : Math.max(0, runtime.clock.now() - readyAt);
 }

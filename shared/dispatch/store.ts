@@ -9,7 +9,7 @@ export interface Tick {
 
 export interface SlotRecord extends Tick {
   readonly dispatchedAt: number;
-  /** The invocation that took it. */
+  /** The invocation that took it; another attempt of the same has the same id. */
   readonly by: string;
 }
 

@@ -1,4 +1,5 @@
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from './driver.ts';
 import { ItemReader } from './item-reader.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -22,8 +23,8 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
       return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
     },
 
-    async addLanes(queue, observed, lanes, stamp, limits) {
-      const statement = statements.addLanes(table, queue, observed, lanes, stamp);
+    async noteUse(queue, observed, use, stamp, limits) {
+      const statement = statements.noteUse(table, queue, observed, use, stamp);
       return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
     },
   };
@@ -38,5 +39,7 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     changedAt: row.count('updatedAt'),
     nonce: row.string('nonce'),
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
+    // Whoever is told of more would look for ever.
+    shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
   };
 }

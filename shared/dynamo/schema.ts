@@ -49,6 +49,8 @@ export const RETENTION_DAYS = {
   waitGroup: 365,
   /** A bucket that is full again is as good as none. */
   rateLimit: 1,
+  /** A year and a month: beyond most questions of who did that. */
+  audit: 395,
 } as const;
 
 /** Partitions that a queue's dead tasks are listed in. Not a setting: the list must be found whole whoever wrote it. */
@@ -109,7 +111,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...['batch', 'children', 'key', 'tenant', 'traceparent'],
   ],
   // queue
-  ...['paused', 'lanes'],
+  ...['paused', 'lanes', 'shards'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // page

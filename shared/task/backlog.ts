@@ -19,12 +19,12 @@ import { shuffled } from '../runtime/random.ts';
 import type { Candidate, CandidatePorts, Linked } from './candidates.ts';
 import { Candidates } from './candidates.ts';
 import type { Lane } from './lane.ts';
-import { LANES, laneName } from './lane.ts';
+import { LANES, laneName, lanesOf } from './lane.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-view.ts';
 import { PartitionView } from './partition-view.ts';
 import type { ReadyHint } from './store.ts';
-import type { Priority, TaskKey } from './task.ts';
+import type { TaskKey } from './task.ts';
 import { PRIORITIES } from './task.ts';
 
 export interface BacklogSettings {
@@ -41,6 +41,8 @@ export interface BacklogSettings {
 export interface BacklogPorts extends CandidatePorts {
   /** Names of the lanes that are in use; undefined: any may be. */
   readonly lanes: () => ReadonlySet<string> | undefined;
+  /** How many shards were ever in use, if that is known: some may be beyond those of the settings. */
+  readonly shards: () => number | undefined;
 }
 
 const MAX_READ_AT_A_TIME = 50;
@@ -73,7 +75,8 @@ export class Backlog {
   readonly #ports: BacklogPorts;
   readonly #candidates: Candidates;
   readonly #home: number[];
-  #elsewhere: readonly number[];
+  #elsewhere: readonly number[] = [];
+  #shards = 0;
   readonly #views = new Map<string, PartitionView>();
   /** Lanes that entries were met in here. */
   readonly #metLanes = new Set<string>();
@@ -100,11 +103,9 @@ export class Backlog {
     this.#settings = settings;
     this.#ports = ports;
     this.#candidates = new Candidates(session, settings.maxClockSkewMs, ports);
-    const { shards, homeShards } = settings;
     const { clock, random } = ports.runtime;
-    this.#home = [...homeShards];
-    const others = Array.from({ length: shards }, (_, shard) => shard).filter((shard) => !homeShards.includes(shard));
-    this.#elsewhere = shuffled(random, others);
+    this.#home = [...settings.homeShards];
+    this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
     this.#reckonedAtMonotonicMs = clock.monotonic();
     this.#nextPatrolMonotonicMs = clock.monotonic() + this.#patrolEveryMs() * random.next();
   }
@@ -185,6 +186,7 @@ export class Backlog {
     const now = clock.monotonic();
     const endsBefore = this.#ends;
     this.#reckonPace(now);
+    this.#meetShards(this.#ports.shards() ?? 0);
     this.#wakeNewLanes();
     this.#candidates.forgetHeld();
     this.#buffer = await this.#patrol(now);
@@ -198,13 +200,19 @@ export class Backlog {
     if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = clock.monotonic() + this.#settings.pollMs / 2;
   }
 
+  /** Clients may have more of them than this deployment, or an earlier one had. */
+  #meetShards(known: number): void {
+    const met = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
+    const others = met.filter((shard) => !this.#home.includes(shard));
+    this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
+    this.#shards += met.length;
+  }
+
   /** What rested because nobody had ever used it need not rest any longer. */
   #wakeNewLanes(): void {
     const used = new Set(this.#lanesInUse().map(laneName));
-    for (const view of this.#views.values()) {
-      const name = laneName(view.lane);
-      if (used.has(name) && !this.#usedLanes.has(name)) view.wake();
-    }
+    const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));
+    for (const view of this.#views.values()) if (added.has(laneName(view.lane))) view.wake();
     this.#usedLanes = used;
   }
 
@@ -286,9 +294,7 @@ export class Backlog {
     return [];
   }
 
-  /**
-   * Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died.
-   */
+  /** Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died. */
   async #patrol(now: number): Promise<Candidate[]> {
     const [shard, ...others] = this.#elsewhere;
     if (shard === undefined || now < this.#nextPatrolMonotonicMs) return [];
@@ -313,8 +319,8 @@ export class Backlog {
 
   /** All workers together pass by every shard once in this time; how many there are is told by how many shards each was given. */
   #patrolEveryMs(): number {
-    const { shards, homeShards, heartbeatMs } = this.#settings;
-    const workers = shards / homeShards.length;
+    const { homeShards, heartbeatMs } = this.#settings;
+    const workers = this.#shards / homeShards.length;
     return (PATROL_HEARTBEATS * heartbeatMs * workers) / Math.max(1, this.#elsewhere.length);
   }
 
@@ -391,8 +397,4 @@ export class Backlog {
     }
     return view;
   }
-}
-
-function lanesOf(lanes: readonly Lane[], priority: Priority): readonly Lane[] {
-  return lanes.filter((lane) => lane.priority === priority);
 }

@@ -1,7 +1,7 @@
 /**
- * What one worker knows of its queue's row: whether the queue is open, and which of its lanes are in use.
+ * What one worker knows of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
  * Asked before every claim and answered from memory, so that it costs a worker half a read unit every few seconds, and a change takes as long
- * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes see `lane.ts`.
+ * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes and shards see `lane.ts`.
  */
 import type { Clock } from '../runtime/clock.ts';
 import type { QueueRecord, QueueStore } from './queue-store.ts';
@@ -35,6 +35,11 @@ export class QueueGate {
   /** Of the last answer; undefined: any. */
   get lanes(): ReadonlySet<string> | undefined {
     return this.#record?.lanes;
+  }
+
+  /** Of the last answer; undefined: nobody has written it down. */
+  get shards(): number | undefined {
+    return this.#record?.shards;
   }
 
   async #ask(): Promise<boolean> {

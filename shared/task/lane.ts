@@ -5,6 +5,9 @@
  * So the queue's row says which lanes have ever been seen to be used: the dispatcher looks at all of them with each tick, and adds what it
  * finds. Workers look at those of the row all the time, and at the others seldom, and before they call their own shards empty.
  * A queue's first task in a new lane may so wait for the next tick; nothing waits for ever, whether there is a dispatcher or not.
+ *
+ * The row also says how many shards were ever in use: clients may have more than this deployment, or an earlier deployment had.
+ * Tasks in shards that nobody knows of are found by ticks only (`dispatch/backlog.ts`).
  */
 import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
@@ -19,6 +22,10 @@ export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
   { priority, isOfTenants: false },
   { priority, isOfTenants: true },
 ]);
+
+export function lanesOf(lanes: readonly Lane[], priority: Priority): readonly Lane[] {
+  return lanes.filter((lane) => lane.priority === priority);
+}
 
 /** As the queue's row has it. */
 export function laneName({ priority, isOfTenants }: Lane): string {

@@ -11,6 +11,14 @@ export interface QueueRecord {
   readonly nonce: string;
   /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has looked, any may be in use. */
   readonly lanes?: ReadonlySet<string> | undefined;
+  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
+  readonly shards?: number | undefined;
+}
+
+/** What a dispatcher has seen of how a queue is used. */
+export interface QueueUse {
+  readonly lanes: ReadonlySet<string>;
+  readonly shards: number;
 }
 
 /** Where queues' rows live. Every write is conditional; see `dynamo/statements/queue.ts` for the guards. */
@@ -27,11 +35,14 @@ export interface QueueStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
-  /** Adds lanes that tasks were seen in; what operators have set stays. Refused when it was written since it was observed. */
-  addLanes(
+  /**
+   * Adds lanes that tasks were seen in, and sets how many shards are known of, which is not less than was observed; what operators have set stays.
+   * Refused when it was written since it was observed.
+   */
+  noteUse(
     queue: string,
     observed: QueueRecord | undefined,
-    lanes: ReadonlySet<string>,
+    use: QueueUse,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;

@@ -4,6 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
+import { shardOf } from '../../shared/dynamo/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
@@ -56,13 +57,24 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     },
   });
   const quick = defineTask({ name: 'quick', run: () => undefined });
-  const enqueue = async (name: string, id: string): Promise<void> => {
-    using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards: 1 });
+  const enqueue = async (name: string, id: string, shards = 1): Promise<void> => {
+    using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards });
     await leasehold.tasks.enqueue(name, {}, { id });
   };
 
   describe('a worker', () => {
     const START = { queue: 'q', homeShards: [0] };
+
+    test('works in shards that only clients have, when it is sent there', async () => {
+      await Promise.all(Array.from({ length: 16 }, (_, n) => enqueue('quick', `t${n}`, 2)));
+      const there = Array.from({ length: 16 }, (_, n) => `t${n}`).filter((id) => shardOf(id, 2) === 1);
+
+      const result = await createWorkHandler({ quick })({ queue: 'q', homeShards: [1] }, contextOf(20_000));
+
+      expect(result).toMatchObject({ report: { ended: 'drained' } });
+      using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards: 2 });
+      for (const id of there) expect(await leasehold.tasks.get(id)).toMatchObject({ state: 'done' });
+    });
 
     test('that has to end with tasks left starts one successor, and says whom it follows', async () => {
       await enqueue('slow', 't');

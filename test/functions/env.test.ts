@@ -53,7 +53,7 @@ describe('parseWorkEnv', () => {
     [{ LEASEHOLD_SESSION_TTL_MS: '30s' }, 'LEASEHOLD_SESSION_TTL_MS = "30s": give a whole number of 0 or more'],
     [
       { LEASEHOLD_SESSION_TTL_MS: '10000', LEASEHOLD_HEARTBEAT_MS: '5000' },
-      'ttlMs = 10000 is less than three heartbeats of heartbeatMs = 5000',
+      'ttl = 10000 ms is less than three times heartbeat = 5000 ms',
     ],
     [{ LEASEHOLD_ENDPOINT: 'localhost' }, 'LEASEHOLD_ENDPOINT = "localhost": give a URL such as http://127.0.0.1:8000'],
   ])('refuses %o', (wrong, message) => {
@@ -68,7 +68,7 @@ describe('parseDispatchEnv', () => {
   test('fills in the defaults', () => {
     expect(parseDispatchEnv(dispatcher)).toEqual({
       ...{ table: 'leases', queue: 'default', shards: 8, maxWorkers: 10, endpoint: undefined },
-      ...{ workerFunction: 'work', tasksPerWorker: 100, maxClockSkewMs: 1_000 },
+      ...{ workerFunction: 'work', tasksPerWorker: 100, concurrency: 10, maxClockSkewMs: 1_000 },
     });
   });
 

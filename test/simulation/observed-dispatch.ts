@@ -43,9 +43,9 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.change', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.change(queue, observed, to, stamp, limits),
       ),
-    addLanes: (queue, observed, lanes, stamp, limits) =>
-      write({ verb: 'queue.addLanes', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.addLanes(queue, observed, lanes, stamp, limits),
+    noteUse: (queue, observed, use, stamp, limits) =>
+      write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.noteUse(queue, observed, use, stamp, limits),
       ),
   };
 }

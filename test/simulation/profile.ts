@@ -34,6 +34,8 @@ export interface Profile {
   readonly orders: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
+  /** Shards that clients have beyond those of the workers. */
+  readonly strayShards: number;
   /** How long faults go on. */
   readonly faultyMs: number;
   /** How often the schedule starts workers. */
@@ -109,6 +111,7 @@ export const CALM: Profile = {
   chains: false,
   orders: 0,
   hogTasks: 0,
+  strayShards: 0,
   faultyMs: 60_000,
   tickMs: 3_000,
   invocationMs: 20_000,
@@ -254,6 +257,8 @@ function drawFeatures(prng: Prng): Partial<Profile> {
     chains: prng.chance(0.3),
     orders: prng.chance(0.25) ? 6 : 0,
     hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
+    // With more than one, a single task may wait for hours until a tick comes by.
+    strayShards: prng.chance(0.2) ? 1 : 0,
   };
 }
 
@@ -272,10 +277,10 @@ export function calmed(profile: Profile): Profile {
     lockDelayMs,
   } = profile;
   const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
-  const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks } = profile;
+  const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards } = profile;
   return {
     ...CALM,
-    ...{ items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks },
+    ...{ items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards },
     ...{ environments, concurrency, shards, tasks, faultyMs, tickMs, invocationMs, ttlMs, maxClockSkewMs, lockDelayMs },
     // Whoever has used locks helps with the tasks.
     ...{ lockShare: 0, coordinationShare: 0 },

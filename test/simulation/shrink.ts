@@ -51,6 +51,7 @@ const FEATURES = [
   'chains',
   'orders',
   'hogTasks',
+  'strayShards',
 ] as const;
 
 function candidates(profile: Profile): readonly Partial<Profile>[] {

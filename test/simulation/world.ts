@@ -247,10 +247,10 @@ class World {
       this.#store.restock();
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
       const slot = String(++ticks);
-      // Once healed, nothing new is scheduled, so that everything can come to its end.
+      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards that nobody knows of.
       const isHealed = this.#profile !== this.#options.profile;
-      if (!isHealed && prng.chance(DISPATCH_SHARE))
-        for (let time = 0; time < times; time++) this.#dispatch(slot, time, prng);
+      if ((!isHealed || profile().strayShards > 0) && prng.chance(DISPATCH_SHARE))
+        for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();
       if (prng.chance(0.3)) this.#fleet.invoke();
       // At some moment, as the service does; nothing of ours may be due.
@@ -300,10 +300,9 @@ class World {
     const place = this.#placeOf(process);
     const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
     const payloads = bucketAt(place, prng.fork('bucket'));
-    const client = new TaskClient(
-      { store: storesAt(place).tasks, runtime: process.runtime },
-      { queue: QUEUE, payloads },
-    );
+    const { shards, strayShards } = place.profile;
+    const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards: shards + strayShards } });
+    const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE, payloads });
     return {
       ...{
         process,
@@ -321,13 +320,14 @@ class World {
   }
 
   /** One delivery of a tick to a dispatcher of its own; a second one comes a little later. */
-  #dispatch(slot: string, delivery: number, prng: Prng): void {
-    this.#timeline.after(delivery * prng.exponential(200), () => {
+  #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
+    this.#timeline.after(time * prng.exponential(200), () => {
       const process = this.#fleet.start('dispatcher');
       process.deliver(() => {
-        void deliverTick(this.#placeOf(process), slot, () => {
-          this.#fleet.invoke();
-        }).catch((error: unknown) => this.#failed(process, error));
+        const startWorker = (): void => this.#fleet.invoke();
+        void deliverTick(this.#placeOf(process), { slot, recurs, startWorker }).catch((error: unknown) =>
+          this.#failed(process, error),
+        );
       });
     });
   }

@@ -3,17 +3,18 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `queue#<name>`, `queue` | change, addLanes |
- * | v | N | schema version | change, addLanes |
- * | queue | S | its name | change, addLanes |
- * | paused | BOOL | nothing is claimed while true | change; addLanes if absent |
- * | reason | S | why, for people | change; addLanes if absent |
- * | updatedAt | N, epoch ms | when it was paused or opened | change; addLanes if absent |
- * | lanes | SS | lanes that tasks have been seen in; only grows | addLanes |
- * | nonce | S | of the last write | change, addLanes |
+ * | pk, sk | S | `queue#<name>`, `queue` | change, noteUse |
+ * | v | N | schema version | change, noteUse |
+ * | queue | S | its name | change, noteUse |
+ * | paused | BOOL | nothing is claimed while true | change; noteUse if absent |
+ * | reason | S | why, for people | change; noteUse if absent |
+ * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse if absent |
+ * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
+ * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
+ * | nonce | S | of the last write | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { QueueRecord } from '../../task/queue-store.ts';
+import type { QueueRecord, QueueUse } from '../../task/queue-store.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import { queueKey } from '../keys.ts';
 import { SCHEMA_VERSION } from '../schema.ts';
@@ -48,32 +49,35 @@ export function changeQueue(
 }
 
 /**
- * Guard: as above; what is refused is found again with the next tick.
- * Effect: the lanes are in use; a queue that had no row is open.
+ * Guard: as above, so that the number of shards only grows; what is refused is found again with the next tick.
+ * Effect: the lanes are in use, and so many shards; a queue that had no row is open.
  * Outcomes: refused = somebody else wrote it meanwhile, perhaps the same.
  */
-export function addLanes(
+export function noteUse(
   table: string,
   queue: string,
   observed: QueueRecord | undefined,
-  lanes: ReadonlySet<string>,
+  { lanes, shards }: QueueUse,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
-  return updateStatement('queue.addLanes', {
+  return updateStatement('queue.noteUse', {
     table,
     key: queueKey(queue),
     guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect:
-      'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
-      '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce ADD #lanes :lanes',
+    // A set is never empty.
+    effect: lanes.size === 0 ? SET_USE : `${SET_USE} ADD #lanes :lanes`,
     values: {
       ...{ ':v': SCHEMA_VERSION, ':queue': queue, ':open': false, ':none': '' },
-      ...{ ':now': now, ':nonce': nonce, ':lanes': new Set(lanes) },
+      ...{ ':now': now, ':nonce': nonce, ':shards': shards },
+      ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
 }
 
+const SET_USE =
+  'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
+  '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce, #shards = :shards';
 const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 

@@ -1,5 +1,5 @@
 /**
- * I20 a tick that is delivered twice dispatches once.
+ * I20 a tick that is delivered twice is dispatched by one invocation, which goes on when it is tried again.
  * SLOT each slot of a schedule becomes one task: the schedule moves on only when the tasks of the slots that it leaves behind are there.
  */
 import type { Applied } from '../history.ts';

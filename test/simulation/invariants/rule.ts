@@ -17,7 +17,7 @@ export interface Assumptions {
 }
 
 export interface Violation {
-  /** The invariant, as the plan numbers it: `I3`. */
+  /** The invariant, as ARCHITECTURE numbers it: `I3`. */
   readonly invariant: string;
   readonly message: string;
   readonly at: number;

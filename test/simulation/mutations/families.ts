@@ -118,8 +118,8 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dispatch/dispatcher.ts',
-        find: "if (taken.kind === 'refused') return",
-        replace: "if (taken.kind === 'refused' && ids === undefined) return",
+        find: "if (taken.kind === 'refused' && taken.current?.by !== by) return",
+        replace: "if (taken.kind === 'refused' && taken.current?.by === by) return",
       },
     ],
     killedBy: ['I20'],
@@ -167,5 +167,19 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     killedBy: ['I16', 'I0'],
     profile: 'network',
     changes: { operator: true },
+  },
+  {
+    id: 'X70',
+    what: "workers ignore how many shards the queue's row names",
+    edits: [{ file: 'shared/task/backlog.ts', find: 'this.#meetShards(this.#ports.shards() ?? 0);', replace: '' }],
+    killedBy: ['L3'],
+    changes: { strayShards: 1 },
+  },
+  {
+    id: 'X71',
+    what: 'ticks do not look at the shard beyond those that are known',
+    edits: [{ file: 'shared/dispatch/backlog.ts', find: 'new Set([known, inTurn])', replace: 'new Set([inTurn])' }],
+    killedBy: ['L3'],
+    changes: { strayShards: 1 },
   },
 ];

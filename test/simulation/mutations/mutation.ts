@@ -13,7 +13,7 @@ export interface Edit {
 }
 
 export interface Mutant {
-  /** As the plan numbers it; `X` for those of our own. */
+  /** `M` for those that the protocol was designed against, `X` for those that came up later. */
   readonly id: string;
   readonly what: string;
   readonly edits: readonly Edit[];
@@ -25,7 +25,7 @@ export interface Mutant {
   readonly changes?: Partial<Profile>;
 }
 
-/** A change of the plan that changes no behaviour, and why. */
+/** A change that changes no behaviour, and why. */
 export interface Equivalent {
   readonly id: string;
   readonly what: string;

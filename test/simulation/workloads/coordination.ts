@@ -26,7 +26,7 @@ const SEMAPHORES = [
   { name: 'wide', limit: 3, fair: false },
   { name: 'queue', limit: 2, fair: true },
 ] as const;
-const LIMITER = { name: 'limiter', maximum: 1 } as const;
+const LIMITER = { name: 'limiter', options: { maximum: 1 } } as const;
 const GROUPS = ['fan', 'fold'] as const;
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
 
@@ -54,11 +54,12 @@ export async function coordinate(place: WorkerPlace): Promise<string> {
   );
   recorder.holds(process, holder);
   const ports = { ...stores, runtime, gauge: noSkewGauge };
+  const { name: bucket, ...rate } = BUCKET;
   const user: User = {
     ...{ place, holder },
     session: new Session(holder, { ...ports, table: TABLE_NAME, turns: new Turns(runtime.clock) }),
     semaphores: new SemaphoreClient(ports, { maxClockSkewMs }),
-    rates: new RateLimiter(BUCKET.name, BUCKET, ports, { maxClockSkewMs }),
+    rates: new RateLimiter(bucket, rate, ports, { maxClockSkewMs }),
     group: (name) => WaitGroup.open(name, ports, { maxClockSkewMs }),
   };
   const endsAt = runtime.clock.monotonic() + 0.7 * profile.invocationMs;
@@ -121,13 +122,13 @@ async function usePermit({ place, session, holder }: User): Promise<void> {
 }
 
 async function useLimiter({ place: { process, prng, seen }, session }: User): Promise<void> {
-  const limiter = session.limiter(LIMITER.name, LIMITER);
+  const limiter = session.limiter(LIMITER.name, LIMITER.options);
   const id = await limiter.add({ wait: 300 });
   seen(id === undefined ? 'limiter full' : 'limiter entered');
   if (id === undefined) return;
   await process.runtime.clock.sleep(prng.between(1, 100));
   const isRemote = prng.chance(0.5);
-  await (isRemote ? session.limiter(LIMITER.name, LIMITER) : limiter).done(id);
+  await (isRemote ? session.limiter(LIMITER.name, LIMITER.options) : limiter).done(id);
 }
 
 async function takeTokens({ place: { process, recorder, prng, seen }, rates }: User): Promise<void> {

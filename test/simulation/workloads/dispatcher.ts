@@ -10,8 +10,19 @@ import { maxWorkersOf } from './chain.ts';
 import type { WorkerPlace } from './worker.ts';
 import { QUEUE, storesAt } from './worker.ts';
 
-/** One delivery of a tick. `startWorker` asks the platform for an invocation. */
-export async function deliverTick(place: WorkerPlace, slot: string, startWorker: () => void): Promise<void> {
+/** How often an invocation is tried again that has failed, as Lambda does, and when. */
+const RETRY = { times: 2, afterMs: 1_000 };
+
+export interface TickDelivery {
+  readonly slot: string;
+  /** Whether slots of the schedule become tasks. */
+  readonly recurs: boolean;
+  /** Asks the platform for an invocation. */
+  readonly startWorker: () => void;
+}
+
+/** One delivery of a tick. */
+export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorker }: TickDelivery): Promise<void> {
   const { process, profile, recorder, seen } = place;
   const stores = storesAt(place);
   const { runtime } = process;
@@ -19,6 +30,7 @@ export async function deliverTick(place: WorkerPlace, slot: string, startWorker:
   const name = workersSemaphore(QUEUE);
   const ports = {
     ...stores,
+    schedules: recurs ? stores.schedules : undefined,
     runtime,
     workers: {
       startWorker: () => {
@@ -30,20 +42,29 @@ export async function deliverTick(place: WorkerPlace, slot: string, startWorker:
     },
     onDamaged: () => seen('dispatcher met a damaged row'),
   };
-  const settings = { queue: QUEUE, shards: profile.shards, maxWorkers: maxWorkersOf(profile), tasksPerWorker: 10 };
+  const { shards, concurrency } = profile;
+  const settings = { queue: QUEUE, shards, maxWorkers: maxWorkersOf(profile), tasksPerWorker: 10, concurrency };
   const tick = { schedule: 'tick', slot };
-  try {
-    // As a deployment does, again and again.
-    if (place.prng.chance(0.2)) await define(new ScheduleClient({ ...stores, runtime }, { queue: QUEUE }), profile);
-    const report = await dispatch(tick, process.name, ports, settings);
-    seen(report.duplicate ? 'tick delivered again: nothing done' : 'tick dispatched');
-    if (report.recurred > 0) seen('slots became tasks');
-    if (report.duplicate || !process.isAlive) return;
-    const row = `slot#${tick.schedule}#${slot}`;
-    recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    seen('dispatcher: the store did not answer');
+  for (let attempt = 0; ; attempt++) {
+    try {
+      // As a deployment does, again and again.
+      if (recurs && place.prng.chance(0.2))
+        await define(new ScheduleClient({ ...stores, runtime }, { queue: QUEUE }), profile);
+      const report = await dispatch(tick, process.name, ports, settings);
+      seen(report.duplicate ? 'tick delivered again: nothing done' : 'tick dispatched');
+      if (attempt > 0 && !report.duplicate) seen('tick dispatched when it was tried again');
+      if (report.recurred > 0) seen('slots became tasks');
+      if (report.strays > 0) seen('tick met tasks in shards that workers do not have');
+      if (report.duplicate || !process.isAlive) return;
+      const row = `slot#${tick.schedule}#${slot}`;
+      recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      seen('dispatcher: the store did not answer');
+      if (attempt === RETRY.times) return;
+      await runtime.clock.sleep(RETRY.afterMs);
+    }
   }
 }
 

@@ -45,6 +45,15 @@ describe('estimateCost', () => {
     expect(parts[0]?.dollars).toBeCloseTo(93.75);
   });
 
+  test('has each tick look at every lane of every shard, and of two beyond', () => {
+    const looks = (workload: Partial<Workload>): number =>
+      estimate(workload).parts.find(({ what }) => what.includes('backlog'))?.perMonth ?? 0;
+
+    const [few, many] = [looks({ tasksPerDay: 1e-6, shards: 8 }), looks({ tasksPerDay: 1e-6, shards: 16 })];
+    expect(few).toBeCloseTo(43_200 * 6 * 10 * 0.5, -1);
+    expect(many).toBeCloseTo(43_200 * 6 * 18 * 0.5, -1);
+  });
+
   test('needs as many workers as the busiest time has tasks at work', () => {
     const { tasksInFlightAtPeak, workersAtPeak } = estimate({
       tasksPerDay: 864_000,

@@ -129,13 +129,19 @@ test('a lane that nobody had used is looked at as soon as the row of the queue n
         enqueuedAt = q.clock.now();
         await client.enqueue('step', {}, { id: 'urgent', priority: 'high' });
         const record = await q.queues.get(QUEUE);
-        await q.queues.addLanes(QUEUE, record, new Set(['high']), { now: q.clock.now(), nonce: 'tick' });
+        await q.queues.noteUse(
+          QUEUE,
+          record,
+          { lanes: new Set(['high']), shards: SHARDS },
+          { now: q.clock.now(), nonce: 'tick' },
+        );
       }
       await q.runtime.clock.sleep(1_000);
     },
   });
   for (let n = 0; n < 90; n++) await client.enqueue(step, {}, { id: `n${n}`, runAt: q.clock.now() - 1_000 + n });
-  await q.queues.addLanes(QUEUE, undefined, new Set(['normal']), { now: q.clock.now(), nonce: 'first' });
+  const use = { lanes: new Set(['normal']), shards: SHARDS };
+  await q.queues.noteUse(QUEUE, undefined, use, { now: q.clock.now(), nonce: 'first' });
 
   await q.work({ step }, { home: ALL });
 
