@@ -42,11 +42,11 @@ export function parseSequencer(text: string, table: string): Sequencer {
   if (digest !== digestOf(text.slice(0, text.lastIndexOf(':'))))
     throw new ConfigurationError(`the sequencer was changed on its way, its digest does not fit; ${PASS_IT_WHOLE}`);
   const sequencer = {
-    table: decodeURIComponent(foundTable),
+    table: decoded(foundTable),
     kind: KINDS.find((known) => known === kind),
-    key: decodeURIComponent(key),
+    key: decoded(key),
     leaseCounter: Number(counter),
-    session: decodeURIComponent(session),
+    session: decoded(session),
   };
   if (sequencer.kind === undefined || !Number.isSafeInteger(sequencer.leaseCounter))
     throw new ConfigurationError(
@@ -59,6 +59,15 @@ export function parseSequencer(text: string, table: string): Sequencer {
 
 function digestOf(body: string): string {
   return hash('sha256', body, 'base64url').slice(0, DIGEST_CHARACTERS);
+}
+
+/** @throws ConfigurationError for what nobody encoded, though somebody has put a digest that fits to it */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (cause) {
+    throw new ConfigurationError(`not a sequencer: ${shortened(part)} is no part of one; ${PASS_IT_WHOLE}`, { cause });
+  }
 }
 
 /** Whatever a caller without types may have passed. */

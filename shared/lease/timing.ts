@@ -7,7 +7,7 @@
  * A contender alone carries the whole of Δ here, so that the TTL is also a true lower bound for the holder;
  * the holder's margin is for the time its own code needs to notice and stop.
  */
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 
 export interface SessionTiming {
   /** Lease duration in milliseconds; `null` means no expiry: it fails closed until it is destroyed. */
@@ -51,24 +51,28 @@ export function validateSessionTiming(timing: SessionTiming): void {
   for (const [name, value] of Object.entries(timing)) {
     if (name === 'ttlMs' && value === null) continue;
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
-      throw new ConfigurationError(`${name} = ${value}: give a number of milliseconds, zero or more`);
+      throw new ConfigurationError(
+        `${name.replace(/Ms$/, '')} = ${shown(value)}: give a number of milliseconds, zero or more`,
+      );
   }
   const { ttlMs, heartbeatMs, holderMarginMs, lockDelayMs } = timing;
   if (lockDelayMs > MAX_LOCK_DELAY_MS)
-    throw new ConfigurationError(`lockDelayMs = ${lockDelayMs} is above ${MAX_LOCK_DELAY_MS}: give 0 to 60 seconds`);
+    throw new ConfigurationError(`lockDelay = ${lockDelayMs} ms is above ${MAX_LOCK_DELAY_MS}: give 0 to 60 seconds`);
+  // Without a TTL a beat renews nothing, but looks.
+  if (heartbeatMs < 1) throw new ConfigurationError(`heartbeat = ${heartbeatMs}: give at least a millisecond`);
   if (ttlMs === null) return;
   if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS)
     throw new ConfigurationError(
-      `ttlMs = ${ttlMs}: give ${MIN_TTL_MS} ms to a day; a bare number is milliseconds, '30s' is seconds`,
+      `ttl = ${ttlMs}: give ${MIN_TTL_MS} ms to a day; a bare number is milliseconds, '30s' is seconds`,
     );
-  if (heartbeatMs < 1 || heartbeatMs * 3 > ttlMs)
+  if (heartbeatMs * 3 > ttlMs)
     throw new ConfigurationError(
-      `ttlMs = ${ttlMs} is less than three heartbeats of heartbeatMs = ${heartbeatMs}: ` +
-        `one lost heartbeat would end the session; raise ttlMs or lower heartbeatMs`,
+      `ttl = ${ttlMs} ms is less than three times heartbeat = ${heartbeatMs} ms: ` +
+        `one lost heartbeat would end the session; raise ttl or lower heartbeat`,
     );
   if (heartbeatMs + holderMarginMs >= ttlMs)
     throw new ConfigurationError(
-      `heartbeatMs = ${heartbeatMs} plus holderMarginMs = ${holderMarginMs} does not fit into ttlMs = ${ttlMs}`,
+      `heartbeat = ${heartbeatMs} ms plus holderMargin = ${holderMarginMs} ms does not fit into ttl = ${ttlMs} ms`,
     );
 }
 

@@ -2,6 +2,7 @@
  * Waiting until contention has passed: look, pause, look again.
  * Pauses grow, with full jitter, so that contenders who began together do not come back together; a deadline and a signal end them.
  */
+import { ConfigurationError, shown } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { fullJitterMs } from '../runtime/random.ts';
@@ -15,6 +16,18 @@ export interface WaitOptions {
   readonly pause?: Duration | undefined;
   /** Ends the wait by throwing its reason. */
   readonly signal?: AbortSignal | undefined;
+}
+
+export const WAIT_OPTIONS = { wait: true, pause: true, signal: true } as const satisfies Record<
+  keyof WaitOptions,
+  true
+>;
+
+/** @throws ConfigurationError */
+export function validSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal !== undefined && !((signal as unknown) instanceof AbortSignal))
+    throw new ConfigurationError(`signal = ${shown(signal)}: give an AbortSignal`);
+  return signal;
 }
 
 /** A line in which the waiters of one process stand, so that only the first of them asks the store. */
@@ -32,7 +45,7 @@ export interface Turn {
 }
 
 /** A waiting contender costs a read a second on average, and notices a release within two. */
-export const DEFAULT_PAUSE_MS = 2_000;
+const DEFAULT_PAUSE_MS = 2_000;
 /** The first pause is up to a sixteenth of the longest. */
 const GROWTH = 16;
 /** Those who wait for one moment spread themselves over so long a time after it. */
@@ -55,7 +68,7 @@ export class Waiting {
   ) {
     this.#clock = runtime.clock;
     this.#random = runtime.random;
-    this.#signal = AbortSignal.any([holder, options.signal].filter((signal) => signal !== undefined));
+    this.#signal = AbortSignal.any([holder, validSignal(options.signal)].filter((signal) => signal !== undefined));
     this.#pauseMs = options.pause === undefined ? DEFAULT_PAUSE_MS : durationMs('pause', options.pause);
     this.#deadlineMonotonicMs =
       options.wait === undefined ? Infinity : this.#clock.monotonic() + durationMs('wait', options.wait);

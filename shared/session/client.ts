@@ -14,6 +14,7 @@ export type DestroyResult =
 /** A session's end is looked for about once a second, at one read unit each time. */
 const POLL_MS = { min: 750, max: 1_000 };
 
+/** Sessions from outside: look, list, destroy, wait for their end. */
 export class SessionClient {
   readonly #ports: ContenderPorts;
   readonly #maxClockSkewMs: number;
@@ -28,13 +29,16 @@ export class SessionClient {
     return this.#ports.sessions.get(validName('session id', id));
   }
 
-  /** Sessions whose name begins with `prefix`, by name: the living, and for some weeks those that expired. Eventually consistent. */
-  async *list(prefix = ''): AsyncGenerator<SessionRecord> {
+  /**
+   * Sessions whose name begins with `prefix`, by name: the living, and for some weeks those that expired. Eventually consistent.
+   * @param onDamaged is told of rows that do not decode, which are not in the list
+   */
+  async *list(prefix = '', onDamaged?: (error: unknown) => void): AsyncGenerator<SessionRecord> {
     const { sessions } = this.#ports;
     let after: unknown;
     do {
       const { ids, next } = await sessions.page(prefix, after);
-      const records = await sessions.getMany(ids);
+      const records = await sessions.getMany(ids, (_, error) => onDamaged?.(error));
       for (const id of ids) {
         const record = records.get(id);
         if (record !== undefined) yield record;

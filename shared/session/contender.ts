@@ -1,6 +1,7 @@
 /** The contender's side of a session: judging it, and ending it once it has expired. */
 import type { SkewGauge } from '../lease/skew.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
+import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionRecord, Verdict } from './session.ts';
 import { firstFailure } from './health.ts';
@@ -47,16 +48,11 @@ async function settleFailedChecks(
   maxClockSkewMs: number,
 ): Promise<Standing | undefined> {
   if (session === undefined || session.checks.length === 0) return undefined;
-  const { clock, ids } = ports.runtime;
+  const { clock } = ports.runtime;
   const checks = await ports.sessions.getChecks(session.node, session.checks);
   if (firstFailure(session, checks, clock.now(), maxClockSkewMs) === undefined) return undefined;
   ensureClockWithin(ports.gauge, maxClockSkewMs);
-  const outcome = await ports.sessions.invalidate({
-    id: session.id,
-    reason: 'check',
-    now: clock.now(),
-    nonce: ids.unique(),
-  });
+  const outcome = await ports.sessions.invalidate({ id: session.id, reason: 'check', ...stampOf(ports.runtime) });
   const after = judgeSession(outcome.kind === 'applied' ? outcome.row : outcome.current, clock.now(), maxClockSkewMs);
   return after.kind === 'expired' ? undefined : after;
 }

@@ -32,6 +32,7 @@ const ID_LIMIT_BYTES = 256;
 const NOTE_LIMIT_BYTES = 1_024;
 const ROUNDS_LIMIT = 10;
 
+/** Nodes and their health checks: register, report, deregister. A check that fails ends the sessions that are bound to it. */
 export class HealthClient {
   readonly #ports: HealthPorts;
 
@@ -56,6 +57,7 @@ export class HealthClient {
     for (let round = 1; round <= ROUNDS_LIMIT; round++) {
       const outcome = await checks.register(observed, check, stampOf(runtime));
       if (outcome.kind === 'applied') return new Check(outcome.row, this.#ports);
+      ensureUnwritten(key, outcome);
       observed = outcome.current;
     }
     throw contended(key);
@@ -134,9 +136,18 @@ export class Check {
     return endSessionsBoundTo([this], this.#ports);
   }
 
-  /** The first half of `deregister`. */
+  /** The first half of `deregister`. Of a check that is not registered any more there is nothing to mark. */
   async markDeregistered(): Promise<void> {
-    await this.#write((observed) => this.#ports.checks.deregister(observed, stampOf(this.#ports.runtime)));
+    const { checks, runtime } = this.#ports;
+    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+      if (this.#record.status === 'deregistered') return;
+      const outcome = await checks.deregister(this.#record, stampOf(runtime));
+      const found = outcome.kind === 'applied' ? outcome.row : outcome.current;
+      this.#record = found ?? { ...this.#record, status: 'deregistered' };
+      if (outcome.kind === 'applied') return;
+      if (this.#record.status !== 'deregistered') ensureUnwritten(this, outcome);
+    }
+    throw contended(this);
   }
 
   #report(status: CheckStatus, note: string): Promise<void> {
@@ -162,6 +173,15 @@ export class Check {
 
 function describe({ node, id }: CheckKey): string {
   return `check ${id} of node ${node}`;
+}
+
+/** @throws StoreUnavailableError when what refused may be somebody's answer to an earlier attempt of our own, and is not ours to write over */
+function ensureUnwritten(check: CheckKey, { earlierAttempt }: { readonly earlierAttempt: 'none' | 'unknown' }): void {
+  if (earlierAttempt === 'none') return;
+  throw new StoreUnavailableError(
+    `${describe(check)}: whether it was written is not known, for an answer was lost and others have written it since; look at it again`,
+    { applied: 'unknown' },
+  );
 }
 
 function contended(check: CheckKey): StoreUnavailableError {

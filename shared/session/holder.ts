@@ -8,15 +8,19 @@
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
  *   - A health check that it is bound to fails: seen with the next beat; the session ends itself.
  *   - An operator takes away one thing that hangs on it: learnt from the next beat; the session goes on.
+ *   - Without a TTL nothing is renewed: each beat reads the row instead, and learns what others did to it.
+ *   - A hook of `SessionEvents` throws: it stops nothing.
  *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
  */
 import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import { stampOf } from '../lease/stamp.ts';
 import type { Moment, TrustWindow } from '../lease/trust.ts';
 import { momentOf, remainingTrustMs } from '../lease/trust.ts';
 import type { SessionTiming } from '../lease/timing.ts';
 import { trustDurationMs } from '../lease/timing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { tellWatcher } from '../runtime/tell-watcher.ts';
 import { firstFailure } from './health.ts';
 import type { LiveSession, SessionBehaviour, SessionRecord } from './session.ts';
 import type { SessionStore } from './store.ts';
@@ -34,14 +38,17 @@ export interface SessionOptions {
 /** What a session tells those who watch it; never needed for correctness. */
 export interface SessionEvents {
   onRenewed?(session: LiveSession): void;
+  /** Also of what else a beat does, and of the request that ends it. */
   onRenewalFailed?(error: unknown): void;
+  /** Not of an orderly end. */
   onLost?(error: LeaseLostError): void;
 }
 
+/** A session that this process keeps alive, and how far it may be believed in. Users hold it as a `Session`. */
 export class SessionHolder implements AsyncDisposable {
   readonly id: string;
   readonly timing: SessionTiming;
-  /** Aborts, with a `LeaseLostError`, when the session may no longer be believed in. Its `aborted` is computed when asked. */
+  /** Aborts, with a `LeaseLostError`, when the session may no longer be believed in: lost, or ended (`released`). Its `aborted` is computed when asked. */
   readonly signal: AbortSignal;
 
   readonly #store: SessionStore;
@@ -131,13 +138,16 @@ export class SessionHolder implements AsyncDisposable {
   ensureBelief(): void {
     this.#noticeExpiry();
     if (this.#loss !== undefined) throw this.#loss;
-    if (this.#ending !== undefined)
-      throw new LeaseLostError(`session ${this.id}`, 'released', 'it was ended by its holder');
+    if (this.#ending !== undefined) throw this.#releasedError();
   }
 
   /** Stops the heartbeat and ends the session, so that whatever still hangs on it is free at once. Never throws: a TTL ends what this cannot. */
   end(): Promise<void> {
-    this.#ending ??= this.#end();
+    if (this.#ending === undefined) {
+      this.#ending = this.#end();
+      // What hangs on it, and whoever waits on its behalf, ends with it. It is no loss, so nobody is told `onLost`.
+      this.#lost.abort(this.#releasedError());
+    }
     return this.#ending;
   }
 
@@ -173,20 +183,48 @@ export class SessionHolder implements AsyncDisposable {
     this.#loss = error;
     this.#lost.abort(error);
     this.#stopped.abort();
-    this.#events.onLost?.(error);
+    this.#tell((events) => {
+      events.onLost?.(error);
+    });
   }
 
   #start(): void {
-    if (this.timing.ttlMs === null) return;
-    this.#loops = Promise.all([this.#heartbeat(this.timing.ttlMs), this.#watch()]);
+    const { ttlMs } = this.timing;
+    this.#loops = ttlMs === null ? this.#look() : Promise.all([this.#heartbeat(ttlMs), this.#watch()]);
+  }
+
+  /** Without a TTL nothing is renewed, and what others did to the session is learnt by looking: one read unit each time. */
+  async #look(): Promise<void> {
+    for (;;) {
+      await this.#pause(this.timing.heartbeatMs);
+      if (this.#stopped.signal.aborted) return;
+      try {
+        const current = await this.#store.get(this.id);
+        if (current?.status === 'live') await this.#learnFrom(current);
+        else this.markLost(this.#lossBy(current));
+      } catch (error) {
+        // What could not be read has not ended.
+        this.#tell((events) => events.onRenewalFailed?.(error));
+      }
+    }
+  }
+
+  async #learnFrom(current: LiveSession): Promise<void> {
+    this.#record = current;
+    this.#noticeRevocations(current);
+    await this.#noticeFailedCheck();
+  }
+
+  /** Jitter of a tenth keeps a fleet that started together from beating together. */
+  #pause(ms: number): Promise<void> {
+    const { clock, random } = this.#runtime;
+    return clock.sleep(ms * (0.9 + 0.1 * random.next()), this.#stopped.signal);
   }
 
   async #heartbeat(ttlMs: number): Promise<void> {
-    const { clock, random } = this.#runtime;
     let waitMs = this.timing.heartbeatMs;
     for (;;) {
-      // Jitter of a tenth keeps a fleet that started together from beating together.
-      await clock.sleep(waitMs * (0.9 + 0.1 * random.next()), this.#stopped.signal);
+      await this.#pause(waitMs);
       if (this.#stopped.signal.aborted || this.#ending !== undefined) return;
       const renewed = await this.#renew(ttlMs);
       if (renewed) await this.#noticeFailedCheck();
@@ -215,13 +253,13 @@ export class SessionHolder implements AsyncDisposable {
       this.#record = outcome.row;
       this.#unanswered = [];
       this.#trust = { opened, durationMs: this.#trust.durationMs };
-      this.#events.onRenewed?.(outcome.row);
       this.#noticeRevocations(outcome.row);
+      this.#tell((events) => events.onRenewed?.(outcome.row));
       return true;
     } catch (error) {
       // Not confirmed, so belief does not grow; only the watch decides when it ends.
       this.#unanswered.push(nonce);
-      this.#events.onRenewalFailed?.(error);
+      this.#tell((events) => events.onRenewalFailed?.(error));
       return false;
     }
   }
@@ -248,6 +286,14 @@ export class SessionHolder implements AsyncDisposable {
     return new LeaseLostError(key, 'superseded', 'somebody else renewed it');
   }
 
+  #releasedError(): LeaseLostError {
+    return new LeaseLostError(`session ${this.id}`, 'released', 'it was ended by its holder');
+  }
+
+  #tell(say: (events: SessionEvents) => void): void {
+    tellWatcher(this.#events, say);
+  }
+
   #noticeRevocations({ revoked }: LiveSession): void {
     for (const revocation of revoked) this.#revocationListeners.get(revocation)?.();
   }
@@ -256,16 +302,15 @@ export class SessionHolder implements AsyncDisposable {
   async #noticeFailedCheck(): Promise<void> {
     const { node, checks } = this.#record;
     if (checks.length === 0) return;
-    const { clock, ids } = this.#runtime;
     try {
       const found = await this.#store.getChecks(node, checks);
-      const failure = firstFailure(this.#record, found, clock.now(), this.timing.maxClockSkewMs);
+      const failure = firstFailure(this.#record, found, this.#runtime.clock.now(), this.timing.maxClockSkewMs);
       if (failure === undefined) return;
       this.markLost(new LeaseLostError(`session ${this.id}`, 'invalidated', failure));
-      await this.#store.invalidate({ id: this.id, reason: 'check', now: clock.now(), nonce: ids.unique() });
+      await this.#store.invalidate({ id: this.id, reason: 'check', ...stampOf(this.#runtime) });
     } catch (error) {
       // Checks that cannot be read have not failed; the session's own TTL stands guard.
-      this.#events.onRenewalFailed?.(error);
+      this.#tell((events) => events.onRenewalFailed?.(error));
     }
   }
 
@@ -289,11 +334,10 @@ export class SessionHolder implements AsyncDisposable {
     this.#stopped.abort();
     await this.#loops;
     if (this.#loss !== undefined) return;
-    const { clock, ids } = this.#runtime;
     try {
-      await this.#store.invalidate({ id: this.id, reason: 'ended', now: clock.now(), nonce: ids.unique() });
+      await this.#store.invalidate({ id: this.id, reason: 'ended', ...stampOf(this.#runtime) });
     } catch (error) {
-      this.#events.onRenewalFailed?.(error);
+      this.#tell((events) => events.onRenewalFailed?.(error));
     }
   }
 }

@@ -104,14 +104,16 @@ describeInEveryWorld('sessions', (open) => {
       await expect(other.leasehold.sessions.info(damaged.id)).rejects.toMatchObject({ name: 'CorruptItemError' });
     });
 
-    test('without TTL has no heartbeat and no end but destruction', async () => {
-      const session = await one.leasehold.session({ name, ttl: null });
-      const cost = await one.cost(() => world.clock.advance(86_400_000));
+    test('without TTL is renewed by nobody, and has no end but destruction, of which its heartbeat learns', async () => {
+      const session = await one.leasehold.session({ name, ttl: null, heartbeat: '20s' });
+      const cost = await one.cost(() => passTime(world, world.clock.sleep(300_000), 1_000));
 
-      expect(cost.requests).toBe(0);
+      expect(cost.verbs).toEqual({ 'session.get': cost.requests });
       expect(session.signal.aborted).toBe(false);
       expect(await other.leasehold.sessions.destroy(session.id)).toMatchObject({ kind: 'destroyed' });
       expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
+      await passTime(world, whenAborted(session.signal));
+      expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
     });
 
     test('ends once, however often it is told to', async () => {
@@ -200,18 +202,18 @@ describeInEveryWorld('sessions', (open) => {
 
   describe('bad input', () => {
     test.each([
-      ['a TTL below the least', { ttl: 299 }, 'ttlMs = 299: give 300 ms to a day'],
-      ['a TTL of more than a day', { ttl: '25h' as const }, 'ttlMs = 90000000'],
+      ['a TTL below the least', { ttl: 299 }, 'ttl = 299: give 300 ms to a day'],
+      ['a TTL of more than a day', { ttl: '25h' as const }, 'ttl = 90000000'],
       ['a TTL that is no time', { ttl: 'soon' as never }, 'ttl = "soon"'],
-      ['a lock-delay of more than a minute', { lockDelay: '61s' as const }, 'lockDelayMs = 61000 is above 60000'],
+      ['a lock-delay of more than a minute', { lockDelay: '61s' as const }, 'lockDelay = 61000 ms is above 60000'],
       ['a negative lock-delay', { lockDelay: -1 }, 'lockDelay = -1'],
       [
         'a heartbeat that leaves no room for a lost one',
         { ttl: '10s' as const, heartbeat: '4s' as const },
-        'three heartbeats',
+        'less than three times heartbeat = 4000 ms',
       ],
       ['an empty name', { name: '' }, 'session name is empty'],
-      ['a behaviour that is none', { behaviour: 'keep' as never }, 'behaviour = keep'],
+      ['a behaviour that is none', { behaviour: 'keep' as never }, 'behaviour = "keep"'],
     ])('%s is refused, and nothing is sent', async (_what, settings, message) => {
       const cost = await one.cost(() => expect(one.leasehold.session(settings)).rejects.toThrow(message));
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
@@ -36,6 +37,13 @@ describe('a sequencer', () => {
   test('that is no text at all is refused', () => {
     for (const nothing of [undefined, null, 7, {}, '', ':::::::'])
       expect(() => parseSequencer(nothing as never, 't')).toThrow('not a sequencer');
+  });
+
+  test('that somebody made up, with a digest that fits, is refused', () => {
+    const body = 'leasehold-1:t:lock:%E0:1:s';
+    const digest = hash('sha256', body, 'base64url').slice(0, 12);
+
+    expect(() => parseSequencer(`${body}:${digest}`, 't')).toThrow(ConfigurationError);
   });
 
   test('of another table is refused, with both names', () => {

@@ -9,16 +9,20 @@ describe('sessionTiming', () => {
   });
 
   test.each([
-    [{ ttlMs: 10_000, heartbeatMs: 4_000 }, /ttlMs = 10000 is less than three heartbeats of heartbeatMs = 4000/],
+    [
+      { ttlMs: 10_000, heartbeatMs: 4_000 },
+      /^ttl = 10000 ms is less than three times heartbeat = 4000 ms: .*; raise ttl or lower heartbeat$/,
+    ],
     [
       { ttlMs: 1_000, heartbeatMs: 300, holderMarginMs: 800 },
-      /heartbeatMs = 300 plus holderMarginMs = 800 does not fit into ttlMs = 1000/,
+      /^heartbeat = 300 ms plus holderMargin = 800 ms does not fit into ttl = 1000 ms$/,
     ],
-    [{ ttlMs: 100 }, /ttlMs = 100: give 300 ms to a day/],
-    [{ ttlMs: 86_400_001 }, /ttlMs = 86400001/],
-    [{ ttlMs: NaN }, /ttlMs = NaN: give a number of milliseconds/],
-    [{ lockDelayMs: 60_001 }, /lockDelayMs = 60001 is above 60000/],
-    [{ maxClockSkewMs: -1 }, /maxClockSkewMs = -1/],
+    [{ ttlMs: 100 }, /^ttl = 100: give 300 ms to a day/],
+    [{ ttlMs: 86_400_001 }, /^ttl = 86400001/],
+    [{ ttlMs: NaN }, /^ttl = NaN: give a number of milliseconds/],
+    [{ lockDelayMs: 60_001 }, /^lockDelay = 60001 ms is above 60000/],
+    [{ maxClockSkewMs: -1 }, /^maxClockSkew = -1/],
+    [{ ttlMs: null, heartbeatMs: 0 }, /^heartbeat = 0: give at least a millisecond/],
   ])('refuses %j and names both settings', (given, message) => {
     expect(() => sessionTiming(given)).toThrow(ConfigurationError);
     expect(() => sessionTiming(given)).toThrow(message);

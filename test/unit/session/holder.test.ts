@@ -1,0 +1,194 @@
+/** The holder's side of a session: what it is told, and what it tells. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LeaseLostError } from '../../../shared/errors.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+
+const BY_OPERATOR = { by: 'operator', reason: 'stuck' };
+
+describe('a hook that throws', () => {
+  const throws = (): never => {
+    throw new TypeError('the metrics client is closed');
+  };
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+  afterEach(() => {
+    warned.mockClear();
+  });
+
+  test('ends neither the heartbeat nor the process, and the session can be ended', async () => {
+    const world = simulatedWorld();
+    const { leasehold, driver } = world.start();
+    const session = await leasehold.session({ ttl: '30s', events: { onRenewed: throws, onRenewalFailed: throws } });
+
+    await world.clock.advance(60_000);
+    driver.accidents.push('throttle');
+    await world.clock.advance(10_000);
+    expect(session.record.renewals).toBeGreaterThan(5);
+    await session.end();
+
+    expect(await leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
+    expect(warned).toHaveBeenCalledOnce();
+  });
+
+  test('keeps nobody from what a heartbeat has brought', async () => {
+    const world = simulatedWorld();
+    const { leasehold } = world.start();
+    const session = await leasehold.session({ ttl: '30s', events: { onRenewed: throws } });
+    const { key, signal, leaseCounter } = await session.lock('k');
+
+    await leasehold.locks.forceRelease(key, { ...BY_OPERATOR, leaseCounter });
+    await world.clock.advance(10_000);
+
+    expect(signal.aborted).toBe(true);
+  });
+});
+
+test('what a heartbeat has brought is known before its watchers are told of it', async () => {
+  const world = simulatedWorld();
+  const { leasehold } = world.start();
+  const seen: boolean[] = [];
+  const events = { onRenewed: () => void seen.push(session.locks.some(({ key }) => key === 'k')) };
+  const session = await leasehold.session({ ttl: '30s', events });
+  const { leaseCounter } = await session.lock('k');
+  await leasehold.locks.forceRelease('k', { ...BY_OPERATOR, leaseCounter });
+
+  await world.clock.advance(10_000);
+
+  expect(seen).toEqual([false]);
+});
+
+describe('the orderly end of a session', () => {
+  test('aborts its signal and those of all that hangs on it, once each, and is no loss', async () => {
+    const onLost = vi.fn<() => void>();
+    const session = await simulatedWorld().start().leasehold.session({ events: { onLost } });
+    const holders = { lock: await session.lock('k'), permit: await session.permit('s', { limit: 1 }), session };
+    const aborts: string[] = [];
+    for (const [name, { signal }] of Object.entries(holders))
+      signal.addEventListener('abort', () => void aborts.push(name));
+
+    await session.end();
+    await session.end();
+
+    // The lock is given back while the session lives.
+    expect([aborts[0], aborts.toSorted()]).toEqual(['lock', ['lock', 'permit', 'session']]);
+    for (const { signal } of Object.values(holders)) {
+      expect(signal.reason).toBeInstanceOf(LeaseLostError);
+      expect(signal.reason).toMatchObject({ reason: 'released' });
+    }
+    expect(onLost).not.toHaveBeenCalled();
+  });
+
+  test('ends the waits of those who stand in line behind others of their process', async () => {
+    const world = simulatedWorld();
+    const { leasehold } = world.start();
+    const [holder, first, second] = [
+      await leasehold.session(),
+      await leasehold.session(),
+      await leasehold.session({ name: 'second' }),
+    ];
+    await holder.lock('k');
+    await holder.permit('s', { limit: 1 });
+    const ahead = new AbortController();
+    const inFront = [first.lock('k', { signal: ahead.signal }), first.permit('s', { limit: 1, signal: ahead.signal })];
+    const ended: unknown[] = [];
+    for (const wait of [second.lock('k'), second.permit('s', { limit: 1 })])
+      void wait.catch((error: unknown) => ended.push(error));
+    await world.clock.advance(1_000);
+
+    await second.end();
+    await world.clock.advance(1_000);
+
+    expect(ended).toMatchObject([{ reason: 'released' }, { reason: 'released' }]);
+    ahead.abort(new Error('over'));
+    await Promise.allSettled(inFront);
+  });
+
+  test('stops what runs in a slot of its limiter, whose place is free then', async () => {
+    const world = simulatedWorld();
+    const { leasehold } = world.start();
+    const session = await leasehold.session();
+    const stopped = Promise.withResolvers<unknown>();
+    const running = session.limiter('l', { maximum: 1 }).run(async (signal) => {
+      signal.addEventListener('abort', () => {
+        stopped.resolve(signal.reason);
+      });
+      await stopped.promise;
+    });
+    await world.clock.advance(1_000);
+
+    await session.end();
+
+    expect(await stopped.promise).toMatchObject({ reason: 'released' });
+    await running;
+  });
+});
+
+describe('a session without a TTL', () => {
+  const open = async (settings = {}) => {
+    const world = simulatedWorld();
+    const process = world.start();
+    const { leasehold } = process;
+    const session = await leasehold.session({ ttl: null, ...settings });
+    return { ...{ world, process, leasehold, session }, lock: await session.lock('k') };
+  };
+
+  test('looks at its row with every heartbeat, for one read unit', async () => {
+    const { world, session, process } = await open({ heartbeat: '20s' });
+
+    expect(await process.cost(() => world.clock.advance(60_000))).toMatchObject({
+      requests: 3,
+      readUnits: 3,
+      writeUnits: 0,
+    });
+    await session.end();
+    expect(await process.cost(() => world.clock.advance(60_000))).toMatchObject({ requests: 0 });
+  });
+
+  test('learns that it was destroyed', async () => {
+    const onLost = vi.fn();
+    const { world, leasehold, session, lock } = await open({ events: { onLost } });
+
+    await leasehold.sessions.destroy(session.id);
+    await world.clock.advance(10_000);
+
+    expect(onLost).toHaveBeenCalledOnce();
+    expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
+    expect(lock.signal.aborted).toBe(true);
+  });
+
+  test('learns that a lock was released by force, and goes on', async () => {
+    const { world, leasehold, session, lock } = await open();
+
+    await leasehold.locks.forceRelease('k', { ...BY_OPERATOR, leaseCounter: lock.leaseCounter });
+    await world.clock.advance(10_000);
+
+    expect([lock.signal.aborted, session.signal.aborted]).toEqual([true, false]);
+    await session.end();
+  });
+
+  test('ends when one of its checks fails', async () => {
+    const world = simulatedWorld();
+    const { leasehold } = world.start();
+    const check = await leasehold.health.register('n', 'disk', { ttl: '1m' });
+    const session = await leasehold.session({ ttl: null, node: 'n', checks: ['disk'] });
+
+    await world.clock.advance(30_000);
+    expect(session.signal.aborted).toBe(false);
+    await world.clock.advance(60_000);
+
+    expect(session.signal.aborted).toBe(true);
+    expect(await leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'check' });
+    expect(check.record.status).toBe('passing');
+  });
+
+  test('believes on while its row cannot be read', async () => {
+    const failed = Promise.withResolvers<unknown>();
+    const { world, session, process } = await open({ events: { onRenewalFailed: failed.resolve } });
+
+    process.driver.isDown = true;
+
+    expect(await passTime(world, failed.promise)).toMatchObject({ name: 'StoreUnavailableError' });
+    expect(session.signal.aborted).toBe(false);
+    process.driver.isDown = false;
+    await session.end();
+  });
+});
