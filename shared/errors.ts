@@ -1,5 +1,8 @@
 /**
- * Every error of the library, on one page.
+ * The errors that all parts of the library share, on one page.
+ * Those of one concept stand with it: `LockUnavailableError` in `lock/lock.ts`, `SemaphoreFullError` in `semaphore/contender.ts`,
+ * and what task code throws, or is told, in `task/control.ts`.
+ *
  * A class exists only where a caller would act differently; contention is never an error but a value that says who holds it and until when.
  *
  * | situation | class | what the caller does |
@@ -15,6 +18,8 @@
  * Messages say what was tried, on which key, what was found and what to do.
  * They carry ids and values, never payloads; a value that is very long loses its middle.
  */
+
+import { inspect } from 'node:util';
 
 const MESSAGE_LIMIT_CHARACTERS = 1_500;
 /** The end of a message says what to do. */
@@ -35,6 +40,7 @@ export type LossReason =
   | 'released' // the right was given back by the holder itself
   | 'missing'; // the row is gone
 
+/** A right was lost, or given back, and something still wanted to use it: stop at once, write nothing. */
 export class LeaseLostError extends LeaseholdError {
   readonly key: string;
   readonly reason: LossReason;
@@ -46,6 +52,7 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
+/** The store was throttled or out of reach for all attempts of a request. `applied: 'no'`: ask again; `'unknown'`: read first. */
 export class StoreUnavailableError extends LeaseholdError {
   /** Whether the last request may have been applied. */
   readonly applied: 'no' | 'unknown';
@@ -56,6 +63,7 @@ export class StoreUnavailableError extends LeaseholdError {
   }
 }
 
+/** A row holds what this version cannot understand. It was left as it is: read it, and repair or remove it by hand. */
 export class CorruptItemError extends LeaseholdError {
   readonly key: string;
   readonly attribute: string;
@@ -67,8 +75,10 @@ export class CorruptItemError extends LeaseholdError {
   }
 }
 
+/** A setting or an argument is not usable. Nothing was written: correct what the message names. */
 export class ConfigurationError extends LeaseholdError {}
 
+/** An id or a key stands for something else already. Decide which of the two was meant, and give the other a name of its own. */
 export class MismatchError extends LeaseholdError {
   readonly key: string;
 
@@ -78,13 +88,14 @@ export class MismatchError extends LeaseholdError {
   }
 }
 
+/** This machine's clock differs from the store's by more than the stated bound, so nobody's right is taken over: correct the clock. */
 export class ClockSkewError extends LeaseholdError {
   readonly skewMs: number;
 
   constructor(skewMs: number, maxClockSkewMs: number) {
     super(
-      `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than maxClockSkewMs = ${maxClockSkewMs}: ` +
-        `refusing to take over from anyone; correct the clock or raise maxClockSkewMs everywhere`,
+      `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than maxClockSkew = ${maxClockSkewMs} ms: ` +
+        `refusing to take over from anyone; correct the clock or raise maxClockSkew everywhere`,
     );
     this.skewMs = skewMs;
   }
@@ -95,6 +106,7 @@ function withoutMiddle(message: string): string {
   return `${start}…${message.slice(-MESSAGE_END_CHARACTERS)}`.toWellFormed();
 }
 
+/** A mistake of this library. What was asked for ends here, and the rest goes on: report it. */
 export class InvariantError extends LeaseholdError {}
 
 /** @throws InvariantError when `condition` is false: a mistake of this library, not of its caller. */
@@ -114,3 +126,16 @@ export function messageOf(thrown: unknown): string {
     return 'an error that cannot be printed';
   }
 }
+
+/** The beginning of any value as a person reads it in a message: NaN, bigints, circular and hostile values included. */
+export function shown(value: unknown, limitCharacters = SHOWN_CHARACTERS): string {
+  try {
+    const text = typeof value === 'string' ? JSON.stringify(value) : inspect(value, SHOWN);
+    return text.length > limitCharacters ? `${text.slice(0, limitCharacters).toWellFormed()}…` : text;
+  } catch {
+    return 'a value that cannot be printed';
+  }
+}
+
+const SHOWN = { depth: 1, breakLength: Infinity } as const;
+const SHOWN_CHARACTERS = 80;

@@ -24,14 +24,16 @@ import { createTaskOperatorStore } from './dynamo/task-operator-store.ts';
 import { createTaskStore } from './dynamo/task-store.ts';
 import { createWaitGroupStore } from './dynamo/waitgroup-store.ts';
 import { ElectionClient } from './election/election.ts';
-import { ConfigurationError } from './errors.ts';
+import { ConfigurationError, shown } from './errors.ts';
 import type { Duration } from './lease/duration.ts';
 import { durationMs } from './lease/duration.ts';
 import { validName } from './lease/name.ts';
+import { validOptions } from './lease/options.ts';
 import { parseSequencer } from './lease/sequencer.ts';
 import type { SkewGauge } from './lease/skew.ts';
 import type { SessionTiming } from './lease/timing.ts';
 import { sessionTiming } from './lease/timing.ts';
+import { validWholeNumber } from './lease/whole-number.ts';
 import { LockClient } from './lock/client.ts';
 import { RemoteLocks } from './lock/remote.ts';
 import { KeyTransactions } from './lock/transaction.ts';
@@ -55,6 +57,7 @@ import { TaskClient } from './task/client.ts';
 import { TaskOperator } from './task/operator.ts';
 import type { PayloadStore } from './task/payload.ts';
 import { ScheduleClient } from './task/schedule-client.ts';
+import { DEFAULT_SHARDS, MAX_SHARDS } from './task/task.ts';
 import { verifyTask } from './task/verify.ts';
 import { WaitGroup } from './waitgroup/group.ts';
 
@@ -96,16 +99,39 @@ export interface LeaseholdFoundation {
   readonly runtime: Runtime;
 }
 
-/** Eight partitions take 8,000 index writes a second. */
-const DEFAULT_SHARDS = 8;
+const LEASEHOLD_OPTIONS = {
+  table: true,
+  queue: true,
+  shards: true,
+  maxClockSkew: true,
+  payloads: true,
+  observer: true,
+  endpoint: true,
+  region: true,
+  clientConfig: true,
+} as const;
+
+const SESSION_SETTINGS = {
+  ttl: true,
+  heartbeat: true,
+  lockDelay: true,
+  behaviour: true,
+  name: true,
+  node: true,
+  checks: true,
+  events: true,
+} as const;
+
 const DEFAULT_SESSION_NAME = 'leasehold';
 
 /** @throws ConfigurationError */
 export function createLeasehold(options: LeaseholdOptions): Leasehold {
+  validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS);
   const connection = connectDynamo(options, systemRuntime, options.observer);
   return new Leasehold({ ...connection, runtime: systemRuntime }, options, connection);
 }
 
+/** One table and everything on it. Holds connections, no identity: make one and keep it; sessions end before it is closed. */
 export class Leasehold implements Disposable {
   readonly table: string;
   /** Enqueues tasks. */
@@ -150,7 +176,11 @@ export class Leasehold implements Disposable {
     this.#foundation = foundation;
     this.#connection = connection;
     this.#maxClockSkewMs = sessionTiming(given('maxClockSkewMs', 'maxClockSkew', maxClockSkew)).maxClockSkewMs;
-    this.#stores = createStores(foundation.sender, table, shards);
+    this.#stores = createStores(
+      foundation.sender,
+      table,
+      validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
+    );
     this.#turns = new Turns(runtime.clock);
     this.#line = new Turns(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
@@ -177,12 +207,18 @@ export class Leasehold implements Disposable {
   async session(settings: SessionSettings = {}): Promise<Session> {
     const { sessions: store } = this.#stores;
     const { runtime } = this.#foundation;
-    const { behaviour = 'release', checks = [] } = settings;
+    const { behaviour = 'release', checks = [] } = validOptions(
+      'the settings of a session',
+      settings,
+      SESSION_SETTINGS,
+    );
     const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
     const node = validName('node', settings.node ?? hostname());
     if (!['release', 'delete'].includes(behaviour))
-      throw new ConfigurationError(`behaviour = ${behaviour}: give 'release' or 'delete'`);
+      throw new ConfigurationError(`behaviour = ${shown(behaviour)}: give 'release' or 'delete'`);
     const timing = this.#timingOf(settings);
+    if (!Array.isArray(checks))
+      throw new ConfigurationError(`checks = ${shown(checks)}: give a list of ids of health checks`);
     if (checks.length > 0) await this.#ensureHealthy({ node, checks });
     const options = { name, node, behaviour, timing, checks };
     const holder = await SessionHolder.create(options, {
@@ -224,7 +260,8 @@ export class Leasehold implements Disposable {
    * A wait group's current generation; the group is made when there is none.
    * @param options.generation an older one: what a message from its time refers to
    */
-  waitGroup(name: string, options: { readonly generation?: number | undefined } = {}): Promise<WaitGroup> {
+  async waitGroup(name: string, options: { readonly generation?: number | undefined } = {}): Promise<WaitGroup> {
+    validOptions('the options of a wait group', options, { generation: true });
     const ports = { ...this.#stores, ...this.#foundation };
     return WaitGroup.open(name, ports, { ...options, maxClockSkewMs: this.#maxClockSkewMs });
   }

@@ -1,6 +1,6 @@
 import type { StringValue } from 'ms';
 import ms from 'ms';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 
 /** Milliseconds, or a text such as `'30s'`, `'2m'`, `'1.5h'`, `'7d'`. */
 export type Duration = number | StringValue;
@@ -10,7 +10,7 @@ export function durationMs(what: string, duration: Duration): number {
   const parsed = typeof duration === 'number' ? duration : parse(duration);
   if (parsed === undefined || !Number.isFinite(parsed) || parsed < 0)
     throw new ConfigurationError(
-      `${what} = ${JSON.stringify(duration)}: give milliseconds, or a text such as '30s', '2m' or '7d', zero or more`,
+      `${what} = ${shown(duration)}: give milliseconds, or a text such as '30s', '2m' or '7d', zero or more`,
     );
   return Math.round(parsed);
 }

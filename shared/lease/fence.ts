@@ -20,7 +20,7 @@
 export interface Fencing {
   readonly fencingToken: number;
   readonly signal: AbortSignal;
-  /** Where the right keeps its own count, several fences of one right share it. */
+  /** Where the right keeps its own count, several fences of one right share it, and so do rights that share a counter. */
   nextSequence?(): number;
 }
 
@@ -30,6 +30,7 @@ export interface FenceStamp {
   readonly sequence: number;
 }
 
+/** Stamps for the writes of one right, each larger than those before it. */
 export class Fence {
   readonly #right: Fencing;
 

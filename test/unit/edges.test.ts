@@ -1,0 +1,230 @@
+/** Where users hand something over: a name that nobody reads, and a value of the wrong kind, are refused there. */
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../shared/errors.ts';
+import type { Leasehold } from '../../shared/leasehold.ts';
+import { createLeasehold } from '../../shared/leasehold.ts';
+import type { Session } from '../../shared/session-handle.ts';
+import { defineTask } from '../../shared/task/definition.ts';
+import { spawn } from '../../shared/task/request.ts';
+import { createTestKit } from '../../testing/kit.ts';
+
+interface Hand {
+  readonly leasehold: Leasehold;
+  readonly session: Session;
+}
+
+const run = () => undefined;
+
+async function hand(): Promise<Hand> {
+  const { leasehold } = createTestKit({ tasks: { work: defineTask({ name: 'work', run }) } });
+  return { leasehold, session: await leasehold.session() };
+}
+
+/** Whatever its type says. */
+const wrong = (value: unknown): never => value as never;
+
+async function refusal(act: (hand: Hand) => unknown): Promise<string> {
+  const there = await hand();
+  try {
+    await act(there);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigurationError);
+    return (error as Error).message;
+  }
+  return 'nothing was refused';
+}
+
+const unknownOption = (name: string): RegExp => new RegExp(`unknown option "${name}": known are `);
+const LIMITER = { maximum: 1 };
+const RATE = { rate: 1, per: '1s' } as const;
+
+describe('a name that nobody reads is refused', () => {
+  test.each<[string, string, (hand: Hand) => unknown]>([
+    ['createLeasehold', 'maxClockSkewMs', () => createLeasehold(wrong({ table: 't', maxClockSkewMs: 5 }))],
+    ['session', 'ttlMs', ({ leasehold }) => leasehold.session(wrong({ ttlMs: 5 }))],
+    ['lock', 'timeout', ({ session }) => session.lock('k', wrong({ timeout: 5 }))],
+    ['tryLock', 'wait', ({ session }) => session.tryLock('k', wrong({ wait: 5 }))],
+    ['lockAll', 'timeout', ({ session }) => session.lockAll(['k'], wrong({ timeout: 5 }))],
+    ['tryLockAll', 'wait', ({ session }) => session.tryLockAll(['k'], wrong({ wait: 5 }))],
+    ['update', 'flag', async ({ session }) => (await session.lock('k')).update('v', wrong({ flag: 5 }))],
+    ['release', 'flag', async ({ session }) => (await session.lock('k')).release(wrong({ flag: 5 }))],
+    ['campaign', 'timeout', ({ session }) => session.campaign('e', wrong({ timeout: 5 }))],
+    ['tryCampaign', 'wait', ({ session }) => session.tryCampaign('e', wrong({ wait: 5 }))],
+    ['permit', 'count', ({ session }) => session.permit('s', wrong({ limit: 1, count: 5 }))],
+    ['tryPermit', 'wait', ({ session }) => session.tryPermit('s', wrong({ limit: 1, wait: 5 }))],
+    ['limiter', 'limit', ({ session }) => session.limiter('l', wrong({ limit: NaN }))],
+    ['add', 'timeout', ({ session }) => session.limiter('l', LIMITER).add(wrong({ timeout: 5 }))],
+    ['run', 'wait', ({ session }) => session.limiter('l', LIMITER).run(async () => {}, wrong({ wait: 5 }))],
+    ['rateLimiter', 'limit', ({ leasehold }) => leasehold.rateLimiter('r', wrong({ ...RATE, limit: 5 }))],
+    ['take', 'wait', ({ leasehold }) => leasehold.rateLimiter('r', RATE).take('k', wrong({ wait: 5 }))],
+    [
+      'takeWhenThere',
+      'count',
+      ({ leasehold }) => leasehold.rateLimiter('r', RATE).takeWhenThere('k', wrong({ count: 1 })),
+    ],
+    ['waitGroup', 'term', ({ leasehold }) => leasehold.waitGroup('w', wrong({ term: 5 }))],
+    [
+      'add to a group',
+      'sealed',
+      async ({ leasehold }) => (await leasehold.waitGroup('w')).add(1, wrong({ sealed: true })),
+    ],
+    ['enqueue', 'taskId', ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong({ taskId: 'a' }))],
+    [
+      'rate of a key',
+      'limit',
+      ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong({ key: 'k', rate: { limit: 5 } })),
+    ],
+    ['enqueueBulk', 'taskId', ({ leasehold }) => leasehold.tasks.enqueueBulk('work', [null], wrong({ taskId: 'a' }))],
+    [
+      'enqueueBatch',
+      'callback',
+      ({ leasehold }) => leasehold.tasks.enqueueBatch([spawn('work', 1)], wrong({ id: 'b', callback: 5 })),
+    ],
+    [
+      'a child of a batch',
+      'taskId',
+      ({ leasehold }) => leasehold.tasks.enqueueBatch([spawn('work', 1, wrong({ taskId: 'a' }))], { id: 'b' }),
+    ],
+    ['enqueueAll', 'concurrency', ({ leasehold }) => leasehold.tasks.enqueueAll([], wrong({ concurrency: 5 }))],
+    [
+      'schedules.define',
+      'timezone',
+      ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong({ cron: '* * * * *', timezone: 'UTC' })),
+    ],
+    ['defineTask', 'maxAttempts', () => defineTask(wrong({ name: 'n', run, maxAttempts: 5 }))],
+    ['defineTask', 'timeoutMs', () => defineTask(wrong({ name: 'n', run, timeoutMs: 5 }))],
+    ['retry', 'attempts', () => defineTask({ name: 'n', run, retry: wrong({ attempts: 5 }) })],
+    ['bulk', 'size', () => defineTask({ name: 'n', run, bulk: wrong({ size: 5 }) })],
+    ['cancel', 'why', ({ leasehold }) => leasehold.operator.cancel('t', wrong({ why: 'so' }))],
+    ['redrive', 'reason', ({ leasehold }) => leasehold.operator.redrive('t', wrong({ reason: 'so' }))],
+    ['redriveAll', 'max', ({ leasehold }) => leasehold.operator.redriveAll(wrong({ max: 5 }))],
+    ['reschedule', 'delay', ({ leasehold }) => leasehold.operator.reschedule('t', wrong({ delay: 5 }))],
+    ['pause', 'why', ({ leasehold }) => leasehold.operator.pause(wrong({ why: 'so' }))],
+  ])('of %s: %s', async (_what, name, act) => {
+    expect(await refusal(act)).toMatch(unknownOption(name));
+  });
+
+  test('of a commit', async () => {
+    let told: unknown;
+    const commits = defineTask({
+      name: 'commits',
+      run: async (_: null, task) => {
+        told = await task.commit(1, [], wrong({ spwan: [] })).catch((error: unknown) => error);
+      },
+    });
+    const kit = createTestKit({ tasks: { commits } });
+    await kit.tasks.enqueue(commits, null);
+    await kit.drain();
+
+    expect(String(told)).toMatch(unknownOption('spwan'));
+  });
+});
+
+test('of a bulk, an option about single tasks is named as such', async () => {
+  const message = await refusal(({ leasehold }) => leasehold.tasks.enqueueBulk('work', [1], wrong({ key: 'k' })));
+
+  expect(message).toContain('key is about single tasks');
+});
+
+describe('what is no object is refused', () => {
+  test.each<[string, (hand: Hand) => unknown]>([
+    ['createLeasehold', () => createLeasehold(wrong(undefined))],
+    ['session', ({ leasehold }) => leasehold.session(wrong(null))],
+    ['lock', ({ session }) => session.lock('k', wrong('10s'))],
+    ['campaign', ({ session }) => session.campaign('e', wrong(null))],
+    ['permit', ({ session }) => session.permit('s', wrong(undefined))],
+    ['limiter', ({ session }) => session.limiter('l', wrong(5))],
+    ['rateLimiter', ({ leasehold }) => leasehold.rateLimiter('r', wrong(undefined))],
+    ['enqueue', ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong(null))],
+    ['enqueueBulk', ({ leasehold }) => leasehold.tasks.enqueueBulk('work', [null], wrong(null))],
+    ['enqueueBatch', ({ leasehold }) => leasehold.tasks.enqueueBatch([spawn('work', 1)], wrong(undefined))],
+    ['schedules.define', ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong(undefined))],
+    ['defineTask', () => defineTask(wrong(undefined))],
+    ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
+    ['redriveAll', ({ leasehold }) => leasehold.operator.redriveAll(wrong(5))],
+  ])('of %s', async (_what, act) => {
+    expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object, of /);
+  });
+});
+
+describe('a value of the wrong kind is refused, and shown as it is', () => {
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+
+  test.each<[string, string, (hand: Hand) => unknown]>([
+    ['a time', 'ttl = 5n: give milliseconds', ({ leasehold }) => leasehold.session({ ttl: wrong(5n) })],
+    ['a time', 'ttl = NaN: give milliseconds', ({ leasehold }) => leasehold.session({ ttl: NaN })],
+    ['a time', 'wait = <ref *1> { self: [Circular *1] }', ({ session }) => session.lock('k', { wait: wrong(circle) })],
+    [
+      'a priority',
+      'priority = 5n: give one of',
+      ({ leasehold }) => leasehold.tasks.enqueue('work', null, { priority: wrong(5n) }),
+    ],
+    [
+      'a trace',
+      'traceparent = 5n: give',
+      ({ leasehold }) => leasehold.tasks.enqueue('work', null, { traceparent: wrong(5n) }),
+    ],
+    [
+      'a policy',
+      'onDuplicate = 5n: give one of',
+      ({ leasehold }) => leasehold.tasks.enqueue('work', null, { id: 'a', onDuplicate: wrong(5n) }),
+    ],
+    ['a task', 'the task is null: give', ({ leasehold }) => leasehold.tasks.enqueue(wrong(null), null)],
+    ['checks', 'checks = "abc": give a list', ({ leasehold }) => leasehold.session({ checks: wrong('abc') })],
+    ['keys', 'the lock keys are "abc": give a list', ({ session }) => session.lockAll(wrong('abc'))],
+    ['a signal', 'signal = {}: give an AbortSignal', ({ session }) => session.lock('k', { signal: wrong({}) })],
+    [
+      'a signal',
+      'signal = {}: give an AbortSignal',
+      ({ session }) => session.permit('s', { limit: 1, signal: wrong({}) }),
+    ],
+    [
+      'tasks',
+      'enqueueAll: number 1 is no task',
+      ({ leasehold }) => leasehold.tasks.enqueueAll(wrong([{ name: 'work' }])),
+    ],
+    ['tasks', 'enqueueAll takes a list of tasks', ({ leasehold }) => leasehold.tasks.enqueueAll(wrong('work'))],
+    [
+      'a number at once',
+      'inFlight = 0: give a whole number of at least 1',
+      ({ leasehold }) => leasehold.tasks.enqueueAll([], { inFlight: 0 }),
+    ],
+    ['a choice', 'choose = 5: give a function', ({ leasehold }) => leasehold.operator.redriveAll({ choose: wrong(5) })],
+    [
+      'a maximum',
+      'limiter l: maximum = NaN: give a whole number',
+      ({ session }) => session.limiter('l', { maximum: NaN }),
+    ],
+    [
+      'a generation',
+      'the generation of wait group w = "x": give a whole',
+      ({ leasehold }) => leasehold.waitGroup('w', { generation: wrong('x') }),
+    ],
+    [
+      'a schema',
+      'task n: input = { a: 1 }: give a Standard Schema',
+      () => defineTask({ name: 'n', run, input: wrong({ a: 1 }) }),
+    ],
+  ])('%s: %s', async (_what, message, act) => {
+    expect(await refusal(act)).toContain(message);
+  });
+});
+
+test('what a task throws is written down as it is', async () => {
+  const throws = defineTask({
+    name: 'throws',
+    retry: { maxAttempts: 1 },
+    run: () => {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- task code may
+      throw { code: 5, detail: 'no' };
+    },
+  });
+  const kit = createTestKit({ tasks: { throws } });
+  await kit.tasks.enqueue(throws, null, { id: 't' });
+  await kit.drain();
+
+  expect(await kit.tasks.get('t')).toMatchObject({
+    lastError: { name: 'Error', message: "{ code: 5, detail: 'no' }" },
+  });
+});
