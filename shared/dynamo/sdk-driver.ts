@@ -23,6 +23,7 @@ import type {
   DynamoKind,
 } from './driver.ts';
 import { DynamoFault } from './driver.ts';
+import { UNSTORABLE, WRITABLE, unstorableIn } from './unstorable.ts';
 
 /**
  * @param client made with `clientSettings`, so that it neither retries nor waits by itself
@@ -34,8 +35,8 @@ export function createSdkDriver(
 ): DynamoDriver {
   if (observers !== undefined) observeDates(client, observers.clock, observers.onResponse);
   const documents = DynamoDBDocumentClient.from(client, {
-    marshallOptions: { removeUndefinedValues: true },
-    unmarshallOptions: { ...READABLE }, // the client changes what it is given
+    marshallOptions: { ...WRITABLE }, // the client changes what it is given
+    unmarshallOptions: { ...READABLE },
   });
   return {
     async attempt<K extends DynamoKind>(
@@ -48,7 +49,7 @@ export function createSdkDriver(
           abortSignal: signal,
         });
       } catch (error) {
-        throw faultOf(error);
+        throw unsentValue(error as ServiceError, input) ?? faultOf(error);
       }
     },
   };
@@ -132,6 +133,13 @@ function faultOf(thrown: unknown): DynamoFault {
     reasons: error.CancellationReasons?.map(reasonOf) ?? [],
     cause: thrown,
   });
+}
+
+/** A value that cannot be translated fails like an answer that never came, but was never sent. */
+function unsentValue(error: ServiceError, input: DynamoCalls[DynamoKind]['input']): DynamoFault | undefined {
+  if (error.$metadata !== undefined) return undefined;
+  const message = unstorableIn(input);
+  return message === undefined ? undefined : new DynamoFault('rejected', { code: UNSTORABLE, message, cause: error });
 }
 
 function messageOf({ message, errors = [] }: ServiceError): string {

@@ -13,10 +13,12 @@ import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../
 import type { WriteLimits } from '../lease/outcome.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { tellWatcher } from '../runtime/tell-watcher.ts';
 import type { CancellationReason, DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from './driver.ts';
 import { DynamoFault } from './driver.ts';
 import { isMissingTable, missingTable } from './missing-table.ts';
 import type { Statement } from './statement.ts';
+import { UNSTORABLE } from './unstorable.ts';
 
 export interface SendPolicy {
   /** One attempt. DynamoDB answers in milliseconds; beyond a second an answer is late rather than slow. */
@@ -26,7 +28,7 @@ export interface SendPolicy {
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
-export const DEFAULT_SEND_POLICY: SendPolicy = {
+const DEFAULT_SEND_POLICY: SendPolicy = {
   attemptTimeoutMs: 1_500,
   budgetMs: 8_000,
   backoff: { baseMs: 25, capMs: 1_000 },
@@ -153,16 +155,23 @@ export class Sender {
     signal?.addEventListener('abort', stop, { once: true });
     try {
       const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
-      this.#observer?.onAttempt({ statement, output });
+      this.#observe({ statement, output });
       return { kind: 'output', output };
     } catch (error) {
       if (!(error instanceof DynamoFault)) throw error;
-      this.#observer?.onAttempt({ statement, fault: error });
+      this.#observe({ statement, fault: error });
       return { kind: 'fault', fault: error };
     } finally {
       answered.abort(ANSWERED);
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  #observe(attempt: Parameters<SendObserver['onAttempt']>[0]): void {
+    if (this.#observer !== undefined)
+      tellWatcher(this.#observer, (observer) => {
+        observer.onAttempt(attempt);
+      });
   }
 }
 
@@ -196,12 +205,14 @@ const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError
 const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
 
 function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
-  const { key, table } = targetOf(input);
+  const { key, tables } = targetOf(input);
   if (ROW_IS_FULL.test(fault.message))
     return new CorruptItemError(String(key), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
   const found = isMissingTable(fault)
-    ? missingTable(String(table))
-    : `the request was refused (${fault.code}): ${fault.message}`;
+    ? missingTable(tables.join(' or ')) // the service does not say which of them it missed
+    : fault.code === UNSTORABLE
+      ? `${fault.message}; nothing was sent`
+      : `the request was refused (${fault.code}): ${fault.message}`;
   return new ConfigurationError(`${describe(verb, key)}: ${found}`, { cause: fault });
 }
 
@@ -228,22 +239,24 @@ function describe(verb: string, key: string | undefined): string {
 }
 
 interface Target {
-  readonly table?: string | undefined;
+  /** Of a transaction with writes of a user's own: theirs as well. */
+  readonly tables: readonly string[];
   /** Of the row that carries the guard; absent: several rows are read. */
   readonly key?: string | undefined;
 }
 
 function targetOf(input: Statement['input']): Target {
   if ('TransactItems' in input) {
-    const action = Object.values(input.TransactItems?.[0] ?? {})[0];
-    return action === undefined ? {} : targetOf(action);
+    const items = (input.TransactItems ?? []).flatMap((item): (object | undefined)[] => Object.values(item));
+    const actions = items.filter((item) => item !== undefined).map((item) => targetOf(item as Statement['input']));
+    return { key: actions[0]?.key, tables: [...new Set(actions.flatMap(({ tables }) => tables))] };
   }
-  if ('RequestItems' in input) return { table: Object.keys(input.RequestItems ?? {})[0] };
+  if ('RequestItems' in input) return { tables: Object.keys(input.RequestItems ?? {}) };
   const { TableName, Key, Item } = input as {
     readonly TableName?: string;
     readonly Key?: DynamoItem;
     readonly Item?: DynamoItem;
   };
   const row = Key ?? Item;
-  return { table: TableName, ...(row === undefined ? {} : { key: String(row.pk) }) };
+  return { tables: [String(TableName)], ...(row === undefined ? {} : { key: String(row.pk) }) };
 }

@@ -32,7 +32,9 @@ export function together(
 /** Another composition of the same write is another request to the service, and needs a token of its own. */
 export function tokenOf({ nonce }: Pick<Stamp, 'nonce'>, others: readonly Action[]): string {
   if (others.length === 0) return nonce;
-  const text = JSON.stringify(others, (_, value: unknown) => (value instanceof Set ? [...value] : value));
+  const text = JSON.stringify(others, (_, value: unknown) =>
+    value instanceof Set ? [...value] : typeof value === 'bigint' ? `${value}n` : value,
+  );
   return hash('sha256', nonce + text).slice(0, TOKEN_CHARACTERS);
 }
 

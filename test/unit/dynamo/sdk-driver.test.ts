@@ -3,12 +3,14 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { clientSettings, createSdkDriver } from '../../../shared/dynamo/sdk-driver.ts';
 import { Sender } from '../../../shared/dynamo/send.ts';
+import { takeSlot } from '../../../shared/dynamo/statements/slot.ts';
 import { readSession } from '../../../shared/dynamo/statements/session.ts';
 import { systemRuntime as runtime } from '../../../shared/runtime/runtime.ts';
 
 /** The discard port: nobody listens, and the system says so at once. */
 const NOBODY = 'http://127.0.0.1:9';
 const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
+const NOWHERE = { endpoint: NOBODY, region: 'local', credentials: CREDENTIALS };
 const POLICY = { attemptTimeoutMs: 1_000, budgetMs: 2_000, backoff: { baseMs: 500, capMs: 2_000 } };
 
 function read(config: object): Promise<unknown> {
@@ -52,5 +54,53 @@ describe('a request that cannot be sent', () => {
       name: 'ConfigurationError',
       message: expect.stringContaining('no AWS region is known: set AWS_REGION') as string,
     });
+  });
+});
+
+function circular(): object {
+  const loop: Record<string, unknown> = {};
+  return Object.assign(loop, { loop });
+}
+
+describe('a write with a value that cannot be stored', () => {
+  const write = (Item: object): Promise<unknown> => {
+    const client = new DynamoDBClient({ ...NOWHERE, ...clientSettings });
+    const sender = new Sender({ driver: createSdkDriver(client), runtime, policy: POLICY });
+    const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+    const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item } }];
+    return sender.transact({ verb: 'task.commit', kind: 'transactWrite', input: { TransactItems } }, 'mine');
+  };
+
+  test.each([
+    ['a date', { at: new Date(0) }, 'at = 1970-01-01T00:00:00.000Z cannot be stored: DynamoDB has no type for it'],
+    ['no number', { n: [1, NaN] }, 'n[1] = NaN cannot be stored: Special numeric value NaN is not allowed'],
+    [
+      'a number too large',
+      { a: { n: 2 ** 60 } },
+      'a.n = 1152921504606847000 cannot be stored: Number 1152921504606847000 is',
+    ],
+    ['an empty set', { tags: new Set() }, 'tags = Set(0) {} cannot be stored: Pass a non-empty set'],
+    ['a circle', { c: circular() }, ' cannot be stored: Maximum call stack size exceeded'],
+  ])('says so, of %s, and sends nothing', async (_what, item, message) => {
+    await expect(write({ pk: 'x', ...item })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringMatching(
+        /^task\.commit of .*: TransactItems\[1\]\.Put\.Item\..*; nothing was sent$/,
+      ) as string,
+    });
+    await expect(write({ pk: 'x', ...item })).rejects.toThrow(message);
+  });
+
+  test('is told from one that can be, and that nobody took', async () => {
+    const storable = {
+      tags: new Set(['a']),
+      none: undefined,
+      f: () => 1,
+      big: 2n ** 60n,
+      bytes: new Uint8Array(2),
+      list: [null],
+    };
+
+    await expect(write(storable)).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
   });
 });

@@ -1,5 +1,5 @@
 /** When a sender stops sending. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/driver.ts';
 import { Sender } from '../../../shared/dynamo/send.ts';
@@ -65,4 +65,37 @@ test('of a transaction that others cancelled, an attempt without an answer may y
 
   expect(await transact('transactionCanceled')).toEqual({ kind: 'canceled', reasons, earlierAttempt: 'none' });
   expect(await transact('unanswered', 'transactionCanceled')).toMatchObject({ earlierAttempt: 'unknown' });
+});
+
+test('a transaction that misses a table names all of its tables, for the service does not say which', async () => {
+  const attempt = () =>
+    Promise.reject(new DynamoFault('rejected', { code: 'ResourceNotFoundException', message: 'not found' }));
+  const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item: { pk: 'x' } } }];
+
+  await expect(sender.transact({ ...slot, kind: 'transactWrite', input: { TransactItems } }, 'mine')).rejects.toThrow(
+    'there is no table leasehold or orders in this account',
+  );
+  await expect(sender.write(slot, 'mine')).rejects.toThrow('there is no table leasehold in this account');
+});
+
+test('an observer that throws changes no outcome', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const observer = {
+    onAttempt: () => {
+      throw new TypeError('the metrics client is closed');
+    },
+  };
+  const senderOn = (attempt: DynamoDriver['attempt']) =>
+    new Sender({ driver: { attempt }, runtime: systemRuntime, observer });
+  const answers = (): Promise<never> => Promise.resolve({} as never);
+  const refuses = (): Promise<never> =>
+    Promise.reject(new DynamoFault('conditionFailed', { code: 'ConditionalCheckFailedException', message: 'no' }));
+
+  expect(await senderOn(answers).write(slot, 'mine')).toMatchObject({ kind: 'applied' });
+  expect(await senderOn(refuses).write(slot, 'mine')).toMatchObject({ kind: 'refused' });
+  expect(warned).toHaveBeenCalledOnce();
+  warned.mockRestore();
 });
