@@ -15,8 +15,8 @@ export async function requestsOfCrowd(
     Array.from({ length: contenders }, async () => {
       const meter = createMeter();
       const leasehold = createLeasehold({ table: TABLE, endpoint, observer: meter });
-      // No heartbeats: what is counted is the contention.
-      return { meter, leasehold, session: await leasehold.session({ ttl: null }) };
+      // No heartbeat comes within the measurement: what is counted is the contention.
+      return { meter, leasehold, session: await leasehold.session({ ttl: null, heartbeat: '1h' }) };
     }),
   );
   const sum = (): number => crowd.reduce((total, { meter }) => total + meter.read().requests, 0);

@@ -56,8 +56,8 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       return { kind: 'refused', earlierAttempt: result.kind === 'canceled' ? 'none' : result.earlierAttempt };
     },
 
-    async commit(writes, conditions, stamp) {
-      const result = await sender.transact(commitLocks(table, writes, conditions, stamp), stamp.nonce);
+    async commit(writes, conditions, ended, stamp) {
+      const result = await sender.transact(commitLocks(table, writes, conditions, ended, stamp), stamp.nonce);
       return result.kind === 'applied' ? 'applied' : 'refused';
     },
 
@@ -66,9 +66,19 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       return Item === undefined ? undefined : decodeLock(Item);
     },
 
-    async getMany(keys, options = { consistent: true }) {
-      const items = await readInBatches(sender, table, statements.readLocks(table, keys, options));
-      return new Map(items.map(decodeLock).map((lock) => [lock.key, lock]));
+    async getMany(keys, { consistent = true, onDamaged } = {}) {
+      const items = await readInBatches(sender, table, statements.readLocks(table, keys, { consistent }));
+      const locks = new Map<string, LockRecord>();
+      for (const item of items) {
+        try {
+          const lock = decodeLock(item);
+          locks.set(lock.key, lock);
+        } catch (error) {
+          if (onDamaged === undefined) throw error;
+          onDamaged(error);
+        }
+      }
+      return locks;
     },
 
     async getWithSession(key, session, options) {

@@ -6,7 +6,7 @@
  * Guarantees
  *   - A term has one leader: the session to which the lock's counter was given.
  *   - A later leader has a larger term, across restarts, releases and sweeps. Whoever is given a term can order it against others,
- *     and a store that compares terms (`fence`) takes nothing from a leader of the past.
+ *     and a store that compares terms (`Fence`) takes nothing from a leader of the past.
  *   - An observer never sees a term, or a proclamation within a term, older than one that it has seen.
  *
  * Does not guarantee
@@ -21,7 +21,9 @@ import { validName } from '../lease/name.ts';
 import type { LockClient } from '../lock/client.ts';
 import type { Lock } from '../lock/holder.ts';
 import type { LockInfo, Refusal } from '../lock/lock.ts';
+import { validOptions } from '../lease/options.ts';
 import type { WaitOptions } from '../lease/waiting.ts';
+import { WAIT_OPTIONS } from '../lease/waiting.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
 /** Who leads, as others see it. */
@@ -131,7 +133,8 @@ export class Election {
   }
 
   /** Returns at once: the leadership, or who leads. Being elected again by the same session keeps the term and replaces the value. */
-  async tryCampaign({ value = '' }: CampaignOptions = {}): Promise<Campaign> {
+  async tryCampaign(options: CampaignOptions = {}): Promise<Campaign> {
+    const { value = '' } = validOptions('the options of a campaign', options, { value: true });
     const acquisition = await this.#locks.tryAcquire(this.#key, { value });
     if (acquisition.kind !== 'acquired') return acquisition;
     return { kind: 'elected', leadership: new Leadership(this.name, acquisition.lock) };
@@ -142,7 +145,11 @@ export class Election {
    * @throws LockUnavailableError when the wait is over, with who leads
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */
-  async campaign({ value = '', ...wait }: CampaignOptions & WaitOptions = {}): Promise<Leadership> {
+  async campaign(options: CampaignOptions & WaitOptions = {}): Promise<Leadership> {
+    const { value = '', ...wait } = validOptions('the options of a campaign', options, {
+      value: true,
+      ...WAIT_OPTIONS,
+    });
     return new Leadership(this.name, await this.#locks.acquire(this.#key, { value, ...wait }));
   }
 }
@@ -189,9 +196,12 @@ export class ElectionClient {
 }
 
 function isNews(info: LockInfo | undefined, shown: Reign | undefined, index: number): boolean {
-  if (info !== undefined && info.modifyIndex <= index) return false;
+  if (info !== undefined && info.modifyIndex < index) return false;
   const leader = leaderOf(info);
+  // What one who may not write sees of a leader's end is in its session alone: the row stays as it was shown.
   if (leader === undefined) return shown?.leader !== undefined;
+  // A leader has one end. One of the same row is the leader that was shown, or one whose end was: an old replica has its session alive.
+  if (info?.modifyIndex === index) return false;
   return leader.term !== shown?.leader?.term || leader.value !== shown.leader.value;
 }
 

@@ -5,7 +5,7 @@ import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
 import { stampOf } from '../lease/stamp.ts';
-import { ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
+import { WRITE_ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
 import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock.ts';
 import { isStored, opensAt, validContent, validKey } from './lock.ts';
 import type { Sighting } from './reader.ts';
@@ -69,6 +69,7 @@ export type ForceResult =
   /** Nobody holds it, or somebody else does by now. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
 
+/** Keys from outside, without a session: look, watch, put, delete, release by force. */
 export class LockClient {
   readonly #ports: LockPorts;
   readonly #reader: LockReader;
@@ -97,19 +98,25 @@ export class LockClient {
     return { index: sighting.lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting) };
   }
 
-  /** Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent, what it shows of each key is not. */
-  async *list(prefix = ''): AsyncGenerator<LockInfo> {
+  /**
+   * Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent, what it shows of each key is not.
+   * @param onDamaged is told of rows that do not decode: an entry is not in the list then, and whose holder's session is damaged is shown as held
+   */
+  async *list(prefix = '', onDamaged: (error: unknown) => void = ignore): AsyncGenerator<LockInfo> {
     const { locks, sessions } = this.#ports;
     let after: unknown;
     do {
       const { keys, next } = await locks.page(prefix === '' ? prefix : validKey(prefix), after);
-      const rows = await locks.getMany(keys);
+      const rows = await locks.getMany(keys, { onDamaged });
       const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
-      const records = await sessions.getMany([...holders]);
+      const damaged = new Set<string>();
+      const records = await sessions.getMany([...holders], (id, error) => {
+        damaged.add(id);
+        onDamaged(error);
+      });
       for (const key of keys) {
-        const row = rows.get(key);
-        const session = row?.state === 'held' ? records.get(row.session) : undefined;
-        const info = this.#reader.infoOf(await this.#reader.judge(row, session));
+        const sighting = await this.#reader.judgeListed(rows.get(key), { records, damaged }, onDamaged);
+        const info = this.#reader.infoOf(sighting);
         if (info !== undefined) yield info;
       }
       after = next;
@@ -213,7 +220,7 @@ export class LockClient {
     const reason = validName('reason', options.reason);
     const givenMs = options.lockDelay === undefined ? undefined : durationMs('lockDelay', options.lockDelay);
     const { locks, sessions, runtime } = this.#ports;
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    for (let round = 1; round <= WRITE_ROUNDS_LIMIT; round++) {
       const lock = await locks.get(validKey(key));
       if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
       const session = await sessions.get(lock.session);
@@ -231,7 +238,7 @@ export class LockClient {
     { ifIndex, evenIfHeld = false }: PutOptions,
     write: (lock: LockRecord | undefined, holder: Holder | undefined) => Promise<Result | undefined>,
   ): Promise<Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>> {
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    for (let round = 1; round <= WRITE_ROUNDS_LIMIT; round++) {
       const sighting = await this.#reader.see(key);
       const { lock, holder } = sighting;
       const index = lock?.entry === undefined ? 0 : lock.modifyIndex;
@@ -262,6 +269,10 @@ export class LockClient {
       finished.abort();
     }
   }
+}
+
+function ignore(): void {
+  // Whoever wants to know of damaged rows says so.
 }
 
 function isTenure(lock: LockRecord | undefined, leaseCounter: number): lock is HeldLock {

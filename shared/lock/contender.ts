@@ -9,6 +9,7 @@ import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { SessionHolder } from '../session/holder.ts';
+import { limitsWithinTrust } from '../session/limits.ts';
 import type { SessionRecord } from '../session/session.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './lock.ts';
 import { opensAt } from './lock.ts';
@@ -43,7 +44,7 @@ interface Abandoned {
 }
 
 /** Rounds of one attempt; each but the last was lost to somebody who was faster. */
-export const ROUNDS_LIMIT = 5;
+export const ATTEMPT_ROUNDS_LIMIT = 5;
 
 export class LockContender implements Contender<HeldLock> {
   readonly key: string;
@@ -72,7 +73,7 @@ export class LockContender implements Contender<HeldLock> {
 
   async attempt(): Promise<Attempt> {
     const { gauge, runtime, sessions } = this.#ports;
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const closed = this.#closedUntil();
       if (closed !== undefined) return closed;
@@ -112,7 +113,7 @@ export class LockContender implements Contender<HeldLock> {
       openBefore: stamp.now - this.#maxClockSkewMs,
       observedCounter: this.#observedCounter,
     };
-    const limits = limitsOf(this.#session);
+    const limits = lockLimitsOf(this.#session);
     if (this.#abandoned === undefined) return locks.acquire(request, stamp, limits);
     const { lock, isFresh } = this.#abandoned;
     return locks.takeOver(lock, request, { isFresh }, stamp, limits);
@@ -152,13 +153,7 @@ export class LockContender implements Contender<HeldLock> {
 /** A write that is not answered for so long is given up: its caller decides what that means. */
 const WRITE_BUDGET_MS = 8_000;
 
-/** How far a write on behalf of a session may go. */
-export function limitsOf(session: ContendingSession): WriteLimits {
-  return {
-    ensureBelief: () => {
-      session.ensureBelief();
-    },
-    signal: session.signal,
-    budgetMs: Math.max(1, Math.min(WRITE_BUDGET_MS, session.remainingTrustMs())),
-  };
+/** How far a write of a lock's row may go. */
+export function lockLimitsOf(session: ContendingSession): WriteLimits {
+  return limitsWithinTrust(session, WRITE_BUDGET_MS);
 }

@@ -4,7 +4,7 @@ import type { Outcome } from '../lease/outcome.ts';
 import { describeLock } from './lock.ts';
 
 /** Each round but the last was lost to another writer. */
-export const ROUNDS_LIMIT = 10;
+export const WRITE_ROUNDS_LIMIT = 10;
 
 export type KeyRefusal = Pick<Extract<Outcome<never>, { kind: 'refused' }>, 'kind' | 'earlierAttempt'>;
 
@@ -20,6 +20,6 @@ export function ensureUnwritten(key: string, { earlierAttempt }: KeyRefusal): vo
 }
 
 export function contended(key: string): StoreUnavailableError {
-  const message = `${describeLock(key)} was written by others ${ROUNDS_LIMIT} times between our looking and our writing; try again`;
+  const message = `${describeLock(key)} was written by others ${WRITE_ROUNDS_LIMIT} times between our looking and our writing; try again`;
   return new StoreUnavailableError(message, { applied: 'no' });
 }

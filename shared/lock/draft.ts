@@ -1,5 +1,5 @@
 /** A key as a transaction would leave it: what was read, and what its operations have made of it so far. */
-import type { Content, Encoding, Flags, LockRecord } from './lock.ts';
+import type { Content, Encoding, Flags, HeldLock, LockRecord } from './lock.ts';
 import type { KeyWrite } from './store.ts';
 
 /** An entry and who holds it, as the transaction will leave it. */
@@ -64,6 +64,12 @@ export class Draft {
     this.#isChanged ||= this.#entry !== undefined;
     this.#entry = undefined;
     return [];
+  }
+
+  /** The tenure, as it was read, that this draft leaves to nobody, or to another session. */
+  get ended(): HeldLock | undefined {
+    const { observed } = this;
+    return observed?.state === 'held' && this.#isChanged && this.session !== observed.session ? observed : undefined;
   }
 
   /** What makes the row what this draft says; undefined: nothing. */

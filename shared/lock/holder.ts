@@ -12,9 +12,10 @@ import { LeaseLostError } from '../errors.ts';
 import { formatSequencer } from '../lease/sequencer.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { validOptions } from '../lease/options.ts';
 import type { SessionHolder } from '../session/holder.ts';
 import { truthfulSignal } from '../session/truthful-signal.ts';
-import { limitsOf } from './contender.ts';
+import { lockLimitsOf } from './contender.ts';
 import type { Content, Flags, HeldLock } from './lock.ts';
 import { describeLock, revocationOf, validContent } from './lock.ts';
 import type { LockStore, TransactionAction } from './store.ts';
@@ -24,6 +25,8 @@ export interface ContentOptions {
   readonly value?: string | undefined;
   readonly flags?: Flags | undefined;
 }
+
+export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
 
 export interface LockHolderPorts {
   readonly locks: LockStore;
@@ -37,6 +40,7 @@ export interface LockHolderPorts {
   onReleased(lock: Lock): void;
 }
 
+/** A key, held by a session until it is released or lost. */
 export class Lock implements AsyncDisposable {
   readonly key: string;
   /** Larger than that of any earlier tenure of this key. Give it to stores of your own that can compare it. */
@@ -104,7 +108,7 @@ export class Lock implements AsyncDisposable {
     this.signal.throwIfAborted();
   }
 
-  /** Grows with every call: orders the writes of this tenure, see `fence`. */
+  /** Grows with every call: orders the writes of this tenure, see `Fence`. */
   nextSequence(): number {
     return this.#ports.session.nextSequence();
   }
@@ -114,6 +118,7 @@ export class Lock implements AsyncDisposable {
    * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
    */
   async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
+    validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
     await this.confirm(validContent(this.key, { value, ...options }));
   }
 
@@ -126,7 +131,7 @@ export class Lock implements AsyncDisposable {
       for (;;) {
         this.ensureBelief();
         const { locks, runtime, session } = this.#ports;
-        const outcome = await locks.update(this.#record, content, stampOf(runtime), limitsOf(session));
+        const outcome = await locks.update(this.#record, content, stampOf(runtime), lockLimitsOf(session));
         if (outcome.kind === 'applied') {
           this.#record = outcome.row;
           return;
@@ -146,6 +151,7 @@ export class Lock implements AsyncDisposable {
    * @throws StoreUnavailableError when the store did not answer; the lock counts as released here, and the call may be repeated
    */
   release(options: ContentOptions = {}): Promise<boolean> {
+    validOptions(`the options of releasing ${describeLock(this.key)}`, options, CONTENT_OPTIONS);
     const content = validContent(this.key, options);
     this.#releasing ??= this.#verb(async () => {
       this.#noticeLoss();
@@ -196,7 +202,12 @@ export class Lock implements AsyncDisposable {
     const { locks, runtime, session } = this.#ports;
     for (;;) {
       const sweepable = content === undefined && this.#record.entry?.value === undefined;
-      const outcome = await locks.release(this.#record, { content, sweepable }, stampOf(runtime), limitsOf(session));
+      const outcome = await locks.release(
+        this.#record,
+        { content, sweepable },
+        stampOf(runtime),
+        lockLimitsOf(session),
+      );
       if (outcome.kind === 'applied') {
         this.#ports.onReleased(this);
         return true;

@@ -12,7 +12,7 @@
  *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
  *
  * Does not guarantee
- *   - That a superseded holder has stopped, for no lease can. Guard what it writes: `lock.condition()` in a transaction, or `fence(lock)`.
+ *   - That a superseded holder has stopped, for no lease can. Guard what it writes: `lock.condition()` in a transaction, or a `Fence` of the lock.
  *   - Exclusion within one session: a lock belongs to a session, not to a caller. Flows that must exclude each other need a session each.
  *   - Order. Waiters of one process take turns; those of different processes overtake each other.
  *   - Anything towards a client that never asks. Locks are advisory.
@@ -138,7 +138,7 @@ export interface LockInfo {
   readonly lastForced: ForcedRelease | undefined;
 }
 
-/** A key was not to be had within the time that its caller would wait. */
+/** A key was not to be had within the time that its caller would wait: nothing is held. Wait longer, or come back later; `refusal` says who has it. */
 export class LockUnavailableError extends Error {
   override readonly name = 'LockUnavailableError';
   readonly refusal: Refusal;

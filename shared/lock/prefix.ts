@@ -5,7 +5,7 @@
  * A listing that was read before the rows could miss a key that was created in between, and then show what rests on it without it:
  * the listing is read again after the rows, until it names no key whose row was not read.
  * So whoever sees an entry sees everything that its writer had seen listed before he wrote it.
- * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that.
+ * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
  */
 import { hash } from 'node:crypto';
 import { StoreUnavailableError } from '../errors.ts';

@@ -5,7 +5,7 @@
  * Whoever sees it first writes that down with one guarded write, so that its modify index tells those who wait for a change.
  * A reader that may not write, or whose clock is wrong, sees the row as it stands.
  */
-import { ClockSkewError, ConfigurationError, StoreUnavailableError } from '../errors.ts';
+import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { SessionRecord } from '../session/session.ts';
 import { judgeSession } from '../session/session.ts';
@@ -19,8 +19,6 @@ export interface Sighting {
   readonly lock: LockRecord | undefined;
   readonly holder: Holder | undefined;
 }
-
-export const NOTHING: Sighting = { lock: undefined, holder: undefined };
 
 export class LockReader {
   readonly #ports: LockPorts;
@@ -44,6 +42,25 @@ export class LockReader {
     const standing = await this.#standing(lock, session);
     if (standing.kind === 'held') return { lock, holder: standing.by };
     return { lock: await this.#tidy(lock, standing), holder: undefined };
+  }
+
+  /** In a list, from which one damaged session hides nothing: nobody may take it for gone, so its key is shown as held. */
+  async judgeListed(
+    lock: LockRecord | undefined,
+    sessions: { readonly records: ReadonlyMap<string, SessionRecord>; readonly damaged: ReadonlySet<string> },
+    onDamaged: (error: unknown) => void,
+  ): Promise<Sighting> {
+    if (lock?.state !== 'held') return this.judge(lock, undefined);
+    const session = sessions.records.get(lock.session);
+    const asHeld = { lock, holder: holderOf(lock, session, null) };
+    if (sessions.damaged.has(lock.session)) return asHeld;
+    try {
+      return await this.judge(lock, session);
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      onDamaged(error);
+      return asHeld;
+    }
   }
 
   /** What there is to say about a key; undefined when it has no entry. */

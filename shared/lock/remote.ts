@@ -14,7 +14,7 @@ import { RemoteSessions } from '../session/remote.ts';
 import type { LiveSession } from '../session/session.ts';
 import type { ContendingSession } from './contender.ts';
 import { LockContender } from './contender.ts';
-import { ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
+import { WRITE_ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './lock.ts';
 import { isStored, validKey } from './lock.ts';
 import { LockReader } from './reader.ts';
@@ -58,7 +58,7 @@ export class RemoteLocks {
   /** The holder gives the key back and leaves its last content; no lock-delay. */
   async release(key: string, sessionId: string, content: Content): Promise<RemoteRelease> {
     const { locks, runtime } = this.#ports;
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    for (let round = 1; round <= WRITE_ROUNDS_LIMIT; round++) {
       const { lock, holder } = await this.#reader.see(validKey(key));
       if (lock?.state !== 'held' || holder?.session !== sessionId) return 'notHeld';
       const outcome = await locks.release(lock, { content, sweepable: false }, stampOf(runtime));
@@ -70,7 +70,7 @@ export class RemoteLocks {
 
   async #attempt(key: string, session: LiveSession, content: Content): Promise<RemoteAcquisition> {
     const contender = new LockContender(key, content, this.#contending(session), this.#ports);
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    for (let round = 1; round <= WRITE_ROUNDS_LIMIT; round++) {
       const lock = await this.#ports.locks.get(key);
       if (isOwn(lock, session)) {
         const updated = await this.#update(lock, content);

@@ -4,15 +4,17 @@
  * A key that the session holds already is acquired again: the same `Lock`, the same counter, the value replaced.
  */
 import pLimit from 'p-limit';
-import { ConfigurationError, LeaseLostError } from '../errors.ts';
+import { ConfigurationError, LeaseLostError, shown } from '../errors.ts';
 import { durationMs } from '../lease/duration.ts';
+import { validOptions } from '../lease/options.ts';
 import type { WaitOptions } from '../lease/waiting.ts';
+import { WAIT_OPTIONS, validSignal } from '../lease/waiting.ts';
 import type { SessionHolder } from '../session/holder.ts';
 import type { Attempt, Contender } from './contender.ts';
 import { LockContender } from './contender.ts';
 import type { ContentOptions } from './holder.ts';
 import { HeldLocks } from './held-locks.ts';
-import { Lock } from './holder.ts';
+import { CONTENT_OPTIONS, Lock } from './holder.ts';
 import type { Content, HeldLock, Refusal } from './lock.ts';
 import { validContent, validKey } from './lock.ts';
 import { LONGEST_PAUSE_MS, Patience, pauseMs } from './patience.ts';
@@ -28,6 +30,9 @@ export interface SessionLocksPorts extends LockPorts {
   readonly table: string;
   readonly turns: Turns;
 }
+
+const OPTIONS = 'the options of a lock';
+const PATIENT_OPTIONS = { ...CONTENT_OPTIONS, ...WAIT_OPTIONS } as const;
 
 /** Releases side by side when a session ends. */
 const RELEASES_IN_FLIGHT = 32;
@@ -51,6 +56,7 @@ export class SessionLocks {
 
   /** Returns at once: the lock, or who has it and until when. */
   async tryAcquire(key: string, options: ContentOptions = {}): Promise<Acquisition> {
+    validOptions(OPTIONS, options, CONTENT_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
     return attempt.kind === 'acquired' ? { kind: 'acquired', lock: attempt.right } : attempt;
   }
@@ -61,17 +67,20 @@ export class SessionLocks {
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */
   async acquire(key: string, options: ContentOptions & WaitOptions = {}): Promise<Lock> {
+    validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.#wait(this.#single(key, options), options);
   }
 
   /** Several keys, all or none, in one transaction. Returns at once. */
   async tryAcquireAll(keys: readonly string[], options: ContentOptions = {}): Promise<AcquisitionOfSeveral> {
+    validOptions(OPTIONS, options, CONTENT_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
     return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
   }
 
   /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
   async acquireAll(keys: readonly string[], options: ContentOptions & WaitOptions = {}): Promise<HeldLocks> {
+    validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.#wait(this.#several(keys, options), options);
   }
 
@@ -85,6 +94,7 @@ export class SessionLocks {
    * Never throws: what this cannot do, the session's end does.
    */
   async giveUpAll(): Promise<void> {
+    // Not inFlight: one key that cannot be given back keeps none of the others.
     const limit = pLimit(RELEASES_IN_FLIGHT);
     const isDeleting = this.#session.record.behaviour === 'delete';
     const giveUp = async (lock: Lock): Promise<void> => {
@@ -97,7 +107,7 @@ export class SessionLocks {
     const { turns, runtime } = this.#ports;
     const waitMs = wait === undefined ? Infinity : durationMs('wait', wait);
     const longestMs = pause === undefined ? LONGEST_PAUSE_MS : durationMs('pause', pause);
-    const patience = new Patience({ waitMs, signal }, this.#session, runtime);
+    const patience = new Patience({ waitMs, signal: validSignal(signal) }, this.#session, runtime);
     const turn = await turns.take(contender.key, patience.signal);
     try {
       patience.ensure();
@@ -140,7 +150,8 @@ export class SessionLocks {
   }
 
   #several(keys: readonly string[], options: ContentOptions): Contender<HeldLocks> {
-    const wanted = [...new Set(keys.map(validKey))].sort();
+    if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: give a list of them`);
+    const wanted = [...new Set((keys as readonly string[]).map(validKey))].sort();
     const [first] = wanted;
     if (first === undefined || wanted.length > KEYS_LIMIT)
       throw new ConfigurationError(
@@ -150,21 +161,55 @@ export class SessionLocks {
     return {
       key: JSON.stringify(wanted),
       look: () => Promise.resolve(undefined),
-      attempt: () =>
-        this.#alone(wanted, async (): Promise<Attempt<HeldLocks>> => {
-          const again = new Map<string, Lock>();
-          for (const key of wanted) {
-            const held = await this.#again(key, content);
-            if (held !== undefined) again.set(key, held);
-          }
-          const missing = wanted.filter((key) => !again.has(key));
-          if (missing.length === 0) return { kind: 'acquired', right: new HeldLocks([...again.values()]) };
-          const attempt = await new SeveralContender(missing, content, this.#session, this.#ports).attempt();
-          if (attempt.kind !== 'acquired') return attempt;
-          for (const row of attempt.right) again.set(row.key, this.#register(row));
-          return { kind: 'acquired', right: new HeldLocks(wanted.flatMap((key) => again.get(key) ?? [])) };
-        }),
+      attempt: () => this.#alone(wanted, () => this.#attemptSeveral(wanted, content)),
     };
+  }
+
+  /** What is held already is confirmed last: an attempt that is refused, as most of one that waits are, has written nothing. */
+  async #attemptSeveral(wanted: readonly string[], content: Content | undefined): Promise<Attempt<HeldLocks>> {
+    const lost = new Set<Lock>();
+    for (;;) {
+      const locks = new Map<string, Lock>();
+      for (const lock of wanted.flatMap((key) => this.#held.get(key) ?? []))
+        if (!lock.signal.aborted && !lost.has(lock)) locks.set(lock.key, lock);
+      const held = [...locks.values()];
+      const missing = wanted.filter((key) => !locks.has(key));
+      const attempt = await this.#attemptMissing(missing, content);
+      if (attempt.kind !== 'acquired') return attempt;
+      for (const lock of attempt.right) locks.set(lock.key, lock);
+      const lostOne = await this.#confirmOrLeave(held, content, attempt.right);
+      if (lostOne === undefined)
+        return { kind: 'acquired', right: new HeldLocks(wanted.flatMap((key) => locks.get(key) ?? [])) };
+      lost.add(lostOne);
+    }
+  }
+
+  async #attemptMissing(keys: readonly string[], content: Content | undefined): Promise<Attempt<readonly Lock[]>> {
+    if (keys.length === 0) return { kind: 'acquired', right: [] };
+    const attempt = await new SeveralContender(keys, content, this.#session, this.#ports).attempt();
+    if (attempt.kind !== 'acquired') return attempt;
+    return { kind: 'acquired', right: attempt.right.map((row) => this.#register(row)) };
+  }
+
+  /** All or none: when one of the held is ours no more, what was just acquired is left again. @returns the one that was lost */
+  async #confirmOrLeave(
+    held: readonly Lock[],
+    content: Content | undefined,
+    acquired: readonly Lock[],
+  ): Promise<Lock | undefined> {
+    // What cannot be left now is left by the next attempt, or goes with the session.
+    const leave = () => Promise.allSettled(acquired.map((lock) => lock.release()));
+    try {
+      for (const lock of held) {
+        if ((await this.#again(lock.key, content)) === lock) continue;
+        await leave();
+        return lock;
+      }
+      return undefined;
+    } catch (error) {
+      await leave();
+      throw error;
+    }
   }
 
   /** A lock that this session holds already; undefined when it does not, or no longer. */

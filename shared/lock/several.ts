@@ -6,7 +6,7 @@ import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { SessionHolder } from '../session/holder.ts';
 import type { Attempt, Contender } from './contender.ts';
-import { ROUNDS_LIMIT, limitsOf } from './contender.ts';
+import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf } from './contender.ts';
 import type { Content, HeldLock, Refusal } from './lock.ts';
 import { grantedRow, opensAt } from './lock.ts';
 import type { LockPorts } from './standing.ts';
@@ -36,7 +36,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
 
   async attempt(): Promise<Attempt<readonly HeldLock[]>> {
     const { locks, runtime, gauge } = this.#ports;
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const observed = await this.#observe();
       const refusal = observed.find((found) => 'refusal' in found)?.refusal;
@@ -45,7 +45,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
       const stamp = stampOf(runtime);
       const openBefore = stamp.now - this.#maxClockSkewMs;
       const request = { session: this.#session.id, content: this.#content, openBefore };
-      if ((await locks.acquireAll(free, request, stamp, limitsOf(this.#session))) === 'refused') continue;
+      if ((await locks.acquireAll(free, request, stamp, lockLimitsOf(this.#session))) === 'refused') continue;
       this.#session.ensureBelief();
       return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
     }

@@ -46,6 +46,9 @@ export interface KeyConditions {
   readonly live: readonly string[];
 }
 
+/** By session: tenures that a transaction ends under the hands of a live one, which learns of it with its next heartbeat. */
+export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
+
 /** An action of the user's own transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
@@ -108,15 +111,23 @@ export interface LockStore {
     write: Stamp,
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
-  /** Several keys, all or none: refused unless every row is as it was observed, and every condition holds. */
-  commit(writes: readonly KeyWrite[], conditions: KeyConditions, write: Stamp): Promise<'applied' | 'refused'>;
+  /** Several keys, all or none: refused unless every row is as it was observed, every condition holds, and whoever is told is live. */
+  commit(
+    writes: readonly KeyWrite[],
+    conditions: KeyConditions,
+    ended: EndedTenures,
+    write: Stamp,
+  ): Promise<'applied' | 'refused'>;
 
   /** Strongly consistent. */
   get(key: string): Promise<LockRecord | undefined>;
-  /** Strongly consistent unless told otherwise; keys without a row are absent from the map. */
+  /**
+   * Strongly consistent unless told otherwise; keys without a row are absent from the map.
+   * So are those whose rows are damaged when `onDamaged` is there to be told; without it they are thrown.
+   */
   getMany(
     keys: readonly string[],
-    options?: { readonly consistent: boolean },
+    options?: { readonly consistent?: boolean; readonly onDamaged?: ((error: unknown) => void) | undefined },
   ): Promise<ReadonlyMap<string, LockRecord>>;
   /** A lock, and a session if one is named, in one request. */
   getWithSession(

@@ -11,9 +11,10 @@ import { StoreUnavailableError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import { RemoteSessions } from '../session/remote.ts';
+import type { SessionRecord } from '../session/session.ts';
 import { Draft } from './draft.ts';
 import type { DraftEntry } from './draft.ts';
-import type { Content, LockRecord } from './lock.ts';
+import type { Content, HeldLock, LockRecord } from './lock.ts';
 import { isStored, opensAt } from './lock.ts';
 import { PrefixReader } from './prefix.ts';
 import { LockReader } from './reader.ts';
@@ -69,12 +70,14 @@ export class KeyTransactions {
     for (let round = 1; round <= ROUNDS_LIMIT; round++) {
       const stamp = stampOf(this.#ports.runtime);
       const trees = await this.#treesOf(operations);
-      const drafts = await this.#draftsOf(operations, trees, stamp);
+      const holders = new Map<string, SessionRecord>();
+      const drafts = await this.#draftsOf(operations, trees, holders, stamp);
       const live = await this.#liveOf(operations);
       const trial = new Trial(drafts, trees, live, stamp.now - this.#maxClockSkewMs);
       const failures = operations.flatMap((operation, at) => trial.try(operation, at));
       if (failures.length > 0) return { kind: 'refused', failures };
-      const used = drafts.size + live.size;
+      const ended = endedTenures(drafts, holders);
+      const used = drafts.size + new Set([...live, ...ended.keys()]).size;
       if (used > KEYS_LIMIT) return { kind: 'tooMany', keys: used };
       const writes = [...drafts.values()].map((draft) => draft.write()).filter((write) => write !== undefined);
       if (writes.length === 0) {
@@ -89,7 +92,7 @@ export class KeyTransactions {
         absent: unwritten.filter(({ observed }) => observed === undefined).map(({ key }) => key),
         live: [...live],
       };
-      if ((await this.#ports.locks.commit(writes, conditions, stamp)) === 'applied')
+      if ((await this.#ports.locks.commit(writes, conditions, ended, stamp)) === 'applied')
         return { kind: 'done', results: trial.results };
     }
     throw new StoreUnavailableError(
@@ -114,21 +117,25 @@ export class KeyTransactions {
   async #draftsOf(
     operations: readonly KeyOperation[],
     trees: ReadonlyMap<string, readonly string[]>,
+    holders: Map<string, SessionRecord>,
     stamp: Stamp,
   ): Promise<ReadonlyMap<string, Draft>> {
     const named = operations.flatMap((operation) => ('key' in operation ? [operation.key] : []));
     const keys = [...new Set([...named, ...[...trees.values()].flat()])];
     const rows = await this.#ports.locks.getMany(keys);
     const drafts = new Map<string, Draft>();
-    for (const key of keys) drafts.set(key, new Draft(key, await this.#settled(rows.get(key)), stamp.now));
+    for (const key of keys) drafts.set(key, new Draft(key, await this.#settled(rows.get(key), holders), stamp.now));
     return drafts;
   }
 
-  /** A row as it stands: one whose session is dead is settled first. */
-  async #settled(row: LockRecord | undefined): Promise<LockRecord | undefined> {
+  /** A row as it stands: one whose session is dead is settled first. The sessions are noted in `holders`. */
+  async #settled(row: LockRecord | undefined, holders: Map<string, SessionRecord>): Promise<LockRecord | undefined> {
     if (row?.state !== 'held') return row;
-    const { lock } = await this.#reader.judge(row, await this.#ports.sessions.get(row.session));
-    return lock;
+    const session = await this.#ports.sessions.get(row.session);
+    if (session !== undefined) holders.set(session.id, session);
+    const { lock } = await this.#reader.judge(row, session);
+    // Somebody was faster, and its session has not been seen.
+    return lock?.state === 'held' && lock.session !== row.session ? this.#settled(lock, holders) : lock;
   }
 
   async #liveOf(operations: readonly KeyOperation[]): Promise<ReadonlySet<string>> {
@@ -139,6 +146,20 @@ export class KeyTransactions {
     for (const id of wanted) if ((await this.#sessions.live(id)) !== undefined) live.add(id);
     return live;
   }
+}
+
+/** Whose tenures end, and can be told: a remote session has no heartbeat of ours to be told by. */
+function endedTenures(
+  drafts: ReadonlyMap<string, Draft>,
+  holders: ReadonlyMap<string, SessionRecord>,
+): Map<string, readonly HeldLock[]> {
+  const ended = new Map<string, readonly HeldLock[]>();
+  for (const { ended: tenure } of drafts.values()) {
+    const session = tenure === undefined ? undefined : holders.get(tenure.session);
+    if (tenure === undefined || session?.status !== 'live' || session.remote === true) continue;
+    ended.set(session.id, [...(ended.get(session.id) ?? []), tenure]);
+  }
+  return ended;
 }
 
 /** Operations tried on drafts, before anything is written. */

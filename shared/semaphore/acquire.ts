@@ -2,13 +2,15 @@
 import { ConfigurationError } from '../errors.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { WaitOptions } from '../lease/waiting.ts';
-import { Waiting } from '../lease/waiting.ts';
+import { WAIT_OPTIONS, Waiting } from '../lease/waiting.ts';
 import type { SessionHolder } from '../session/holder.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './contender.ts';
 import { Contender } from './contender.ts';
 import { PermitBook } from './permit-book.ts';
 import { Permit } from './permit.ts';
+import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, validLimit, validPermits } from './semaphore.ts';
 
 export interface PermitOptions {
@@ -22,6 +24,8 @@ export interface PermitWaitOptions extends PermitOptions, WaitOptions {
   /** Stands in a queue, first come first served; needs `wait`. Absent: whoever looks when there is room. */
   readonly fair?: boolean | undefined;
 }
+
+const PERMIT_OPTIONS = { limit: true, permits: true } as const;
 
 /** `full`: who holds, and when the next of them may be found dead. */
 export type Acquisition = { readonly kind: 'acquired'; readonly permit: Permit } | Full;
@@ -37,9 +41,9 @@ export async function tryAcquirePermit(
   session: SessionHolder,
   ports: SemaphorePorts,
 ): Promise<Acquisition> {
-  return acquire({ ...request(name, options, session, ports), queueUntil: undefined }, session, ports, (contender) =>
-    contender.ask(),
-  );
+  validOptions('the options of a permit', options, PERMIT_OPTIONS);
+  const asked = { ...request(name, options, session, ports), queueUntil: undefined };
+  return acquire(asked, session, ports, (contender) => contender.ask(), granting(name, session, ports));
 }
 
 /**
@@ -53,9 +57,37 @@ export async function acquirePermit(
   session: SessionHolder,
   ports: SemaphorePorts,
 ): Promise<Acquisition> {
+  validOptions('the options of a permit', options, { ...PERMIT_OPTIONS, ...WAIT_OPTIONS, fair: true });
+  return waitFor(name, options, session, ports, granting(name, session, ports));
+}
+
+/** As `acquirePermit`, for those who need to know of the permit no more than what it takes to give it back. */
+export async function acquireSlot(
+  name: string,
+  options: Omit<PermitWaitOptions, 'fair'>,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+): Promise<Admission> {
+  return waitFor(name, options, session, ports, (permit) => ({ kind: 'admitted', permit }));
+}
+
+/** What is made of a permit; `close` is called once that nobody here means to keep it. */
+type Grant<Granted> = (permit: PermitRecord, close: () => void) => Granted;
+
+function granting(name: string, session: SessionHolder, ports: SemaphorePorts): Grant<Acquisition> {
+  return (permit, close) => ({ kind: 'acquired', permit: new Permit(name, permit, session, ports, close) });
+}
+
+async function waitFor<Granted>(
+  name: string,
+  options: PermitWaitOptions,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+  grant: Grant<Granted>,
+): Promise<Granted | Full> {
   const queueUntil = options.fair === true ? queueingEnds(name, options, ports) : undefined;
   const asked = { ...request(name, options, session, ports), queueUntil };
-  return acquire(asked, session, ports, async (contender) => {
+  const contend = async (contender: Contender): Promise<Admission> => {
     const waiting = new Waiting(options, session.signal, ports.runtime);
     try {
       if (ports.line !== undefined) await waiting.standInLine(ports.line, name);
@@ -68,24 +100,25 @@ export async function acquirePermit(
     } finally {
       waiting.end();
     }
-  });
+  };
+  return acquire(asked, session, ports, contend, grant);
 }
 
-async function acquire(
+async function acquire<Granted>(
   asked: Request,
   session: SessionHolder,
   ports: SemaphorePorts,
   contend: (contender: Contender) => Promise<Admission>,
-): Promise<Acquisition> {
+  grant: Grant<Granted>,
+): Promise<Granted | Full> {
   const book = PermitBook.of(session);
   const contender = new Contender(asked, session, ports);
-  const close = (): void => book.close(asked.claim.since);
+  const close = (): void => book.close(asked.semaphore.name, asked.claim.since);
   try {
     const admission = await contend(contender);
     // The answer may have taken longer than the session could be believed in.
     session.ensureBelief();
-    if (admission.kind === 'admitted')
-      return { kind: 'acquired', permit: new Permit(asked.semaphore.name, admission.permit, session, ports, close) };
+    if (admission.kind === 'admitted') return grant(admission.permit, close);
     await contender.giveUp();
     close();
     return admission;
@@ -105,7 +138,7 @@ function request(
   const what = describeSemaphore(validName('semaphore', name));
   const limit = validLimit(what, options.limit);
   const permits = validPermits(what, options.permits ?? 1, limit);
-  const since = PermitBook.of(session).open(runtime.clock.now());
+  const since = PermitBook.of(session).open(name, runtime.clock.now());
   return { semaphore: { name, limit }, claim: { session: session.id, since, permits } };
 }
 

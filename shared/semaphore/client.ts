@@ -9,6 +9,7 @@ import type { HolderRecord } from './semaphore.ts';
 import type { SemaphoreState } from './state.ts';
 import { readSemaphore } from './state.ts';
 
+/** Semaphores: permits for sessions, who holds them, their limits, evictions. */
 export class SemaphoreClient {
   readonly #ports: SemaphorePorts;
   readonly #options: { readonly maxClockSkewMs: number };

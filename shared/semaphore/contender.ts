@@ -16,6 +16,7 @@ import type { WaitingLine } from '../lease/waiting.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { ContenderPorts } from '../session/contender.ts';
 import type { SessionHolder } from '../session/holder.ts';
+import { limitsOf } from '../session/limits.ts';
 import { changeSemaphore } from './change.ts';
 import type { HolderRecord, PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
 import {
@@ -50,7 +51,7 @@ export interface Full {
   readonly until: number | null;
 }
 
-/** A permit was not to be had within the time that its caller would wait. */
+/** A permit was not to be had within the time that its caller would wait: nothing is held. Wait longer, or come back later; `full` says who has them. */
 export class SemaphoreFullError extends Error {
   override readonly name = 'SemaphoreFullError';
   readonly full: Full;
@@ -91,12 +92,7 @@ export class Contender {
     this.#session = session;
     this.#ports = ports;
     this.#surveyor = new Surveyor(session, ports);
-    this.#limits = {
-      ensureBelief: () => {
-        session.ensureBelief();
-      },
-      signal: session.signal,
-    };
+    this.#limits = limitsOf(session);
   }
 
   /** Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError */

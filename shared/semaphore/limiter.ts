@@ -8,13 +8,18 @@
  *
  * An id can be passed on: `done` works in any process.
  */
-import { ConfigurationError, assert } from '../errors.ts';
+import { ConfigurationError, StoreUnavailableError, assert, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
+import { durationMs } from '../lease/duration.ts';
+import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitOptions } from '../lease/waiting.ts';
-import { acquirePermit } from './acquire.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
+import type { PermitWaitOptions } from './acquire.ts';
+import { acquirePermit, acquireSlot } from './acquire.ts';
 import type { SemaphorePorts } from './contender.ts';
-import type { Permit } from './permit.ts';
+import { PermitBook } from './permit-book.ts';
 import { formatPermit, parsePermit } from './semaphore.ts';
 import type { SessionHolder } from '../session/holder.ts';
 
@@ -24,15 +29,21 @@ export interface LimiterOptions {
   readonly pause?: Duration | undefined;
 }
 
+/** At most so many members at work at a time, each with a permit of one session. */
 export class ConcurrencyLimiter {
   readonly name: string;
   readonly #options: LimiterOptions;
   readonly #session: SessionHolder;
   readonly #ports: SemaphorePorts;
-  readonly #members = new Map<string, Permit>();
+  /** Ids whose release was not answered. */
+  readonly #unanswered = new Set<string>();
 
   constructor(name: string, options: LimiterOptions, session: SessionHolder, ports: SemaphorePorts) {
-    this.name = name;
+    this.name = validName('limiter', name);
+    const what = `limiter ${name}`;
+    const { maximum, pause } = validOptions(`the options of ${what}`, options, { maximum: true, pause: true });
+    validWholeNumber(`${what}: maximum`, maximum, { min: 1 });
+    if (pause !== undefined) durationMs(`${what}: pause`, pause);
     this.#options = options;
     this.#session = session;
     this.#ports = ports;
@@ -45,11 +56,9 @@ export class ConcurrencyLimiter {
    * @throws MismatchError when others have another maximum
    */
   async add(options: Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<string | undefined> {
-    const permit = await this.#acquire(options);
-    if (permit === undefined) return undefined;
-    const id = formatPermit(permit.record);
-    this.#members.set(id, permit);
-    return id;
+    validOptions(`the options of adding to limiter ${this.name}`, options, { wait: true, signal: true });
+    const admission = await acquireSlot(this.name, this.#wanted(options), this.#session, this.#ports);
+    return admission.kind === 'admitted' ? formatPermit(admission.permit) : undefined;
   }
 
   /**
@@ -58,10 +67,20 @@ export class ConcurrencyLimiter {
    * @throws StoreUnavailableError when that is not known; try again
    */
   async done(id: string): Promise<boolean> {
-    const own = this.#members.get(id);
-    const released = own === undefined ? await this.#release(id) : await own.release();
-    this.#members.delete(id);
-    return released;
+    const permit = parsePermit(id);
+    if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): give an id as add returned it`);
+    const { semaphores, runtime, line } = this.#ports;
+    // Even if no answer comes: a slot that nobody means to keep is pruned by the next contender of its very session.
+    if (permit.session === this.#session.id) PermitBook.of(this.#session).close(this.name, permit.since);
+    try {
+      const outcome = await semaphores.release(this.name, permit, stampOf(runtime));
+      line?.wake(this.name);
+      const wasUnanswered = this.#unanswered.delete(id);
+      return outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown' || wasUnanswered;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') this.#unanswered.add(id);
+      throw error;
+    }
   }
 
   /** Does `work` in a slot, and gives it back however it ends. The signal aborts when the slot is lost. */
@@ -69,26 +88,16 @@ export class ConcurrencyLimiter {
     work: (signal: AbortSignal) => Promise<Result>,
     options: Pick<WaitOptions, 'signal'> = {},
   ): Promise<Result> {
-    const permit = await this.#acquire(options);
+    validOptions(`the options of running in limiter ${this.name}`, options, { signal: true });
+    const acquisition = await acquirePermit(this.name, this.#wanted(options), this.#session, this.#ports);
     // Without a deadline there is no other answer.
-    assert(permit !== undefined, `limiter ${this.name} gave up without being asked to`);
-    await using _ = permit;
+    assert(acquisition.kind === 'acquired', `limiter ${this.name} gave up without being asked to`);
+    await using permit = acquisition.permit;
     return await work(permit.signal);
   }
 
-  async #acquire(options: Pick<WaitOptions, 'wait' | 'signal'>): Promise<Permit | undefined> {
+  #wanted(options: Pick<WaitOptions, 'wait' | 'signal'>): PermitWaitOptions {
     const { maximum, pause } = this.#options;
-    const wanted = { limit: maximum, pause, ...options };
-    const acquisition = await acquirePermit(this.name, wanted, this.#session, this.#ports);
-    return acquisition.kind === 'acquired' ? acquisition.permit : undefined;
-  }
-
-  async #release(id: string): Promise<boolean> {
-    const permit = parsePermit(id);
-    if (permit === undefined)
-      throw new ConfigurationError(`done(${JSON.stringify(id).slice(0, 80)}): give an id as add returned it`);
-    const { semaphores, runtime } = this.#ports;
-    const outcome = await semaphores.release(this.name, permit, stampOf(runtime));
-    return outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown';
+    return { limit: maximum, pause, ...options };
   }
 }

@@ -7,7 +7,8 @@ import type { SessionHolder } from '../session/holder.ts';
  * and it tells an orphan: a permit of the session that nobody here knows was admitted by an attempt whose answer never came.
  */
 export class PermitBook {
-  readonly #open = new Set<number>();
+  /** Names of their semaphores by their moments. */
+  readonly #open = new Map<number, string>();
   #last = 0;
 
   static of(session: SessionHolder): PermitBook {
@@ -20,14 +21,15 @@ export class PermitBook {
   }
 
   /** A moment at or just after `now` that no other permit of this session has. */
-  open(now: number): number {
+  open(semaphore: string, now: number): number {
     this.#last = Math.max(now, this.#last + 1);
-    this.#open.add(this.#last);
+    this.#open.set(this.#last, semaphore);
     return this.#last;
   }
 
-  close(since: number): void {
-    this.#open.delete(since);
+  /** What is open for another semaphore stays so. */
+  close(semaphore: string, since: number): void {
+    if (this.#open.get(since) === semaphore) this.#open.delete(since);
   }
 
   isOpen(since: number): boolean {

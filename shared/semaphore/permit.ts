@@ -6,7 +6,7 @@
  *   - An operator evicts it: its session's next heartbeat answers with that, and the signal aborts. `check` asks at once.
  *   - The release is not answered: it is safe to release again; whatever is left goes when its session needs room, or with the session.
  */
-import { LeaseLostError } from '../errors.ts';
+import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitingLine } from '../lease/waiting.ts';
@@ -23,6 +23,7 @@ export interface PermitPorts {
   readonly line?: WaitingLine | undefined;
 }
 
+/** A part of a semaphore's limit, held by a session until it is released or lost. */
 export class Permit implements AsyncDisposable {
   /** Name of the semaphore. */
   readonly semaphore: string;
@@ -37,6 +38,9 @@ export class Permit implements AsyncDisposable {
   readonly #stopListening: () => void;
   readonly #ended = new AbortController();
   #releasing: Promise<boolean> | undefined;
+  /** As the first release found it: one that is repeated for want of an answer finds its own signal aborted. */
+  #wasHeld: boolean | undefined;
+  #mayBeReleased = false;
 
   /** @param onReleased is told once that nobody here means to keep it */
   constructor(
@@ -106,7 +110,7 @@ export class Permit implements AsyncDisposable {
   }
 
   async #release(limits: WriteLimits): Promise<boolean> {
-    const wasHeld = !this.signal.aborted;
+    this.#wasHeld ??= !this.signal.aborted;
     this.#end(this.#loss('released', 'it was released by its holder'));
     // Even if no answer comes: a permit that nobody means to keep is pruned by the next contender of this very session.
     this.#onReleased();
@@ -115,8 +119,10 @@ export class Permit implements AsyncDisposable {
       // No belief is needed: the guard names this permit and its token, so a late release cannot touch anybody else's.
       const outcome = await semaphores.release(this.semaphore, this.record, stampOf(runtime), limits);
       line?.wake(this.semaphore);
-      return wasHeld && (outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown');
+      this.#mayBeReleased ||= outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown';
+      return this.#wasHeld && this.#mayBeReleased;
     } catch (error) {
+      this.#mayBeReleased ||= error instanceof StoreUnavailableError && error.applied === 'unknown';
       this.#releasing = undefined;
       throw error;
     }

@@ -4,7 +4,7 @@ import type { Lock } from '../../shared/lock/holder.ts';
 import type { Session } from '../../shared/session-handle.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
-import { TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
+import { SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 
 describeInEveryWorld('several locks at once', (open) => {
   let world: World;
@@ -57,6 +57,37 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(acquisition.locks.signal.aborted).toBe(false);
     await held.release();
     expect(acquisition.locks.signal.aborted).toBe(true);
+  });
+
+  test('are refused without a write, and the value of what is held stays', async () => {
+    await acquired(mine, `${key}-a`, { value: 'old' });
+    await acquired(theirs, `${key}-b`);
+
+    const cost = await one.cost(() => mine.tryLockAll(keysOf('a', 'b'), { value: 'new' }));
+
+    expect(Object.keys(cost.verbs).sort()).toEqual(['lock.getMany', 'session.getMany']);
+    expect(await one.leasehold.locks.get(`${key}-a`)).toMatchObject({ value: 'old' });
+  });
+
+  test('have the value that was given, those that were held already, too', async () => {
+    await acquired(mine, `${key}-a`, { value: 'old' });
+
+    await mine.tryLockAll(keysOf('a', 'b'), { value: 'new' });
+
+    for (const name of keysOf('a', 'b')) expect(await other.leasehold.locks.get(name)).toMatchObject({ value: 'new' });
+  });
+
+  test('are left again when one that was held has been given to somebody else', async () => {
+    const { leaseCounter } = await acquired(mine, `${key}-a`);
+    const force = { by: 'ann', reason: 'stuck', leaseCounter, lockDelay: 0 };
+    await other.leasehold.locks.forceRelease(`${key}-a`, force);
+    world.clock.step(SKEW_MS);
+    await acquired(theirs, `${key}-a`);
+
+    const refusal = await mine.tryLockAll(keysOf('a', 'b'));
+
+    expect(refusal).toMatchObject({ kind: 'held', key: `${key}-a`, by: { session: theirs.id } });
+    expect(await theirs.tryLock(`${key}-b`)).toMatchObject({ kind: 'acquired' });
   });
 
   test('are taken over from a dead holder', async () => {

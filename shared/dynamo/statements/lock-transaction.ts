@@ -1,21 +1,23 @@
 /** Several locks' rows in one transaction: each as its own statement has it, together with what must be true of others. */
 import type { Stamp } from '../../lease/stamp.ts';
-import type { KeyConditions, KeyWrite } from '../../lock/store.ts';
+import { revocationOf } from '../../lock/lock.ts';
+import type { EndedTenures, KeyConditions, KeyWrite } from '../../lock/store.ts';
 import { lockKey } from '../keys.ts';
 import type { Statement, TransactionCheck } from '../statement.ts';
 import { checkStatement, transactStatement } from '../statement.ts';
 import { acquireObserved, putValue, releaseLock, removeEntry } from './lock.ts';
-import { liveCondition } from './session.ts';
+import { liveCondition, revokeFromSession } from './session.ts';
 
 /**
- * Guard: every row is as it was observed, and every session that is to hold something is live.
- * Effect: each key as its own write says; all or none.
+ * Guard: every row is as it was observed, and every session that is to hold something, or loses something, is live.
+ * Effect: each key as its own write says, and whoever loses a tenure is told by its next heartbeat; all or none.
  * Outcomes: refused = something was written since: look again.
  */
 export function commitLocks(
   table: string,
   writes: readonly KeyWrite[],
   { unchanged, absent, live }: KeyConditions,
+  ended: EndedTenures,
   stamp: Stamp,
 ): Statement<'transactWrite'> {
   const checks: TransactionCheck[] = [
@@ -23,10 +25,12 @@ export function commitLocks(
       checkStatement(table, lockKey(key), '#nonce = :observedNonce', { ':observedNonce': nonce }),
     ),
     ...absent.map((key) => checkStatement(table, lockKey(key), 'attribute_not_exists(#pk)', {})),
-    ...live.map((id) => liveCondition(table, id)),
+    // A transaction has one action a row, and telling a session has the same guard.
+    ...live.filter((id) => !ended.has(id)).map((id) => liveCondition(table, id)),
   ];
   const updates = writes.map((write) => updateOf(table, write, stamp));
-  return transactStatement('lock.commit', updates, stamp.nonce, checks);
+  const tell = [...ended].map(([id, tenures]) => revokeFromSession(table, id, ...tenures.map(revocationOf)));
+  return transactStatement('lock.commit', [...updates, ...tell], stamp.nonce, checks);
 }
 
 function updateOf(table: string, write: KeyWrite, stamp: Stamp): Statement<'update'> {

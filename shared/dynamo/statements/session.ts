@@ -194,13 +194,13 @@ export function invalidateSession(
  * Effect: its holder's next renewal answers with what was taken away. The nonce stays, for the renewal builds on it.
  * Outcomes: refused = it has ended, and whoever held on to it knows or will know.
  */
-export function revokeFromSession(table: string, id: string, revocation: string): Statement<'update'> {
+export function revokeFromSession(table: string, id: string, ...revocations: readonly string[]): Statement<'update'> {
   return updateStatement('session.revoke', {
     table,
     key: sessionKey(id),
     guard: IS_LIVE,
     effect: 'SET #revoked = list_append(if_not_exists(#revoked, :none), :revocation)',
-    values: { ':live': 'live', ':none': [], ':revocation': [revocation] },
+    values: { ':live': 'live', ':none': [], ':revocation': revocations },
   });
 }
 

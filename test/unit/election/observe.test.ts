@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Reign } from '../../../shared/election/election.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/driver.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 /** Answers eventually consistent reads from a moment in the past, or from now, by turns: replicas that disagree. */
@@ -51,4 +52,31 @@ test('an observer never goes back, whatever an old replica answers', async () =>
     [0, undefined],
     [1, 'b'],
   ]);
+});
+
+test('an observer that may only read sees the end of a leader, once', async () => {
+  const world = simulatedWorld();
+  const one = world.start();
+  const reader = world.start();
+  const replica = withStaleReplica(world.driver);
+  reader.driver.attempt = (kind, input, signal) =>
+    kind === 'get' || kind === 'batchGet' || kind === 'query'
+      ? replica.attempt(kind, input, signal)
+      : Promise.reject(new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'read only' }));
+  const session = await one.leasehold.session({ name: 'one', ttl: null });
+  const stop = new AbortController();
+  const seen: (string | undefined)[] = [];
+  await session.campaign('boss', { value: 'a' });
+  const observing = (async () => {
+    for await (const { leader } of reader.leasehold.elections.observe('boss', { signal: stop.signal }))
+      seen.push(leader?.value);
+  })();
+  await passTime(world, world.clock.sleep(5_000));
+  replica.freeze();
+  await one.leasehold.sessions.destroy(session.id);
+  await passTime(world, world.clock.sleep(60_000));
+  stop.abort();
+  await passTime(world, observing);
+
+  expect(seen).toEqual(['a', undefined]);
 });

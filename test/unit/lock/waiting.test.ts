@@ -6,6 +6,8 @@ import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const KEY = 'reports/nightly';
+/** Sends nothing by itself: what is counted is the contention. */
+const QUIET = { ttl: null, heartbeat: '1d' } as const;
 
 describe('waiting for a lock', () => {
   let world: World;
@@ -66,7 +68,7 @@ describe('waiting for a lock', () => {
   test('asks nothing while a lock-delay lasts', async () => {
     await holder.lock(KEY);
     await other.leasehold.sessions.destroy(holder.id);
-    const waiter = await other.leasehold.session({ ttl: null });
+    const waiter = await other.leasehold.session(QUIET);
     const waiting = waiter.lock(KEY);
     await world.clock.advance(10);
 
@@ -120,7 +122,7 @@ describe('waiting for a lock', () => {
   });
 
   test('rides out a store that is away, as long as it may wait', async () => {
-    const waiter = await other.leasehold.session({ ttl: null });
+    const waiter = await other.leasehold.session(QUIET);
     other.driver.isDown = true;
     const patient = waiter.lock(KEY, { wait: '60s' });
     const impatient = waiter.lock('other', { wait: '5s' }).catch((error: unknown) => error);
@@ -159,7 +161,7 @@ describe('waiting for a lock', () => {
       const crowd = await Promise.all(
         Array.from({ length: 200 }, async () => {
           const process = world.start();
-          return { process, session: await process.leasehold.session({ ttl: null }) };
+          return { process, session: await process.leasehold.session(QUIET) };
         }),
       );
       const stop = new AbortController();
@@ -181,7 +183,7 @@ describe('waiting for a lock', () => {
 
     test('in one process costs what one waiter costs, and every one gets his turn', async () => {
       const lock = await holder.lock(KEY);
-      const sessions = await Promise.all(Array.from({ length: 200 }, () => other.leasehold.session({ ttl: null })));
+      const sessions = await Promise.all(Array.from({ length: 200 }, () => other.leasehold.session(QUIET)));
       const order: number[] = [];
       const waiting = sessions.map(async (session, n) => {
         await using _ = await session.lock(KEY);
