@@ -4,6 +4,7 @@ import type { Stamp } from '../lease/stamp.ts';
 import type { WaitGroupStore } from '../waitgroup/store.ts';
 import { decodeGroup, decodeMember } from './codecs/waitgroup.ts';
 import type { DynamoItem } from './driver.ts';
+import { waitGroupMemberKey } from './keys.ts';
 import { outcomeOf } from './outcomes.ts';
 import type { Sender } from './send.ts';
 import type { Statement } from './statement.ts';
@@ -23,6 +24,10 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
     async get(name) {
       const { Item } = await sender.read(statements.readGroup(table, name));
       return Item === undefined ? undefined : decodeGroup(Item);
+    },
+
+    ensureStorable(group, ids) {
+      for (const id of ids) waitGroupMemberKey(group, id);
     },
 
     async addMembers(group, members, stamp, limits) {

@@ -6,6 +6,7 @@
  *     plus those that flow in while clocks differ.
  *   - A refused take takes nothing, and says when it may be tried again.
  *   - Refill is calculated when somebody takes, from that taker's clock: nothing runs while nobody takes.
+ *   - Time is counted in microseconds: the rate is met to a thousandth.
  *
  * Does not guarantee
  *   - Order: whoever asks when there are tokens gets them.
@@ -18,9 +19,10 @@
  *
  * Cost: one request, one write unit. A key that nobody used for as long as it takes to fill takes a second request, to begin with a full bucket.
  */
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
+import { validOptions } from '../lease/options.ts';
 
 export interface RateOptions {
   /** Tokens that flow in per period. */
@@ -46,34 +48,54 @@ export interface Draw {
 }
 
 /** @throws ConfigurationError */
-export function bucketOf(what: string, { rate, per, burst = rate }: RateOptions): Bucket {
+export function bucketOf(what: string, options: RateOptions): Bucket {
+  const known = { rate: true, per: true, burst: true } as const;
+  const { rate, per, burst = rate } = validOptions(`the options of ${what}`, options, known);
   const perMs = durationMs(`${what}: per`, per);
   if (!Number.isFinite(rate) || rate <= 0 || perMs === 0)
-    throw new ConfigurationError(`${what}: rate = ${rate} per ${String(per)}: give more than zero of both`);
+    throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: give more than zero of both`);
   if (!Number.isFinite(burst) || burst < 1)
-    throw new ConfigurationError(`${what}: burst = ${burst}: give at least 1, or nothing could ever be taken`);
-  return { msPerToken: roundToMicroseconds(perMs / rate), burst };
+    throw new ConfigurationError(`${what}: burst = ${shown(burst)}: give at least 1, or nothing could ever be taken`);
+  return { msPerToken: msPerTokenOf(perMs / rate), burst };
 }
 
 /** @throws ConfigurationError when so many could never be taken */
 export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: number, now: number): Draw {
   if (!Number.isFinite(tokens) || tokens <= 0)
-    throw new ConfigurationError(`${what}: tokens = ${tokens}: give a number above zero`);
+    throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: give a number above zero`);
   if (tokens > burst)
     throw new ConfigurationError(
       `${what}: tokens = ${tokens} is more than burst = ${burst}: so many are never there at once`,
     );
-  const costMs = roundToMicroseconds(tokens * msPerToken);
-  return { fullSince: now - roundToMicroseconds(burst * msPerToken), enoughSince: now - costMs, costMs };
+  const costMs = upToMicroseconds(tokens * msPerToken);
+  return { fullSince: now - upToMicroseconds(burst * msPerToken), enoughSince: now - costMs, costMs };
 }
 
 /** Whole tokens in a bucket. */
 export function tokensIn({ msPerToken, burst }: Bucket, emptyAt: number | undefined, now: number): number {
   if (emptyAt === undefined) return Math.floor(burst);
-  return Math.max(0, Math.floor(Math.min(burst, (now - emptyAt) / msPerToken)));
+  // Two moments have no more digits than microseconds; that a quotient is a hair below a whole number is their noise.
+  const tokens = Math.round((now - emptyAt) * 1_000) / (msPerToken * 1_000) + 1e-9;
+  return Math.max(0, Math.floor(Math.min(burst, tokens)));
 }
 
-/** Keeps the stored number short. */
-function roundToMicroseconds(ms: number): number {
-  return Math.round(ms * 1_000) / 1_000;
+/** What rounding may change of a rate. */
+const RATE_TOLERANCE = 0.001;
+
+/** In whole microseconds, so that takes from a full bucket add up to its burst; exact where so little time is not to be rounded. */
+function msPerTokenOf(exactMs: number): number {
+  const roundedMs = Math.round(exactMs * 1_000) / 1_000;
+  return Math.abs(roundedMs - exactMs) <= exactMs * RATE_TOLERANCE ? roundedMs : exactMs;
 }
+
+/**
+ * Keeps the stored number short, and comparable: the moments of our time have no finer digits in a double.
+ * Up, so that no take is for nothing, and many together get no more than flows in. A row takes about a thousand writes a second,
+ * so that a microsecond of each is a thousandth of the flow at most.
+ */
+function upToMicroseconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms * 1_000 - PRODUCT_NOISE_US)) / 1_000;
+}
+
+/** A product of whole microseconds may be a hair above the whole number that it is. */
+const PRODUCT_NOISE_US = 0.001;

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { Outcome } from '../lease/outcome.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
@@ -16,6 +17,8 @@ export interface TakeOptions {
   readonly tokens?: number | undefined;
 }
 
+const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOptions, true>;
+
 export type Take =
   /** `remaining`: whole tokens left. */
   | { readonly kind: 'taken'; readonly remaining: number }
@@ -31,6 +34,7 @@ export interface RateLimitPorts {
 /** Between being found full and being taken from as full, somebody else was faster: that happens once or twice. */
 const ROUNDS_LIMIT = 20;
 
+/** Tokens of one kind: at most so many in a period, whichever processes take them. */
 export class RateLimiter {
   readonly name: string;
   readonly #bucket: Bucket;
@@ -50,7 +54,8 @@ export class RateLimiter {
    * @throws ConfigurationError when so many could never be there
    * @throws ClockSkewError when our clock is proven too wrong to calculate a refill
    */
-  async take(key: string, { tokens = 1 }: TakeOptions = {}): Promise<Take> {
+  async take(key: string, options: TakeOptions = {}): Promise<Take> {
+    const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, TAKE_OPTIONS);
     const { buckets, runtime, gauge } = this.#ports;
     const bucket = this.#keyOf(key);
     let isFull = false;
@@ -80,9 +85,11 @@ export class RateLimiter {
    * @throws the reason of `signal`; and as `take`
    */
   async takeWhenThere(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
+    const known = { ...TAKE_OPTIONS, wait: true, signal: true } as const;
+    const { tokens } = validOptions(`the options of ${this.#describe(key)}`, options, known);
     const waiting = new Waiting(options, undefined, this.#ports.runtime);
     for (;;) {
-      const take = await this.take(key, options);
+      const take = await this.take(key, { tokens });
       if (take.kind === 'taken' || !(await waiting.sleepUntil(take.until))) return take;
     }
   }

@@ -1,9 +1,12 @@
 /** One generation of a wait group, as those who add, work and wait hold it. */
 import { MismatchError, assert } from '../errors.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitOptions } from '../lease/waiting.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
 import type { SessionHolder } from '../session/holder.ts';
+import { limitsOf } from '../session/limits.ts';
 import type { WaitOutcome, WaitPorts } from './wait.ts';
 import { waitForMembers } from './wait.ts';
 import type { GroupKey, GroupRecord, MemberRecord, MemberState } from './waitgroup.ts';
@@ -11,7 +14,7 @@ import { MEMBERS_PER_ADD, describeGroup, validMembers } from './waitgroup.ts';
 
 export interface AddOptions {
   /** Leases the members to this session: when it dies before they are done, they are lost, and `wait` does not hang on them. */
-  readonly session?: SessionHolder | undefined;
+  readonly session?: Pick<SessionHolder, 'id' | 'ensureBelief'> | undefined;
   /** No more members will come. */
   readonly seal?: boolean | undefined;
 }
@@ -19,6 +22,7 @@ export interface AddOptions {
 /** Ten read units. */
 const PAGE_LIMIT = 250;
 
+/** One generation of a wait group: add members, say that they are done, wait for all of them. Holds nothing itself. */
 export class WaitGroup implements GroupKey {
   readonly name: string;
   readonly generation: number;
@@ -43,19 +47,26 @@ export class WaitGroup implements GroupKey {
   ): Promise<WaitGroup> {
     validName('wait group', name);
     const { maxClockSkewMs, generation } = options;
+    if (generation !== undefined) validWholeNumber(`the generation of wait group ${name}`, generation, { min: 0 });
     const group = generation === undefined ? await currentGroup(name, ports) : { name, generation };
     return new WaitGroup(group, ports, maxClockSkewMs);
   }
 
   /**
    * Adds members by their ids, or so many under ids that are made here. Ids that are members already count once.
-   * More than 99 go in several requests: after an error, add the same ids again.
+   * More than 99 go in several requests: after an error, add the same ids again. The ids that were made for a number are lost with it,
+   * and their members may be there: where that matters, give ids of your own.
    * @returns all their ids
-   * @throws MismatchError when the group is sealed: of these ids, none was added
+   * @throws MismatchError when the group is sealed: none was added, or, when it was sealed meanwhile, the first ones, by 99
+   * @throws LeaseLostError when `options.session` is lost: nothing was added
+   * @throws ConfigurationError for ids that are no names, repeated, or too long: nothing was added
    */
   async add(members: number | readonly string[], options: AddOptions = {}): Promise<readonly string[]> {
+    validOptions(`the options of adding to ${describeGroup(this)}`, options, { session: true, seal: true });
     const { groups, runtime } = this.#ports;
     const ids = validMembers(describeGroup(this), members, () => runtime.ids.ordered());
+    groups.ensureStorable(this, ids);
+    options.session?.ensureBelief();
     const session = options.session?.id;
     // One after the other: they all check the group's row, and transactions that meet there would refuse each other.
     for (let from = 0; from < ids.length; from += MEMBERS_PER_ADD) {
@@ -79,14 +90,9 @@ export class WaitGroup implements GroupKey {
    * @returns the member's state: only `pending` is worth working on
    * @throws MismatchError when it is no member
    */
-  async lease(id: string, session: SessionHolder): Promise<MemberState> {
+  async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureBelief'>): Promise<MemberState> {
     session.ensureBelief();
-    const limits = {
-      ensureBelief: () => {
-        session.ensureBelief();
-      },
-      signal: session.signal,
-    };
+    const limits = limitsOf(session);
     let observed: MemberRecord | undefined;
     for (;;) {
       const lease = { id, session: session.id, observed };

@@ -26,6 +26,8 @@ export interface WaitGroupStore {
   /** Strongly consistent. */
   get(name: string): Promise<GroupRecord | undefined>;
 
+  /** Sends nothing. @throws ConfigurationError for an id of which there can be no row */
+  ensureStorable(group: GroupKey, ids: readonly string[]): void;
   /** All or none: refused unless the group is open in this generation. A member that is there already stays as it is. */
   addMembers(
     group: GroupKey,

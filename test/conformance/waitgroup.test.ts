@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoKind } from '../../shared/dynamo/driver.ts';
-import { ConfigurationError, MismatchError } from '../../shared/errors.ts';
+import { ConfigurationError, LeaseLostError, MismatchError } from '../../shared/errors.ts';
 import { WaitGroup } from '../../shared/waitgroup/group.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, TTL_MS, describeCrowd } from '../support/crowd.ts';
@@ -150,6 +150,27 @@ describeCrowd('the wait group', (start) => {
 
       await expect(group.add(members)).rejects.toThrow(ConfigurationError);
       await expect(group.add(members)).rejects.toThrow(message);
+      await group.seal();
+      expect(await found(group)).toMatchObject({ members: 0 });
+    });
+
+    test('of which one could have no row are refused, all of them', async () => {
+      const group = await openIn(here);
+      const ids = Array.from({ length: 150 }, (_, n) => (n === 120 ? '#'.repeat(512) : `m${n}`));
+
+      await expect(group.add(ids)).rejects.toThrow(ConfigurationError);
+
+      await group.seal();
+      expect(await found(group)).toMatchObject({ members: 0 });
+    });
+
+    test('are not added for a session that has ended', async () => {
+      const group = await openIn(here);
+      const session = await here.session();
+      await session.end();
+
+      await expect(group.add(['a'], { session, seal: true })).rejects.toThrow(LeaseLostError);
+
       await group.seal();
       expect(await found(group)).toMatchObject({ members: 0 });
     });
