@@ -4,6 +4,7 @@
  */
 import { ConfigurationError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
+import { DoNotRetry } from '../task/control.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
 import type { Claim, Json, RunningTask } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
@@ -36,11 +37,14 @@ export function itemVerbs(page: PageOf<RunningTask>, index: number, ports: ItemP
   return {
     ...tasks,
     async complete(claim, result, _, limits) {
-      if (policy.keepsResults) ensureSmall(claim, result);
+      const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
+      // Its code has returned: there is nobody else to be told, and doing it again would make it no smaller.
+      if (excess !== undefined) throw new DoNotRetry(excess);
       return recorder.complete(index, result, limits);
     },
     async commit(claim, result, effects, _, limits) {
-      if (policy.keepsResults) ensureSmall(claim, result);
+      const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
+      if (excess !== undefined) throw new ConfigurationError(excess);
       return recorder.commit(index, result, effects, limits);
     },
     retry: (_, { error, readyAt }, { now }, limits) =>
@@ -57,12 +61,11 @@ export function itemVerbs(page: PageOf<RunningTask>, index: number, ports: ItemP
 
 const STAYS = { kind: 'applied', row: undefined } as const;
 
-function ensureSmall(claim: Claim, result: Json | undefined): void {
+/** In words, why a result is too large for its page. */
+function excessOf(claim: Claim, result: Json | undefined): string | undefined {
   const bytes = result === undefined ? 0 : Buffer.byteLength(JSON.stringify(result));
-  if (bytes > ITEM_RESULT_LIMIT_BYTES)
-    throw new ConfigurationError(
-      `the result of ${describeTask(claim)} has ${bytes} bytes as JSON: at most ${ITEM_RESULT_LIMIT_BYTES} of one item are kept in a page; store it elsewhere and return a reference`,
-    );
+  if (bytes <= ITEM_RESULT_LIMIT_BYTES) return undefined;
+  return `the result of ${describeTask(claim)} has ${bytes} bytes as JSON: at most ${ITEM_RESULT_LIMIT_BYTES} of one item are kept in a page; store it elsewhere and return a reference`;
 }
 
 function unsupported(claim: Claim, what: string): Promise<never> {

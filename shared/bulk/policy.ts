@@ -1,7 +1,8 @@
 /** How a definition's items are packed and recorded. */
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
+import { validOptions } from '../lease/options.ts';
 import { PAGE_SIZE_LIMIT } from './page.ts';
 
 export interface BulkPolicyOptions {
@@ -24,7 +25,8 @@ export const DEFAULT_BULK: BulkPolicy = { pageSize: 16, flushIntervalMs: 500, ke
 
 /** @throws ConfigurationError */
 export function bulkPolicy(what: string, options: BulkPolicyOptions = {}): BulkPolicy {
-  const { pageSize, flushInterval, keepResults } = options;
+  const known = { pageSize: true, flushInterval: true, keepResults: true } as const;
+  const { pageSize, flushInterval, keepResults } = validOptions(`${what}: bulk`, options, known);
   return {
     pageSize: pageSize === undefined ? DEFAULT_BULK.pageSize : validPageSize(`${what}: bulk.pageSize`, pageSize),
     flushIntervalMs:
@@ -38,6 +40,6 @@ export function bulkPolicy(what: string, options: BulkPolicyOptions = {}): BulkP
 /** @throws ConfigurationError */
 export function validPageSize(what: string, pageSize: number): number {
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > PAGE_SIZE_LIMIT)
-    throw new ConfigurationError(`${what} = ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_LIMIT}`);
+    throw new ConfigurationError(`${what} = ${shown(pageSize)}: give a whole number from 1 to ${PAGE_SIZE_LIMIT}`);
   return pageSize;
 }

@@ -9,8 +9,9 @@
  */
 import { ConfigurationError } from '../errors.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { EnqueueOptions, RequestDefaults, TaskReference } from '../task/request.ts';
-import { newTaskOf } from '../task/request.ts';
+import { ENQUEUE_OPTIONS, newTaskOf } from '../task/request.ts';
 import type { NewTask } from '../task/store.ts';
 import type { Json } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
@@ -37,14 +38,21 @@ export interface NewBulk {
   readonly items: readonly string[];
 }
 
-const SUPPORTED: ReadonlySet<string> = new Set<keyof BulkOptions>([
-  ...(['id', 'pageSize', 'queue', 'priority', 'runAt', 'delay', 'traceparent'] as const),
-  ...(['expiresAt', 'expiresIn'] as const),
-]);
+const SUPPORTED = {
+  id: true,
+  pageSize: true,
+  queue: true,
+  priority: true,
+  runAt: true,
+  delay: true,
+  traceparent: true,
+  expiresAt: true,
+  expiresIn: true,
+} as const;
 
 /** Checks everything that can be checked before anything is written. @throws ConfigurationError */
-export async function newBulkOf<Input>(
-  task: TaskReference<Input>,
+export async function newBulkOf(
+  task: TaskReference<unknown>,
   inputs: readonly unknown[],
   options: BulkOptions,
   defaults: RequestDefaults,
@@ -83,17 +91,20 @@ function cut(tasks: readonly NewTask[], size: number): NewPage[] {
   return pages;
 }
 
-function defaultPageSize<Input>(task: TaskReference<Input>): number {
+function defaultPageSize(task: TaskReference<unknown>): number {
   return typeof task === 'string' ? DEFAULT_BULK.pageSize : task.bulk.pageSize;
 }
 
 /** What needs a row for each task is not ignored. */
 function ensureSupported(options: BulkOptions): void {
-  const unsupported = Object.entries(options as Record<string, unknown>).find(
-    ([name, value]) => value !== undefined && !SUPPORTED.has(name),
-  );
+  const given = Object.entries((options as Record<string, unknown> | null) ?? {});
+  const [unsupported] =
+    given.find(
+      ([name, value]) => value !== undefined && Object.hasOwn(ENQUEUE_OPTIONS, name) && !Object.hasOwn(SUPPORTED, name),
+    ) ?? [];
   if (unsupported !== undefined)
     throw new ConfigurationError(
-      `${unsupported[0]} is about single tasks, and those of a bulk share rows: enqueue them one by one, or leave it out`,
+      `${unsupported} is about single tasks, and those of a bulk share rows: enqueue them one by one, or leave it out`,
     );
+  validOptions('the options of a bulk', options, SUPPORTED);
 }

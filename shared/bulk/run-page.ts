@@ -14,6 +14,7 @@
  */
 import { StoreUnavailableError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
+import { limitsWithinTrust } from '../session/limits.ts';
 import type { TaskContext } from '../task/context.ts';
 import { HandedBackError } from '../task/control.ts';
 import type { AnyTask } from '../task/definition.ts';
@@ -69,7 +70,7 @@ class PageRun {
       { keepsResults, flushIntervalMs: isCareful(page, definition.retry) ? 0 : flushIntervalMs },
       {
         ...{ pages: ports.tasks.bulk, runtime: ports.runtime },
-        limits: () => this.#limits(),
+        limits: () => limitsWithinTrust(ports.session),
         onLost: (error) => {
           this.#stop.abort(error);
         },
@@ -145,7 +146,11 @@ class PageRun {
       attempt: suspect.attempts,
       then: departure.settlement,
     });
-    const outcome = await this.#recorder.move(departed(this.#page, departure), departure.settlement, this.#limits());
+    const outcome = await this.#recorder.move(
+      departed(this.#page, departure),
+      departure.settlement,
+      limitsWithinTrust(this.#ports.session),
+    );
     if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
     // The claim that died is not counted against the others, which did not run in it.
     if (outcome.kind === 'applied') this.#page = { ...this.#page, attempts: this.#page.attempts - 1 };
@@ -176,16 +181,5 @@ class PageRun {
     return this.#page.input.flatMap((_, index) =>
       this.#recorder.isOpen(index) && !this.#stuck.has(index) ? [index] : [],
     );
-  }
-
-  #limits(): WriteLimits {
-    const { session } = this.#ports;
-    return {
-      ensureBelief: () => {
-        session.ensureBelief();
-      },
-      signal: session.signal,
-      budgetMs: Math.max(1, session.remainingTrustMs()),
-    };
   }
 }

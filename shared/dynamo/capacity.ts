@@ -147,7 +147,7 @@ export function replayUnits(itemBytes: number): number {
 }
 
 /** What one index is charged for a write: 0 if its entry stayed as it was. */
-export function indexWriteUnits(
+function indexWriteUnits(
   table: TableShape,
   index: IndexShape,
   before: SizedItem | undefined,
@@ -196,7 +196,7 @@ function projectedNames(index: IndexShape): readonly string[] {
 }
 
 /** UTF-8 bytes. Keys and names are short and mostly ASCII, for which a loop beats the call. */
-export function textSizeBytes(text: string): number {
+function textSizeBytes(text: string): number {
   const { length } = text;
   if (length > LONG_TEXT) return Buffer.byteLength(text);
   for (let at = 0; at < length; at++) {

@@ -71,6 +71,10 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
     async createBatch(batch, stamp, limits) {
+      const { waiter } = batch;
+      // Checked before anything is written: the last child creates it, and could never end if there could be no such row.
+      if (waiter.kind === 'callback')
+        statements.enqueueTask(table, { ...waiter.task, runAt: stamp.now }, shards, stamp);
       const statement = createBatch(table, batch, stamp);
       const result = await sender.write(statement, stamp.nonce, limits);
       return outcomeOf(result, decodeBatch, decodeBatch, statement.input.Item);

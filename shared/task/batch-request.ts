@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigurationError, MismatchError } from '../errors.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { BatchKey, BatchRecord, Waiter } from './batch.ts';
 import type { RequestDefaults, TaskRequest } from './request.ts';
 import { newTaskOf, validRequests } from './request.ts';
@@ -30,8 +31,10 @@ export async function newBatchOf(
   options: BatchOptions,
   defaults: RequestDefaults,
 ): Promise<NewBatch> {
+  validOptions('the options of a batch', options, { id: true, then: true, queue: true });
   const id = validName('batch id', options.id);
-  const queue = validName('queue', options.queue ?? defaults.queue);
+  const { queue: asked = defaults.queue } = options;
+  const queue = validName('queue', asked);
   const { length } = validRequests(`the children of batch ${id}`, children);
   if (length < 1 || length > BATCH_LIMIT)
     throw new ConfigurationError(`batch ${id} has ${length} children: give 1 to ${BATCH_LIMIT}`);

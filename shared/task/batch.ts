@@ -14,6 +14,7 @@
  *
  * All children of a batch write one row when they end: some dozens a second pass through it. Larger fan-ins are batches of batches.
  */
+import { MAX_EPOCH_MS } from './request.ts';
 import type { Json, Priority, TaskKey } from './task.ts';
 
 export interface BatchKey {
@@ -53,6 +54,6 @@ export type Waiter =
 export type ChildEnding = 'done' | 'dead' | 'cancelled';
 
 /** A parent that waits for its children is due then, so to speak; the last of them makes it due at once. */
-export const NEVER = 253_402_300_799_999;
-/** One transaction holds the parent, the batch, and its children. */
+export const NEVER = MAX_EPOCH_MS;
+/** One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth gives back the parent's place of a key. */
 export const CHILDREN_LIMIT = 97;

@@ -53,8 +53,8 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that are not for us, and until when it is not worth looking. */
   readonly #heldUntil = new Map<string, number>();
-  /** By key: tasks that found it full. */
-  readonly #turnedAway = new Map<string | undefined, readonly string[]>();
+  /** By key: tasks that found it full, and are held back for that. */
+  readonly #turnedAway = new Map<string, Set<string>>();
 
   constructor(session: string, maxClockSkewMs: number, ports: CandidatePorts) {
     this.#session = session;
@@ -108,14 +108,17 @@ export class Candidates {
 
   /** Its key is full: worth another look when one of that key ends here, or after a while. */
   turnAway(task: Linked): void {
-    const key = task.links?.key?.key;
-    this.#turnedAway.set(key, [...(this.#turnedAway.get(key) ?? []), nameOf(task)]);
     this.skip(task);
+    const key = task.links?.key?.key;
+    if (key === undefined) return;
+    const names = this.#turnedAway.get(key) ?? new Set();
+    this.#turnedAway.set(key, names.add(nameOf(task)));
   }
 
   /** A task of its key has ended here. */
   callBack({ links }: Linked): void {
     const key = links?.key?.key;
+    if (key === undefined) return;
     for (const name of this.#turnedAway.get(key) ?? []) this.#heldUntil.delete(name);
     this.#turnedAway.delete(key);
   }
@@ -123,6 +126,10 @@ export class Candidates {
   forgetHeld(): void {
     const now = this.#ports.runtime.clock.now();
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
+    for (const [key, names] of this.#turnedAway) {
+      for (const name of names) if (!this.#heldUntil.has(name)) names.delete(name);
+      if (names.size === 0) this.#turnedAway.delete(key);
+    }
   }
 
   /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */

@@ -3,11 +3,13 @@ import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
 import { findItem, putBulk } from '../bulk/client.ts';
 import type { BulkOptions } from '../bulk/request.ts';
 import { newBulkOf } from '../bulk/request.ts';
-import { MismatchError, StoreUnavailableError, assert } from '../errors.ts';
+import { ConfigurationError, MismatchError, StoreUnavailableError, assert } from '../errors.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
 import { allOf } from '../runtime/all-of.ts';
 import { inFlight } from '../runtime/in-flight.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -46,8 +48,14 @@ export interface EnqueuedBatch {
 /** One client process is busy with about as many. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
+/** Whether it is what `validate` answers with: such a request has more than a name. */
+function isChecked(task: unknown): boolean {
+  return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
+}
+
 type Refused<Row> = Extract<Outcome<Row>, { kind: 'refused' }>;
 
+/** Enqueues tasks, one or many, and looks at them. Runs nothing. */
 export class TaskClient {
   readonly #store: TaskStore;
   readonly #runtime: Runtime;
@@ -77,7 +85,11 @@ export class TaskClient {
    * @throws MismatchError when the id is there with other input or another name
    * @throws ConfigurationError when an option or the input is not usable
    */
-  async enqueue<Input>(task: TaskReference<Input>, input: unknown, options: EnqueueOptions = {}): Promise<Enqueued> {
+  async enqueue<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options: EnqueueOptions = {},
+  ): Promise<Enqueued> {
     return this.#put(await this.validate(task, input, options));
   }
 
@@ -91,7 +103,15 @@ export class TaskClient {
     tasks: readonly NewTask[],
     options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
   ): Promise<readonly (Enqueued | MismatchError)[]> {
-    const run = inFlight(options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT);
+    validOptions('the options of enqueueAll', options, { inFlight: true, onProgress: true });
+    const given: unknown = tasks;
+    if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
+    const stranger = tasks.findIndex((task: unknown) => !isChecked(task));
+    if (stranger >= 0)
+      throw new ConfigurationError(
+        `enqueueAll: number ${stranger + 1} is no task: give what \`validate\` has answered`,
+      );
+    const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
     let done = 0;
     const put = async (task: NewTask): Promise<Enqueued | MismatchError> => {
       try {
@@ -117,7 +137,11 @@ export class TaskClient {
   }
 
   /** Checks everything that `enqueue` would, and writes nothing. @throws ConfigurationError */
-  async validate<Input>(task: TaskReference<Input>, input: unknown, options: EnqueueOptions = {}): Promise<NewTask> {
+  async validate<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options: EnqueueOptions = {},
+  ): Promise<NewTask> {
     return newTaskOf(task, input, options, this.#defaults());
   }
 
@@ -125,9 +149,9 @@ export class TaskClient {
    * A task as actions of a transaction of your own: your writes and the task happen together, or not at all.
    * The transaction is refused when the id is taken, and fresh ids are made for each call: build it once, and send it as often as needed.
    */
-  async enqueueWrites<Input>(
-    task: TaskReference<Input>,
-    input: unknown,
+  async enqueueWrites<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
     options: EnqueueOptions = {},
   ): Promise<{ readonly id: string; readonly queue: string; readonly writes: readonly UserWrite[] }> {
     const asked = await this.validate(task, input, options);
@@ -161,9 +185,9 @@ export class TaskClient {
    * @throws MismatchError when the id stands for other inputs
    * @throws ConfigurationError when an option or an input is not usable; then nothing was written
    */
-  async enqueueBulk<Input>(
-    task: TaskReference<Input>,
-    inputs: readonly unknown[],
+  async enqueueBulk<Given>(
+    task: TaskReference<Given>,
+    inputs: readonly NoInfer<Given>[],
     options: BulkOptions = {},
   ): Promise<EnqueuedBulk> {
     const bulk = await newBulkOf(task, inputs, options, this.#defaults());
@@ -239,7 +263,7 @@ export class TaskClient {
       case 'mismatch':
         throw mismatch(task, current);
       case 'follow':
-        return this.#putRow({ ...task, id: followingId(current) });
+        return this.#putRow({ ...task, id: validName('the id of what follows a running task', followingId(current)) });
       case 'replace': {
         const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
         if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task);

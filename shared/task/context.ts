@@ -18,6 +18,8 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** The lease counter of this claim: larger than that of any earlier one. Give it to stores of your own that can compare it. */
   readonly fencingToken: number;
+  /** Grows with every call, over all tasks of one worker: orders the writes under one lease counter, which the items of a page share. */
+  nextSequence(): number;
   /** (table, task, counter, session) as one opaque text, to pass to others: `leasehold.verify` tells them whether this claim is still the current one. */
   readonly sequencer: string;
   /** What an earlier attempt saved, if any. */

@@ -17,17 +17,17 @@ export class RetryAfter extends Error {
   }
 }
 
-/** The stored input does not satisfy the definition's schema. */
+/** The stored input does not satisfy the definition's schema. Its task is dead at once: deploy a schema that takes it, and redrive. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
 }
 
-/** No definition has the task's name in this worker. */
+/** No definition has the task's name in this worker. The attempt has failed: deploy the code that defines it. */
 export class UnknownTaskError extends Error {
   override readonly name = 'UnknownTaskError';
 }
 
-/** The attempt took longer than the definition's timeout. */
+/** The reason of a task's AbortSignal when the attempt took longer than the definition's timeout: code should stop, and the attempt has failed. */
 export class TaskTimeoutError extends Error {
   override readonly name = 'TaskTimeoutError';
 }

@@ -2,10 +2,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { BulkPolicy, BulkPolicyOptions } from '../bulk/policy.ts';
 import { bulkPolicy } from '../bulk/policy.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { TaskContext } from './context.ts';
 
 export interface RetryOptions {
@@ -17,10 +18,11 @@ export interface RetryOptions {
   readonly backoffCap?: Duration;
 }
 
-export interface TaskOptions<Input, Output> {
+/** `Given` is what is enqueued, `Input` what the schema makes of it and `run` gets; without a schema they are the same. */
+export interface TaskOptions<Input, Output, Given = Input> {
   readonly name: string;
   /** Any Standard Schema (zod, valibot, arktype, …): validates and transforms the input before `run` sees it. */
-  readonly input?: StandardSchemaV1<unknown, Input>;
+  readonly input?: StandardSchemaV1<Given, Input>;
   readonly retry?: RetryOptions;
   /** One attempt's time; absent: as long as the worker lives. */
   readonly timeout?: Duration;
@@ -38,10 +40,10 @@ export interface RetryPolicy {
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
-export interface TaskDefinition<Input = never, Output = unknown> {
+export interface TaskDefinition<Input = never, Output = unknown, Given = Input> {
   readonly kind: 'leasehold.task';
   readonly name: string;
-  readonly input: StandardSchemaV1<unknown, Input> | undefined;
+  readonly input: StandardSchemaV1<Given, Input> | undefined;
   readonly retry: RetryPolicy;
   readonly timeoutMs: number | undefined;
   readonly bulk: BulkPolicy;
@@ -52,15 +54,26 @@ export interface TaskDefinition<Input = never, Output = unknown> {
 export const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 5, backoff: { baseMs: 1_000, capMs: 15 * 60_000 } };
 const MAX_ATTEMPTS_LIMIT = 1_000;
 
+const TASK_OPTIONS = { name: true, input: true, retry: true, timeout: true, bulk: true, run: true } as const;
+const RETRY_OPTIONS = { maxAttempts: true, backoff: true, backoffCap: true } as const;
+
 /** @throws ConfigurationError */
-export function defineTask<Input, Output>(options: TaskOptions<Input, Output>): TaskDefinition<Input, Output> {
+export function defineTask<Input, Output, Given = Input>(
+  options: TaskOptions<Input, Output, Given>,
+): TaskDefinition<Input, Output, Given> {
+  validOptions('the options of defineTask', options, TASK_OPTIONS);
   const name = validName('task name', options.name);
   if (typeof options.run !== 'function')
     throw new ConfigurationError(`task ${name}: run is of type ${typeof options.run}: give its code, a function`);
+  if (options.input !== undefined && !isSchema(options.input))
+    throw new ConfigurationError(
+      `task ${name}: input = ${shown(options.input)}: give a Standard Schema, such as one of zod, valibot or arktype`,
+    );
+  validOptions(`task ${name}: retry`, options.retry ?? {}, RETRY_OPTIONS);
   const maxAttempts = options.retry?.maxAttempts ?? DEFAULT_RETRY.maxAttempts;
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MAX_ATTEMPTS_LIMIT)
     throw new ConfigurationError(
-      `task ${name}: retry.maxAttempts = ${maxAttempts}: give a whole number from 1 to ${MAX_ATTEMPTS_LIMIT}`,
+      `task ${name}: retry.maxAttempts = ${shown(maxAttempts)}: give a whole number from 1 to ${MAX_ATTEMPTS_LIMIT}`,
     );
   const { backoff, backoffCap } = options.retry ?? {};
   const baseMs =
@@ -80,8 +93,14 @@ export function defineTask<Input, Output>(options: TaskOptions<Input, Output>): 
   };
 }
 
+function isSchema(schema: unknown): boolean {
+  // Schemas of arktype are functions.
+  const isHolder = typeof schema === 'function' || (typeof schema === 'object' && schema !== null);
+  return isHolder && '~standard' in schema;
+}
+
 /** Definitions of any input type, as a worker holds them: the schema is what makes calling `run` safe. */
-export type AnyTask = TaskDefinition;
+export type AnyTask = TaskDefinition<never, unknown, unknown>;
 
 /** The tasks that one worker knows, by name. */
 export type TaskRegistry = ReadonlyMap<string, AnyTask>;

@@ -76,7 +76,7 @@ async function checkLine(text: string, client: TaskClient, registry: TaskRegistr
 }
 
 /** The definition where there is one, else the bare name. @throws ConfigurationError when the module does not define it */
-export function referenceTo(name: string, registry: TaskRegistry | undefined): TaskReference<never> {
+export function referenceTo(name: string, registry: TaskRegistry | undefined): TaskReference<unknown> {
   const definition = registry?.get(name);
   if (registry !== undefined && definition === undefined)
     throw new ConfigurationError(
@@ -108,10 +108,15 @@ function momentOption(
   return { [field]: typeof value === 'string' ? momentOf(value) : (value as number) };
 }
 
+/** A day, or a time of it, in some zone or in that of this machine. */
+const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
 /** A moment, as ISO 8601 writes it. @throws ConfigurationError */
 export function momentOf(text: string): Date {
   const at = new Date(text);
-  if (Number.isNaN(at.getTime()))
+  const [day = ''] = text.split('T');
+  // The language reads much else than ISO 8601 as some time, and the 31st of a short month as a day of the next.
+  if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
     throw new ConfigurationError(`${JSON.stringify(text)} is no time: give one such as 2027-01-31T08:00:00Z`);
   return at;
 }

@@ -50,7 +50,8 @@ async function runThrough(
     attempt.result = await definition.run(attempt.input as never, attempt.task);
     for (const each of middleware.toReversed()) await each.after?.(attempt);
   } catch (error) {
-    attempt.error = error;
+    // Code may reject without a reason, and an error that is undefined is one that was cleared.
+    attempt.error = error ?? new Error('the code threw nothing');
     for (const each of middleware.toReversed()) await each.onError?.(attempt);
     // Whatever the code threw, it is the worker that judges it.
     // eslint-disable-next-line @typescript-eslint/only-throw-error

@@ -5,7 +5,7 @@
  * when the task has moved on meanwhile it looks again, a few times.
  */
 import { cancelItem } from '../bulk/cancel-item.ts';
-import { ConfigurationError, MismatchError } from '../errors.ts';
+import { ConfigurationError, MismatchError, shown } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -13,6 +13,7 @@ import { settleSession } from '../session/contender.ts';
 import type { SessionStore } from '../session/store.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../lease/timing.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import { NEVER } from './batch.ts';
 import { insist } from './insist.ts';
 import type { ListingQuery } from './listing.ts';
@@ -65,6 +66,9 @@ export interface TaskOption extends QueueOption {
   readonly leaseCounter?: number | undefined;
 }
 
+const TASK_OPTION = { queue: true, leaseCounter: true } as const satisfies Record<keyof TaskOption, true>;
+
+/** What operators do: cancel, redrive and reschedule tasks, look at those that are dead, pause and resume a queue. */
 export class TaskOperator {
   readonly #ports: OperatorPorts;
   readonly #queue: string;
@@ -84,6 +88,7 @@ export class TaskOperator {
    * @throws MismatchError when it has another counter than the given one
    */
   cancel(id: string, options: TaskOption & { readonly reason?: string } = {}): Promise<CancelReport> {
+    validOptions('the options of cancelling a task', options, { ...TASK_OPTION, reason: true });
     const key = this.#key(id, options);
     const reason = validReason(options.reason ?? 'cancelled by an operator');
     return this.#look(key, options, async (task): Promise<CancelReport | undefined> => {
@@ -101,6 +106,7 @@ export class TaskOperator {
    * @throws MismatchError as `cancel`
    */
   redrive(id: string, options: TaskOption = {}): Promise<RedriveReport> {
+    validOptions('the options of redriving a task', options, TASK_OPTION);
     return this.#look(this.#key(id, options), options, async (task): Promise<RedriveReport | undefined> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'dead' && task.state !== 'cancelled') return { kind: 'unfit', state: task.state };
@@ -117,10 +123,12 @@ export class TaskOperator {
   async redriveAll(
     options: QueueOption & { readonly choose?: (task: EndedTask) => boolean; readonly limit?: number } = {},
   ): Promise<number> {
-    const { choose = () => true, limit = Infinity } = options;
-    if (!(limit >= 1)) throw new ConfigurationError(`limit = ${limit}: give 1 or more`);
+    const known = { queue: true, choose: true, limit: true } as const;
+    const { queue, choose = () => true, limit = Infinity } = validOptions('the options of redriveAll', options, known);
+    if (!(limit >= 1)) throw new ConfigurationError(`limit = ${shown(limit)}: give 1 or more`);
+    if (typeof choose !== 'function') throw new ConfigurationError(`choose = ${shown(choose)}: give a function`);
     let redriven = 0;
-    for await (const task of this.dead(options)) {
+    for await (const task of this.dead({ queue })) {
       if (!choose(task)) continue;
       const stamp = stampOf(this.#ports.runtime);
       const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
@@ -135,14 +143,15 @@ export class TaskOperator {
    * Costs half a read unit a task.
    */
   open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {
-    const { queue } = this.#key('any', options);
+    validOptions('the options of open', options, { queue: true, shards: true, priorities: true });
+    const queue = this.#queueOf(options);
     const { shards, priorities = PRIORITIES } = options;
     return openTasks(this.#ports.tasks, { queue, shards, priorities: priorities.map(validPriority), now: NEVER });
   }
 
   /** The dead tasks of a queue, those of each part of the list in order of death. A moment behind. */
   async *dead(options: QueueOption = {}): AsyncGenerator<EndedTask> {
-    const { queue } = this.#key('any', options);
+    const queue = this.#queueOf(validOptions('the options of dead', options, { queue: true }));
     let after: unknown;
     do {
       const { keys, next } = await this.#ports.operations.pageOfDead(queue, after);
@@ -160,7 +169,9 @@ export class TaskOperator {
     to: { readonly priority?: Priority; readonly runAt?: number | Date },
     options: TaskOption = {},
   ): Promise<RescheduleReport> {
+    validOptions('the options of rescheduling a task', options, TASK_OPTION);
     const key = this.#key(id, options);
+    validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, { priority: true, runAt: true });
     if (to.priority === undefined && to.runAt === undefined)
       throw new ConfigurationError(`rescheduling ${describeTask(key)}: give a priority, a runAt, or both`);
     const priority = to.priority === undefined ? undefined : validPriority(to.priority);
@@ -184,10 +195,10 @@ export class TaskOperator {
   }
 
   async #change(
-    options: QueueOption,
+    options: QueueOption & { readonly reason?: string },
     to: { readonly isPaused: boolean; readonly reason: string },
   ): Promise<QueueRecord> {
-    const queue = validName('queue', options.queue ?? this.#queue);
+    const queue = this.#queueOf(validOptions('the options of a queue', options, { queue: true, reason: true }));
     return insist(`queue ${queue}`, async () => {
       const observed = await this.#ports.queues.get(queue);
       const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));
@@ -223,8 +234,12 @@ export class TaskOperator {
     });
   }
 
-  #key(id: string, { queue }: QueueOption): TaskKey {
-    return { queue: validName('queue', queue ?? this.#queue), id: validName('task id', id) };
+  #key(id: string, options: QueueOption): TaskKey {
+    return { queue: this.#queueOf(options), id: validName('task id', id) };
+  }
+
+  #queueOf({ queue = this.#queue }: QueueOption): string {
+    return validName('queue', queue);
   }
 }
 

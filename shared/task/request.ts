@@ -1,8 +1,10 @@
 /** A request for a task, as a user words it, and the checks that make a new task of it. */
-import { ConfigurationError } from '../errors.ts';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Dedup, DuplicatePolicy } from './dedup.ts';
 import { DUPLICATE_POLICIES } from './dedup.ts';
@@ -16,7 +18,9 @@ import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
 
 /** A definition, or just its name where the code that enqueues does not have the code that runs. */
-export type TaskReference<Input> = string | TaskDefinition<Input>;
+export type TaskReference<Given> =
+  | string
+  | (Pick<TaskDefinition, 'kind' | 'name' | 'bulk'> & { readonly input: StandardSchemaV1<Given, unknown> | undefined });
 
 export interface EnqueueOptions {
   /** Identity: enqueuing the same id and input again changes nothing. Made, in order of time, when absent. */
@@ -49,6 +53,24 @@ export interface EnqueueOptions {
   readonly expiresIn?: Duration;
 }
 
+export const ENQUEUE_OPTIONS = {
+  id: true,
+  queue: true,
+  priority: true,
+  runAt: true,
+  delay: true,
+  traceparent: true,
+  key: true,
+  limit: true,
+  rate: true,
+  ordered: true,
+  tenant: true,
+  onDuplicate: true,
+  window: true,
+  expiresAt: true,
+  expiresIn: true,
+} as const;
+
 /** What a request is completed with. */
 export interface RequestDefaults {
   readonly runtime: Runtime;
@@ -61,14 +83,18 @@ export interface RequestDefaults {
 
 /** A task to be created in a transaction with others. */
 export interface TaskRequest {
-  readonly task: TaskReference<never>;
+  readonly task: TaskReference<unknown>;
   readonly input: unknown;
   readonly options: EnqueueOptions;
 }
 
 /** Words a request: what `enqueue` would take, for those who enqueue later. */
-export function spawn<Input>(task: TaskReference<Input>, input: unknown, options: EnqueueOptions = {}): TaskRequest {
-  return { task: task as TaskReference<never>, input, options };
+export function spawn<Given>(
+  task: TaskReference<Given>,
+  input: NoInfer<Given>,
+  options: EnqueueOptions = {},
+): TaskRequest {
+  return { task, input, options };
 }
 
 /** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
@@ -90,22 +116,28 @@ function isRequest(request: unknown): request is TaskRequest {
 }
 
 /** The last moment of year 9999: later ones are mistakes of unit. */
-const MAX_EPOCH_MS = 253_402_300_799_999;
+export const MAX_EPOCH_MS = 253_402_300_799_999;
 
 /** Checks everything that can be checked before anything is written. @throws ConfigurationError */
-export async function newTaskOf<Input>(
-  task: TaskReference<Input>,
+export async function newTaskOf(
+  task: TaskReference<unknown>,
   input: unknown,
   options: EnqueueOptions,
   defaults: RequestDefaults,
 ): Promise<NewTask> {
+  validOptions('the options of a task', options, ENQUEUE_OPTIONS);
   const { clock, ids } = defaults.runtime;
+  if (typeof task !== 'string' && ((task as unknown) === null || typeof task !== 'object'))
+    throw new ConfigurationError(`the task is ${shown(task)}: give its definition, or its name`);
   const name = validName('task name', typeof task === 'string' ? task : task.name);
-  const id = validName('task id', options.id ?? ids.ordered());
+  // Null is no way to leave a name out: with an id of ours, the task would be added again each time.
+  const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
+  const id = validName('task id', asked);
   if (typeof task !== 'string') await checkInput(task, input, id);
-  const runAt = validRunAt(options, clock.now());
+  const now = clock.now();
+  const runAt = validRunAt(options, now);
   return {
-    queue: validName('queue', options.queue ?? defaults.queue),
+    queue: validName('queue', queue),
     id,
     name,
     // The input as given, not as transformed: the worker's schema transforms it when it runs.
@@ -115,30 +147,38 @@ export async function newTaskOf<Input>(
     expiresAt: validExpiry(options, runAt),
     links: validLinks(options),
     line: validLine(options),
-    tenant: validTenant(options.tenant ?? defaults.tenant),
+    tenant: validTenant(tenant),
     traceparent: validTraceparent(options.traceparent ?? defaults.traceparent),
-    dedup: validDedup(options),
+    dedup: validDedup(options, now),
   };
 }
 
 export function validPriority(priority: string): Priority {
   const found = PRIORITIES.find((known) => known === priority);
   if (found === undefined)
-    throw new ConfigurationError(`priority = ${JSON.stringify(priority)}: give one of ${PRIORITIES.join(', ')}`);
+    throw new ConfigurationError(`priority = ${shown(priority)}: give one of ${PRIORITIES.join(', ')}`);
   return found;
 }
 
 export function validMoment(what: string, moment: number | Date): number {
   const at = moment instanceof Date ? moment.getTime() : moment;
   if (!Number.isFinite(at) || at < 0 || at > MAX_EPOCH_MS)
-    throw new ConfigurationError(`${what} = ${String(moment)}: give a Date, or milliseconds since 1970`);
+    throw new ConfigurationError(`${what} = ${shown(moment)}: give a Date, or milliseconds since 1970`);
   return Math.round(at);
+}
+
+/** A moment that far behind another. @throws ConfigurationError when no date can say it */
+export function laterBy(what: string, from: number, span: Duration): number {
+  const at = from + durationMs(what, span);
+  if (at > MAX_EPOCH_MS)
+    throw new ConfigurationError(`${what} = ${shown(span)} ends after the year 9999: give a shorter time`);
+  return at;
 }
 
 function validRunAt({ runAt, delay }: EnqueueOptions, now: number): number {
   if (runAt !== undefined && delay !== undefined)
     throw new ConfigurationError('runAt and delay are both given: give one of them');
-  if (delay !== undefined) return now + durationMs('delay', delay);
+  if (delay !== undefined) return laterBy('delay', now, delay);
   return runAt === undefined ? now : validMoment('runAt', runAt);
 }
 
@@ -147,7 +187,7 @@ function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): n
     throw new ConfigurationError('expiresAt and expiresIn are both given: give one of them');
   if (expiresAt === undefined && expiresIn === undefined) return undefined;
   const at =
-    expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : runAt + durationMs('expiresIn', expiresIn);
+    expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : laterBy('expiresIn', runAt, expiresIn);
   if (at <= runAt)
     throw new ConfigurationError(
       `expiresAt = ${at} is not after runAt = ${runAt}: nobody could ever start it; give a later expiry`,
@@ -163,12 +203,12 @@ function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): 
     throw new ConfigurationError('limit and rate are about the tasks of one key: give a key');
   }
   if (!Number.isInteger(limit) || limit < 1 || limit > KEY_LIMIT_MAX)
-    throw new ConfigurationError(`limit = ${limit}: give a whole number from 1 to ${KEY_LIMIT_MAX}`);
+    throw new ConfigurationError(`limit = ${shown(limit)}: give a whole number from 1 to ${KEY_LIMIT_MAX}`);
   return { key: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };
 }
 
 function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {
-  if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${String(ordered)}: give true or false`);
+  if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${shown(ordered)}: give true or false`);
   if (!ordered) return undefined;
   if (key === undefined) throw new ConfigurationError('ordered is about the tasks of one key: give a key');
   if (limit !== 1)
@@ -180,9 +220,11 @@ function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: 
   return validName('key', key);
 }
 
-function validRate({ count, per }: { readonly count: number; readonly per: Duration }): RateOfKey {
+function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
+  const { count, per } = validOptions('rate', rate, { count: true, per: true });
   const perMs = durationMs('rate.per', per);
-  if (!Number.isInteger(count) || count < 1) throw new ConfigurationError(`rate.count = ${count}: give 1 or more`);
+  if (!Number.isInteger(count) || count < 1)
+    throw new ConfigurationError(`rate.count = ${shown(count)}: give 1 or more`);
   if (perMs < MIN_RATE_WINDOW_MS)
     throw new ConfigurationError(`rate.per = ${perMs} ms: give a span of at least ${MIN_RATE_WINDOW_MS} ms`);
   return { count, perMs };
@@ -195,7 +237,7 @@ function validTraceparent(traceparent: string | undefined): string | undefined {
   if (traceparent === undefined || /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
     return traceparent;
   throw new ConfigurationError(
-    `traceparent = ${JSON.stringify(traceparent)}: give a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
+    `traceparent = ${shown(traceparent)}: give a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
   );
 }
 
@@ -203,20 +245,18 @@ function validTenant(tenant: string | undefined): string | undefined {
   return tenant === undefined ? undefined : validName('tenant', tenant);
 }
 
-function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions): Dedup | undefined {
+function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions, now: number): Dedup | undefined {
   if (id === undefined && (onDuplicate !== 'reject' || window !== undefined))
     throw new ConfigurationError('onDuplicate and window are about an id that may be taken: give an id');
   const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
   if (policy === undefined)
-    throw new ConfigurationError(
-      `onDuplicate = ${JSON.stringify(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`,
-    );
+    throw new ConfigurationError(`onDuplicate = ${shown(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`);
   if (policy === 'debounce' && delay === undefined)
     throw new ConfigurationError('onDuplicate = debounce puts a task off by its delay each time: give a delay');
-  return { policy, windowMs: window === undefined ? undefined : durationMs('window', window) };
+  return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
 }
 
-async function checkInput<Input>(task: TaskDefinition<Input>, input: unknown, id: string): Promise<void> {
+async function checkInput(task: Exclude<TaskReference<unknown>, string>, input: unknown, id: string): Promise<void> {
   const validated = await task.input?.['~standard'].validate(input);
   if (validated?.issues === undefined) return;
   throw new ConfigurationError(

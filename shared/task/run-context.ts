@@ -1,6 +1,6 @@
 /** What task code holds in its hands while it runs: the verbs of its claim. */
 import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
-import { durationMs } from '../lease/duration.ts';
+import { validOptions } from '../lease/options.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -12,7 +12,7 @@ import { storableJson } from './json.ts';
 import type { PayloadStore } from './payload.ts';
 import { checkedIn } from './payload.ts';
 import type { RequestDefaults, TaskRequest } from './request.ts';
-import { newTaskOf, validRequests } from './request.ts';
+import { laterBy, newTaskOf, validRequests } from './request.ts';
 import type { Settlement } from './settle.ts';
 import { ensureAwaitable, ensureSpawnable } from './spawning.ts';
 import type { Stamp } from '../lease/stamp.ts';
@@ -34,6 +34,7 @@ export interface RunContextPorts {
   readonly log: TaskLog;
   readonly signal: AbortSignal;
   readonly remainingMs: () => number;
+  readonly nextSequence: () => number;
   readonly verb: SendVerb;
   /** Tasks were added to the queue together with a verb of this claim. */
   readonly onFollowers: () => void;
@@ -49,6 +50,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     ...{ id, queue, name, progress, children, traceparent },
     attempt: attempts,
     fencingToken: leaseCounter,
+    nextSequence: ports.nextSequence,
     sequencer: taskSequencer(task, ports.tasks.table),
     signal: ports.signal,
     log: ports.log,
@@ -85,6 +87,8 @@ class ClaimVerbs {
   async commit(result?: Json, writes: readonly UserWrite[] = [], options: CommitOptions = {}): Promise<Committed> {
     const { tasks, verb } = this.#ports;
     const key = describeTask(this.#claim);
+    validOptions(`the options of committing ${key}`, options, { spawn: true });
+    ensureWrites(`the writes of ${key}`, writes);
     const asked = await this.#newTasks(`what ${key} spawns`, options.spawn ?? []);
     ensureSpawnable(this.#claim, asked, writes.length);
     const stored = result === undefined ? undefined : storableJson(`the result of ${key}`, result, RESULT_LIMIT_BYTES);
@@ -99,7 +103,7 @@ class ClaimVerbs {
 
   async snooze(delay: Parameters<TaskContext['snooze']>[0]): Promise<Committed> {
     const { tasks, runtime, verb } = this.#ports;
-    const readyAt = runtime.clock.now() + durationMs('snooze', delay);
+    const readyAt = laterBy('snooze', runtime.clock.now(), delay);
     await verb('snoozed', async (stamp, limits) => {
       const outcome = await tasks.snooze(this.#claim, readyAt, stamp, limits);
       return outcome.kind === 'applied';
@@ -142,6 +146,26 @@ class ClaimVerbs {
     const { payloads, runtime } = this.#ports;
     return allOf(children.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
   }
+}
+
+/** One action each, as `TransactWriteItems` has them. */
+const ACTIONS: ReadonlySet<string> = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
+
+function ensureWrites(what: string, writes: readonly UserWrite[]): void {
+  if (!Array.isArray(writes))
+    throw new ConfigurationError(`${what} are no list: give a list such as [{ Put: { TableName, Item } }]`);
+  const stranger = writes.findIndex((write: unknown) => !isWrite(write));
+  if (stranger >= 0)
+    throw new ConfigurationError(
+      `${what}: number ${stranger + 1} is no write: give an object with one of ${[...ACTIONS].join(', ')}`,
+    );
+}
+
+function isWrite(write: unknown): boolean {
+  if (typeof write !== 'object' || write === null) return false;
+  const given = Object.entries(write).filter(([, action]) => action !== undefined);
+  const [[name, action] = []] = given;
+  return given.length === 1 && ACTIONS.has(String(name)) && typeof action === 'object' && action !== null;
 }
 
 /** The row that counts the children. */

@@ -15,11 +15,12 @@
  * | threw, or did not stop, after it was cancelled; or was not begun because of that | cancelled |
  * | its lease was lost | not at all: somebody else has it |
  */
-import { ConfigurationError, LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import { LeaseLostError, StoreUnavailableError, messageOf } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionHolder } from '../session/holder.ts';
+import { limitsWithinTrust } from '../session/limits.ts';
 import { truthfulSignal } from '../session/truthful-signal.ts';
 import type { TaskContext, TaskLog } from './context.ts';
 import {
@@ -35,12 +36,13 @@ import { DEFAULT_RETRY, describeIssues } from './definition.ts';
 import { storableJson } from './json.ts';
 import type { PayloadStore } from './payload.ts';
 import { dropPayload, inputOf } from './payload.ts';
+import { MAX_EPOCH_MS } from './request.ts';
 import { contextOf } from './run-context.ts';
 import type { Settlement } from './settle.ts';
 import { judgeFailure } from './settle.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Settled, TaskStore } from './store.ts';
-import type { Cancellation, Claim, ReadyTask, RunningTask } from './task.ts';
+import type { Cancellation, Claim, Json, ReadyTask, RunningTask } from './task.ts';
 import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from './task.ts';
 
 export interface RunPorts {
@@ -175,19 +177,7 @@ class TaskRun {
       return this.#finish('released', (stamp, limits) => tasks.release(this.#claim, stamp, limits));
     if (ending.kind === 'cancelled')
       return this.#finish('cancelled', (stamp, limits) => tasks.giveUp(this.#claim, ending.reason, stamp, limits));
-    if (ending.kind === 'returned') {
-      try {
-        const result =
-          ending.value === undefined
-            ? undefined
-            : storableJson(`the result of ${describeTask(this.#claim)}`, ending.value, RESULT_LIMIT_BYTES);
-        return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
-      } catch (error) {
-        if (!(error instanceof ConfigurationError)) throw error;
-        // Its work is done and will not become storable by doing it again.
-        return this.#settle({ kind: 'threw', error: new DoNotRetry(error.message, { cause: error }) });
-      }
-    }
+    if (ending.kind === 'returned') return this.#complete(ending.value);
     const policy = this.#definition?.retry ?? DEFAULT_RETRY;
     const failure = judgeFailure(ending.error, this.#task.attempts, policy, { now: clock.now(), random });
     this.#ports.log.warn('task attempt failed', {
@@ -198,9 +188,34 @@ class TaskRun {
     });
     if (failure.kind === 'dead')
       return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, failure.error, stamp, limits));
+    // Code may ask for any wait; beyond all dates it is one for good.
+    const readyAt = Math.min(clock.now() + failure.delayMs, MAX_EPOCH_MS);
     return this.#finish('retried', (stamp, limits) =>
-      tasks.retry(this.#claim, { error: failure.error, readyAt: clock.now() + failure.delayMs }, stamp, limits),
+      tasks.retry(this.#claim, { error: failure.error, readyAt }, stamp, limits),
     );
+  }
+
+  /**
+   * A result that cannot be stored will not become storable by doing the work again: the task is dead.
+   * A request that the service refuses, for want of a permission for instance, says nothing about the task: the worker fails, as it does
+   * when it may not claim, and the task is taken over from it once its session is over.
+   */
+  async #complete(value: unknown): Promise<Settlement> {
+    const { tasks } = this.#ports;
+    let result: Json | undefined;
+    try {
+      if (value !== undefined)
+        result = storableJson(`the result of ${describeTask(this.#claim)}`, value, RESULT_LIMIT_BYTES);
+    } catch (error) {
+      return this.#settle({ kind: 'threw', error: new DoNotRetry(messageOf(error), { cause: error }) });
+    }
+    try {
+      return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
+    } catch (error) {
+      // Of an item of a page, whose results have less room.
+      if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
+      throw error;
+    }
   }
 
   /** Sends the settling write until it is decided, or belief ends. */
@@ -246,15 +261,7 @@ class TaskRun {
       if (this.#settlement !== undefined)
         throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
       session.ensureBelief();
-      const stamp = { now: runtime.clock.now(), nonce: runtime.ids.unique() };
-      const limits: WriteLimits = {
-        ensureBelief: () => {
-          session.ensureBelief();
-        },
-        signal: session.signal,
-        budgetMs: Math.max(1, session.remainingTrustMs()),
-      };
-      if (await send(stamp, limits)) {
+      if (await send(stampOf(runtime), limitsWithinTrust(session))) {
         this.#settlement = settlement;
         return;
       }
@@ -273,12 +280,13 @@ class TaskRun {
 
   /** The children's counts are read only where there are any. */
   async #context(): Promise<TaskContext> {
-    const { tasks, runtime, payloads, log } = this.#ports;
+    const { tasks, runtime, payloads, log, session } = this.#ports;
     const { queue, children: batch } = this.#task;
     const children = batch === undefined ? undefined : await tasks.getBatch({ queue, id: batch });
     return contextOf(this.#task, children, {
       ...{ tasks, runtime, payloads, log, signal: this.#signal },
       remainingMs: () => this.#remainingMs(),
+      nextSequence: () => session.nextSequence(),
       verb: (settlement, send) => this.#verb(settlement, send),
       onFollowers: () => this.#ports.onFollowers?.(),
     });

@@ -1,9 +1,10 @@
 /** Defining tasks that recur. */
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
+import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
+import { validOptions } from '../lease/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { slotAfter, validCron } from './cron.ts';
@@ -28,9 +29,19 @@ export interface ScheduleOptions {
   readonly queue?: string;
 }
 
+const SCHEDULE_OPTIONS = {
+  cron: true,
+  zone: true,
+  missed: true,
+  tolerance: true,
+  priority: true,
+  queue: true,
+} as const;
+
 /** As slow as the slowest schedule of dispatchers in the examples. */
 const DEFAULT_TOLERANCE_MS = 3_600_000;
 
+/** Tasks that recur: define, remove, list. */
 export class ScheduleClient {
   readonly #store: ScheduleStore;
   readonly #runtime: Runtime;
@@ -50,10 +61,10 @@ export class ScheduleClient {
    * Defining it again as it is changes nothing, missed slots included, so that a deployment may do so every time.
    * @throws ConfigurationError naming what cannot be used
    */
-  async define<Input>(
+  async define<Given>(
     name: string,
-    task: TaskReference<Input>,
-    input: unknown,
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
     options: ScheduleOptions,
   ): Promise<ScheduleRecord> {
     const definition = await this.#validate(name, task, input, options);
@@ -93,13 +104,14 @@ export class ScheduleClient {
     } while (after !== undefined);
   }
 
-  async #validate<Input>(
+  async #validate(
     name: string,
-    task: TaskReference<Input>,
+    task: TaskReference<unknown>,
     input: unknown,
     options: ScheduleOptions,
   ): Promise<ScheduleDefinition> {
     const what = `schedule ${validName('schedule name', name)}`;
+    validOptions(`the options of ${what}`, options, SCHEDULE_OPTIONS);
     const { cron, zone } = validCron(
       what,
       { cron: options.cron, zone: options.zone ?? 'UTC' },
@@ -108,13 +120,17 @@ export class ScheduleClient {
     const missed = MISSED_POLICIES.find((known) => known === (options.missed ?? 'last'));
     if (missed === undefined)
       throw new ConfigurationError(
-        `${what}: missed = ${JSON.stringify(options.missed)}: give one of ${MISSED_POLICIES.join(', ')}`,
+        `${what}: missed = ${shown(options.missed)}: give one of ${MISSED_POLICIES.join(', ')}`,
       );
-    const { tolerance, priority, queue } = options;
+    const { tolerance, priority, queue = this.#queue } = options;
     const first = await newTaskOf(
       task,
       input,
-      { id: slotTaskId({ name }, 0), ...(priority === undefined ? {} : { priority }), queue: queue ?? this.#queue },
+      {
+        id: slotTaskId({ name }, 0),
+        ...(priority === undefined ? {} : { priority }),
+        queue,
+      },
       // A store for payloads would not help: the schedule's row holds the input of all its slots.
       { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: true },
     );

@@ -35,6 +35,10 @@ export type Priority = (typeof PRIORITIES)[number];
 
 /** Where tasks go, and workers look, that are told of no other. */
 export const DEFAULT_QUEUE = 'default';
+/** Eight partitions take 8,000 index writes a second, and a worker with nothing to do reads eight empty pages. */
+export const DEFAULT_SHARDS = 8;
+/** More shards than this cost more in empty reads than they give in writes. */
+export const MAX_SHARDS = 256;
 
 export interface TaskKey {
   readonly queue: string;

@@ -9,8 +9,10 @@ import type { ClockSkewError } from '../errors.ts';
 import { runTaskOrPage } from '../bulk/run-page.ts';
 import { CorruptItemError, InvariantError, LeaseLostError, StoreUnavailableError, messageOf } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
+import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionHolder } from '../session/holder.ts';
+import { limitsOf } from '../session/limits.ts';
 import type { SessionStore } from '../session/store.ts';
 import { Backlog } from './backlog.ts';
 import type { Candidate } from './candidates.ts';
@@ -123,6 +125,7 @@ class Worker {
       {
         ...ports,
         lanes: () => this.#gate.lanes,
+        shards: () => this.#gate.shards,
         onDamaged: (error) => this.#onDamaged(error),
         onSkewed: (error) => this.#onSkewed(error),
       },
@@ -247,19 +250,14 @@ class Worker {
       await this.#bury(candidate.task);
       return undefined;
     }
-    const stamp = { now: runtime.clock.now(), nonce: runtime.ids.unique() };
+    const stamp = stampOf(runtime);
     if (candidate.kind === 'ready' && isExpired(candidate.task, stamp.now)) {
       const { kind } = await tasks.expire(candidate.task, stamp);
       if (kind === 'applied') this.#noteExpiry(candidate.task);
       this.#backlog.skip(candidate.task);
       return undefined;
     }
-    const limits = {
-      ensureBelief: () => {
-        session.ensureBelief();
-      },
-      signal: session.signal,
-    };
+    const limits = limitsOf(session);
     const outcome =
       candidate.kind === 'ready'
         ? await tasks.claim(candidate.task, session.id, stamp, limits)

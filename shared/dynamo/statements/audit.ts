@@ -18,12 +18,9 @@
 import type { Act } from '../audit-store.ts';
 import type { RowKey } from '../keys.ts';
 import { joinKey } from '../keys.ts';
-import { SCHEMA_VERSION, ttlEpochSeconds } from '../schema.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../schema.ts';
 import type { Statement } from '../statement.ts';
 import { createStatement, namesIn, updateStatement } from '../statement.ts';
-
-/** A year and a month: beyond most questions of who did that. */
-const RETENTION_DAYS = 395;
 
 /**
  * Guard: the row is absent.
@@ -35,7 +32,7 @@ export function beginAct(table: string, act: Act, nonce: string): Statement<'put
   return createStatement('audit.begin', table, {
     ...actKey(act),
     ...{ v: SCHEMA_VERSION, id, by, reason, name: verb, value: target, status: 'begun', createdAt: at, nonce },
-    ttl: ttlEpochSeconds(at, RETENTION_DAYS),
+    ttl: ttlEpochSeconds(at, RETENTION_DAYS.audit),
   });
 }
 

@@ -191,7 +191,7 @@ export function completeTask(
 /**
  * Guard: mine, and the user's own conditions.
  * Effect: `complete`, and the user's writes, or neither.
- * Outcomes: refused = as complete; cancelled = a condition of the user's was false.
+ * Outcomes: refused = as complete; canceled = a condition of the user's was false.
  */
 export function commitTask(
   table: string,

@@ -6,8 +6,9 @@ describe('company', () => {
   test('lets any number in beside each other', async () => {
     const company = new Company();
 
-    await company.enter(false);
-    await company.enter(false);
+    const entered = await Promise.all([company.enter(false), company.enter(false)]);
+
+    expect(entered).toHaveLength(2);
   });
 
   test('lets a loner in when all others have left, and keeps newcomers out until he leaves', async () => {

@@ -59,6 +59,16 @@ describe('middleware around task runs', () => {
     expect(await runThrough([replace], fail)).toMatchObject({ state: 'dead', lastError: { name: 'DoNotRetry' } });
     expect(await runThrough([clear], fail)).toMatchObject({ state: 'done', result: 'made up for' });
   });
+
+  test('takes code that rejects without a reason for what it is, a failure', async () => {
+    const seen: unknown[] = [];
+    const watch: TaskMiddleware = { onError: ({ error }) => void seen.push(error) };
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    const row = await runThrough([watch], () => Promise.reject());
+
+    expect(row).toMatchObject({ state: 'ready', lastError: { message: 'the code threw nothing' } });
+    expect(seen).toEqual([new Error('the code threw nothing')]);
+  });
 });
 
 describe('a trace', () => {

@@ -1,0 +1,38 @@
+/** Names that are allowed, of which something longer is made. */
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/errors.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import { createTestKit } from '../../../testing/kit.ts';
+
+test('a batch whose callback could have no row is refused, and nothing is added', async () => {
+  const work = defineTask({ name: 'work', run: () => 'done' });
+  const kit = createTestKit({ tasks: { work } });
+  const then = spawn(work, null, { tenant: '#'.repeat(400) });
+
+  await expect(kit.tasks.enqueueBatch([spawn(work, null)], { id: 'b', then })).rejects.toThrow(ConfigurationError);
+
+  expect(await kit.tasks.getBatch('b')).toBeUndefined();
+  expect(await kit.tasks.get('b/0')).toBeUndefined();
+});
+
+test('a task whose follower would have too long an id is followed by none, and its caller is told', async () => {
+  let told: unknown;
+  const work = defineTask({
+    name: 'work',
+    run: async (_: unknown, task) => {
+      const options = { id: task.id, onDuplicate: 'replace' } as const;
+      told = await kit.tasks.enqueue('work', 2, options).catch((error: unknown) => error);
+    },
+  });
+  const kit = createTestKit({ tasks: { work } });
+  const id = 'x'.repeat(512);
+  await kit.tasks.enqueue(work, 1, { id });
+
+  const { settled } = await kit.drain();
+
+  expect(settled.done).toBe(1);
+  expect(String(told)).toMatch(
+    /^ConfigurationError: the id of what follows a running task .* at most 512 are allowed$/,
+  );
+});
