@@ -18,6 +18,7 @@ import type { LiveSession } from './session/session.ts';
 
 export type SessionPorts = SessionLocksPorts & SemaphorePorts;
 
+/** A session, kept alive until it is ended or lost. All that it holds goes with it. */
 export class Session implements AsyncDisposable {
   /** For what is built on sessions. */
   readonly holder: SessionHolder;

@@ -10,6 +10,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
+/** Stands still until it is advanced. */
 export class FakeClock implements Clock {
   #now: number;
   #elapsed = 0;

@@ -2,7 +2,7 @@
  * A queue for the tests of those who write tasks: the shipped code on a table in memory, with a clock that the test moves.
  *
  *   const kit = createTestKit({ tasks: { resize } });
- *   await kit.tasks.enqueue(resize, { key: 'a.png' });
+ *   const { id } = await kit.tasks.enqueue(resize, { key: 'a.png' });
  *   await kit.drain();
  *   expect(await kit.tasks.get(id)).toMatchObject({ state: 'done' });
  *
@@ -103,6 +103,7 @@ export function createTestKit(options: TestKitOptions): TestKit {
   return new TestKit(options);
 }
 
+/** A queue on a table in memory: enqueue, let workers run or die, move the clock, look. */
 export class TestKit {
   readonly clock: FakeClock;
   /** The whole library on the same table and clock: locks, semaphores, rate limits, sessions. */

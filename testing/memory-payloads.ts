@@ -1,6 +1,7 @@
 /** A store for large inputs in memory: what a bucket is in production. */
 import type { PayloadStore } from '../shared/task/payload.ts';
 
+/** Keeps large inputs in this process, for a test. */
 export class MemoryPayloads implements PayloadStore {
   readonly #texts = new Map<string, string>();
 

@@ -100,15 +100,6 @@ export class SimulatedProcess {
     return this.timeline.now < this.#busyUntil;
   }
 
-  /** For onlookers: reads the clocks without the process noticing. */
-  wallNow(): number {
-    return this.wall.at(this.now);
-  }
-
-  monotonicNow(): number {
-    return this.#monotonicAt(this.now);
-  }
-
   kill(): void {
     if (!this.#isAlive) return;
     this.#isAlive = false;

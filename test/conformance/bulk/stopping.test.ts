@@ -3,6 +3,7 @@ import { HandedBackError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { stampOf } from '../../../shared/lease/stamp.ts';
 import type { ReadyTask } from '../../../shared/task/task.ts';
+import type { WorkerReport } from '../../../shared/task/worker.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
@@ -11,6 +12,24 @@ import { describeOnEveryStore } from '../../support/stores.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
+
+/** A worker at page `b/0` of three items: the first is done, and the second runs until its signal stops it. */
+async function startPageWhoseSecondItemWaits(q: QueueUnderTest): Promise<{ readonly working: Promise<WorkerReport> }> {
+  const started = Promise.withResolvers<undefined>();
+  const work = defineTask({
+    name: 'work',
+    async run(n: number, { signal }) {
+      if (n !== 1) return;
+      started.resolve(undefined);
+      await whenAborted(signal);
+      throw signal.reason;
+    },
+  });
+  await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
+  const working = q.work({ work });
+  await started.promise;
+  return { working };
+}
 
 describeOnEveryStore('stopping the items of a page', (open) => {
   let q: QueueUnderTest;
@@ -71,19 +90,7 @@ describeOnEveryStore('stopping the items of a page', (open) => {
     });
 
     test('the item that runs reaches it by its signal, and the others run', async () => {
-      const started = Promise.withResolvers<undefined>();
-      const work = defineTask({
-        name: 'work',
-        async run(n: number, { signal }) {
-          if (n !== 1) return;
-          started.resolve(undefined);
-          await whenAborted(signal);
-          throw signal.reason;
-        },
-      });
-      await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
-      const working = q.work({ work });
-      await started.promise;
+      const { working } = await startPageWhoseSecondItemWaits(q);
 
       expect(await q.operator.cancel('b/0/1')).toMatchObject({ kind: 'requested' });
 
@@ -109,19 +116,7 @@ describeOnEveryStore('stopping the items of a page', (open) => {
     });
 
     test('the page cancels its open items', async () => {
-      const started = Promise.withResolvers<undefined>();
-      const work = defineTask({
-        name: 'work',
-        async run(n: number, { signal }) {
-          if (n !== 1) return;
-          started.resolve(undefined);
-          await whenAborted(signal);
-          throw signal.reason;
-        },
-      });
-      await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
-      const working = q.work({ work });
-      await started.promise;
+      const { working } = await startPageWhoseSecondItemWaits(q);
 
       expect(await q.operator.cancel('b/0')).toMatchObject({ kind: 'requested' });
 
