@@ -58,13 +58,13 @@ export function validateSessionTiming(timing: SessionTiming): void {
   const { ttlMs, heartbeatMs, holderMarginMs, lockDelayMs } = timing;
   if (lockDelayMs > MAX_LOCK_DELAY_MS)
     throw new ConfigurationError(`lockDelay = ${lockDelayMs} ms is above ${MAX_LOCK_DELAY_MS}: give 0 to 60 seconds`);
-  // Without a TTL a beat renews nothing, but looks.
-  if (heartbeatMs < 1) throw new ConfigurationError(`heartbeat = ${heartbeatMs}: give at least a millisecond`);
-  if (ttlMs === null) return;
-  if (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS)
+  if (ttlMs !== null && (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS))
     throw new ConfigurationError(
       `ttl = ${ttlMs}: give ${MIN_TTL_MS} ms to a day; a bare number is milliseconds, '30s' is seconds`,
     );
+  // Without a TTL a beat renews nothing, but looks.
+  if (heartbeatMs < 1) throw new ConfigurationError(`heartbeat = ${heartbeatMs}: give at least a millisecond`);
+  if (ttlMs === null) return;
   if (heartbeatMs * 3 > ttlMs)
     throw new ConfigurationError(
       `ttl = ${ttlMs} ms is less than three times heartbeat = ${heartbeatMs} ms: ` +
