@@ -279,7 +279,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         const early = { ...event, request: -1, operation: undefined, row: `${event.row}-early`, at: event.at };
         const said: Acknowledged = {
           kind: 'acknowledged',
-          at: event.at,
+          at: 0, // before anybody called for the other
           process: 'early',
           what: 'enqueued',
           row: early.row,
