@@ -61,7 +61,8 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['PAGE'],
     profile: 'network',
-    changes,
+    // Half of what is cancelled are items, and the claim of a page is long under way.
+    changes: { ...changes, operator: true, tasks: 4, hogTasks: 0, latencyMs: 150 },
   },
   {
     id: 'X27',
