@@ -4,7 +4,7 @@ import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dyna
 import { DynamoFault } from '../../../shared/dynamo/driver.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
-/** Answers eventually consistent reads from a moment in the past, or from now, by turns: replicas that disagree. */
+/** Answers every third of the eventually consistent reads from a moment in the past: replicas that disagree. A look has two, so that each of them meets the old one. */
 function withStaleReplica(driver: DynamoDriver): DynamoDriver & { freeze(): void } {
   const past = new Map<string, object>();
   let isFrozen = false;
@@ -18,7 +18,7 @@ function withStaleReplica(driver: DynamoDriver): DynamoDriver & { freeze(): void
       const request = JSON.stringify(input);
       if (kind !== 'batchGet' || request.includes('"ConsistentRead":true')) return answer;
       if (!isFrozen) past.set(request, answer);
-      const old = isFrozen && turn++ % 2 === 0 ? past.get(request) : undefined;
+      const old = isFrozen && turn++ % 3 === 0 ? past.get(request) : undefined;
       return old ?? answer;
     },
   };
