@@ -98,8 +98,10 @@ class World {
   readonly #objects = new Map<string, string>();
   #versions = 0;
   #startedAt = 0;
-  /** Whoever was to take a killed producer's place after the leap does not: its half is over. */
+  /** The half that the history is in: what was put off in another is not done any more. */
   #half = 1;
+  /** Producers and dispatchers; environments are idle between two halves, and are frozen. */
+  readonly #visitors = new Set<SimulatedProcess>();
   #profile: Profile;
   #failure: unknown;
 
@@ -174,7 +176,8 @@ class World {
     const halves = this.#options.profile.leap ? 2 : 1;
     for (let half = 1; half <= halves && !this.#isDecided(); half++) {
       if (half > 1) this.#leap();
-      await this.#live(half);
+      this.#half = half;
+      await this.#live();
     }
     this.#recorder.askAll();
     this.#checker.end();
@@ -188,19 +191,19 @@ class World {
   }
 
   /** A faulty phase and a healed one. */
-  async #live(half: number): Promise<void> {
+  async #live(): Promise<void> {
     const { profile } = this.#options;
+    const half = this.#half;
     this.#startedAt = this.#timeline.now;
-    this.#half = half;
     this.#profile = profile;
     this.#nemesis.start(this.#fleet);
     if (half === 1) this.#startSchedule();
     const ids = taskIds(profile.tasks);
     const bulk = profile.items === 0 ? undefined : drawBulk(this.#prng.fork(`bulk@${half}`), profile.items, half);
-    this.#produce([...ids, batchId(half)], half);
-    if (bulk !== undefined) this.#produceBeside(BULK_ID, half, (ports) => produceBulk(ports, bulk));
-    if (profile.orders > 0) this.#produceBeside('orders', half, produceOrders);
-    if (profile.hogTasks > 0) this.#produceBeside('hog', half, produceUnfairly);
+    this.#produce([...ids, batchId(half)]);
+    if (bulk !== undefined) this.#produceBeside(BULK_ID, (ports) => produceBulk(ports, bulk));
+    if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
+    if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
     if (profile.operator) this.#operate([ids, ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
@@ -222,12 +225,28 @@ class World {
     this.#store.refill();
   }
 
-  /** Time passes in which nothing runs, and TTL sweeps what it may. */
+  /** Time passes in which nothing runs, and TTL sweeps what it may: nobody waits for an answer for so long. */
   #leap(): void {
+    for (const visitor of this.#visitors) visitor.kill();
+    this.#visitors.clear();
     this.#network.forget();
     this.#timeline.leap(LEAP_MS);
     this.#recorder.happened('world', 'leapt');
     this.#sweep();
+  }
+
+  /** Unless its half is over by then. */
+  #later(ms: number, run: () => void): void {
+    const half = this.#half;
+    this.#timeline.after(ms, () => {
+      if (this.#half === half) run();
+    });
+  }
+
+  #visit(name: string, onKilled?: () => void): SimulatedProcess {
+    const visitor = this.#fleet.start(name, onKilled);
+    this.#visitors.add(visitor);
+    return visitor;
   }
 
   #sweep(): void {
@@ -261,17 +280,14 @@ class World {
   }
 
   /** One producer after the other, until all tasks are acknowledged: one that was killed is replaced by one that enqueues what is missing. */
-  #produce(ids: readonly string[], half: number): void {
+  #produce(ids: readonly string[]): void {
     for (const id of ids) this.#missing.add(id);
-    const process = this.#fleet.start('producer', () => {
-      this.#timeline.after(100, () => {
-        if (this.#half === half) this.#produce([...this.#missing], half);
-      });
+    const process = this.#visit('producer', () => {
+      this.#later(100, () => this.#produce([...this.#missing]));
     });
-    const ports = this.#producerPorts(process, half);
+    const ports = this.#producerPorts(process);
     const withinMs = Math.max(1_000, 0.8 * this.#profile.faultyMs - this.#timeline.now + this.#startedAt);
-    const batch = batchId(half);
-    const singles = ids.filter((id) => id !== batch);
+    const singles = ids.filter((id) => id !== batchId(this.#half));
     process.deliver(() => {
       const failed = (error: unknown): void => void (this.#failure = error);
       void produce(ports, singles, withinMs).catch(failed);
@@ -280,15 +296,12 @@ class World {
   }
 
   /** A producer of its own, begun again by another when it is killed, until it is through. */
-  #produceBeside(name: string, half: number, act: (ports: ProducerPorts) => Promise<void>): void {
+  #produceBeside(name: string, act: (ports: ProducerPorts) => Promise<void>): void {
     this.#producing.add(name);
-    const process = this.#fleet.start('producer', () => {
-      if (!this.#producing.has(name)) return;
-      this.#timeline.after(100, () => {
-        if (this.#half === half) this.#produceBeside(name, half, act);
-      });
+    const process = this.#visit('producer', () => {
+      if (this.#producing.has(name)) this.#later(100, () => this.#produceBeside(name, act));
     });
-    const ports = this.#producerPorts(process, half);
+    const ports = this.#producerPorts(process);
     process.deliver(() => {
       void act(ports)
         .then(() => this.#producing.delete(name))
@@ -296,7 +309,7 @@ class World {
     });
   }
 
-  #producerPorts(process: SimulatedProcess, half: number): ProducerPorts {
+  #producerPorts(process: SimulatedProcess): ProducerPorts {
     const place = this.#placeOf(process);
     const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
     const payloads = bucketAt(place, prng.fork('bucket'));
@@ -304,16 +317,8 @@ class World {
     const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards: shards + strayShards } });
     const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE, payloads });
     return {
-      ...{
-        process,
-        driver: place.driver,
-        client,
-        recorder: this.#recorder,
-        prng,
-        queue: QUEUE,
-        half,
-        profile: this.#profile,
-      },
+      ...{ process, client, prng, queue: QUEUE, half: this.#half, profile: this.#profile },
+      ...{ driver: place.driver, recorder: this.#recorder },
       ...{ seen: this.#count, onAcknowledged: (id: string) => void this.#missing.delete(id) },
       nextVersion: () => ++this.#versions,
     };
@@ -321,8 +326,8 @@ class World {
 
   /** One delivery of a tick to a dispatcher of its own; a second one comes a little later. */
   #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
-    this.#timeline.after(time * prng.exponential(200), () => {
-      const process = this.#fleet.start('dispatcher');
+    this.#later(time * prng.exponential(200), () => {
+      const process = this.#visit('dispatcher');
       process.deliver(() => {
         const startWorker = (): void => this.#fleet.invoke();
         void deliverTick(this.#placeOf(process), { slot, recurs, startWorker }).catch((error: unknown) =>

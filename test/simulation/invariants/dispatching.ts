@@ -1,5 +1,5 @@
 /**
- * I20 a tick that is delivered twice is dispatched by one invocation, which goes on when it is tried again. Its slot is kept for weeks, not for ever.
+ * I20 a tick that is delivered twice is dispatched by one invocation, which goes on when it is tried again.
  * SLOT each slot of a schedule becomes one task: the schedule moves on only when the tasks of the slots that it leaves behind are there.
  */
 import type { Applied } from '../history.ts';
@@ -37,7 +37,7 @@ export const dispatching: Family = (_assumptions, report) => {
       else if (event.kind === 'acknowledged' && event.what === 'dispatched') {
         if (dispatched.has(event.row)) report('I20', event.row, `was dispatched again, by ${event.process}`);
         dispatched.add(event.row);
-      } else if (event.kind === 'swept') dispatched.delete(event.row);
+      }
     },
   };
 };

@@ -20,8 +20,6 @@ const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
 export const tasks: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
   const rows = new Map<string, DynamoItem>();
-  /** Rows that were swept since somebody last asked for them: what an enqueue is told of them then was so when it was asked. */
-  const sweptSince = new Set<string>();
   /** Sessions that have ended, or are gone. */
   const live = new Set<string>();
   /** Claims of this generation that were not handed back. */
@@ -150,13 +148,12 @@ export const tasks: Family = (assumptions, report) => {
   function onSwept({ row, before }: Swept): void {
     rows.delete(row);
     acknowledged.delete(row);
-    sweptSince.add(row);
     if (!ENDED.has(before.state)) report('I15', row, `swept while ${String(before.state)}`);
   }
 
   function onAcknowledged({ row, what, value }: Acknowledged): void {
     if (!isTask(row)) return;
-    if (what === 'enqueued' && !sweptSince.has(row)) {
+    if (what === 'enqueued') {
       acknowledged.add(row);
       if (!rows.has(row)) report('I17', row, 'its enqueuing was acknowledged, and it is not there');
     }
@@ -166,7 +163,6 @@ export const tasks: Family = (assumptions, report) => {
 
   return {
     on(event) {
-      if (event.kind === 'called' || event.kind === 'applied') sweptSince.delete(event.row);
       if (event.kind === 'called') calls.set(event.operation, event);
       else if (event.kind === 'acknowledged') onAcknowledged(event);
       else if (event.kind === 'ended') ended.add(`${event.row} ${event.token}`);
