@@ -20,13 +20,9 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
     .use(injectLambdaContext(telemetry.logger))
     .use(logMetrics(telemetry.metrics))
     .use(captureLambdaHandler(telemetry.tracer, { captureResponse: false }))
-    .handler(async (event, context) => {
-      const slot = { schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) };
-      const result = await tick(slot, context.awsRequestId);
-      const { shards, strays } = result;
-      if (strays > 0) telemetry.logger.warn('tasks in shards that are not deployed', { strays, shards });
-      return result;
-    });
+    .handler((event, context) =>
+      tick({ schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) }, context.awsRequestId),
+    );
 }
 
 /** The scheduler fills in the time that a tick was meant for. Text that it left as it is would make all ticks one. */

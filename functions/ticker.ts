@@ -58,6 +58,8 @@ export function createTicker(): Ticker {
       const capacity = meter.read();
       reportMetrics(telemetry, report, capacity);
       telemetry.logger.info('tick dispatched', { ...tick, report, capacity });
+      const { shards, strays } = report;
+      if (strays > 0) telemetry.logger.warn('tasks in shards that are not deployed', { strays, shards });
       ensureStarted(report);
       return { ...report, capacity };
     },

@@ -121,7 +121,9 @@ export function assertNever(value: never, what: string): never {
 /** The text of anything that was thrown; hostile values (a throwing `toString`) included. */
 export function messageOf(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? thrown.message : String(thrown);
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    // All that a plain object says of itself.
+    return text === '[object Object]' ? shown(thrown, MESSAGE_LIMIT_CHARACTERS) : text;
   } catch {
     return 'an error that cannot be printed';
   }

@@ -1,9 +1,9 @@
 /** How a definition's items are packed and recorded. */
-import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validOptions } from '../lease/options.ts';
 import { PAGE_SIZE_LIMIT } from './page.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
 
 export interface BulkPolicyOptions {
   /** Items in a page: 1 to 100. */
@@ -39,7 +39,5 @@ export function bulkPolicy(what: string, options: BulkPolicyOptions = {}): BulkP
 
 /** @throws ConfigurationError */
 export function validPageSize(what: string, pageSize: number): number {
-  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > PAGE_SIZE_LIMIT)
-    throw new ConfigurationError(`${what} = ${shown(pageSize)}: give a whole number from 1 to ${PAGE_SIZE_LIMIT}`);
-  return pageSize;
+  return validWholeNumber(what, pageSize, { min: 1, max: PAGE_SIZE_LIMIT });
 }

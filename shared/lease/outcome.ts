@@ -8,9 +8,27 @@
  *
  * The third value, unknown, is an exception (`StoreUnavailableError` with `applied: 'unknown'`): no caller can go on as if it knew.
  */
+import { StoreUnavailableError } from '../errors.ts';
+
 export type Outcome<Row, Current = Row> =
   | { readonly kind: 'applied'; readonly row: Row }
   | { readonly kind: 'refused'; readonly current: Current | undefined; readonly earlierAttempt: 'none' | 'unknown' };
+
+/**
+ * Whoever was refused looks again and writes on what he finds, unless an attempt of his that was not answered may have been applied:
+ * then what is there now may have been written since, and is not his to write over.
+ * @throws StoreUnavailableError with `applied: 'unknown'`
+ */
+export function ensureUnwritten(
+  what: string,
+  { earlierAttempt }: Pick<Extract<Outcome<never>, { kind: 'refused' }>, 'earlierAttempt'>,
+): void {
+  if (earlierAttempt === 'none') return;
+  throw new StoreUnavailableError(
+    `${what}: whether it was written is not known, for an answer was lost and others have written it since; look at it again`,
+    { applied: 'unknown' },
+  );
+}
 
 /** How far a write may go: what every effectful call of the protocol passes down to the sender. */
 export interface WriteLimits {

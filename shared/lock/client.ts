@@ -5,9 +5,10 @@ import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
 import { stampOf } from '../lease/stamp.ts';
-import { WRITE_ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
+import { ensureUnwritten } from '../lease/outcome.ts';
+import { WRITE_ROUNDS_LIMIT, contended } from './contention.ts';
 import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock.ts';
-import { isStored, opensAt, validContent, validKey } from './lock.ts';
+import { describeLock, isStored, opensAt, validContent, validKey } from './lock.ts';
 import type { Sighting } from './reader.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
@@ -183,7 +184,7 @@ export class LockClient {
       if (stored !== undefined) return { kind: 'written', info: stored };
       const outcome = await this.#ports.locks.put(key, lock, content, stampOf(this.#ports.runtime));
       if (outcome.kind === 'refused') {
-        ensureUnwritten(key, outcome);
+        ensureUnwritten(describeLock(key), outcome);
         return undefined;
       }
       const info = this.#reader.infoOf({ lock: outcome.row, holder });
@@ -205,7 +206,7 @@ export class LockClient {
       const tell = session?.status === 'live' && session.remote !== true;
       const outcome = await locks.remove(lock, { tell }, stampOf(runtime));
       if (outcome.kind === 'applied') return { kind: 'deleted' };
-      ensureUnwritten(key, outcome);
+      ensureUnwritten(describeLock(key), outcome);
       return undefined;
     });
   }

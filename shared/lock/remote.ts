@@ -14,9 +14,10 @@ import { RemoteSessions } from '../session/remote.ts';
 import type { LiveSession } from '../session/session.ts';
 import type { ContendingSession } from './contender.ts';
 import { LockContender } from './contender.ts';
-import { WRITE_ROUNDS_LIMIT, contended, ensureUnwritten } from './contention.ts';
+import { ensureUnwritten } from '../lease/outcome.ts';
+import { WRITE_ROUNDS_LIMIT, contended } from './contention.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './lock.ts';
-import { isStored, validKey } from './lock.ts';
+import { describeLock, isStored, validKey } from './lock.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
 
@@ -89,7 +90,7 @@ export class RemoteLocks {
     if (isStored(content, lock.entry)) return lock;
     const outcome = await this.#ports.locks.update(lock, content, stampOf(this.#ports.runtime));
     if (outcome.kind === 'applied') return outcome.row;
-    ensureUnwritten(lock.key, outcome);
+    ensureUnwritten(describeLock(lock.key), outcome);
     return undefined;
   }
 

@@ -26,6 +26,7 @@
  *                     all alive: refused, with until when; or queue, if fair
  */
 import { ConfigurationError, MismatchError } from '../errors.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
 
 /** Everything about a permit that is known before it is admitted: its identity. */
 export interface PermitClaim {
@@ -172,15 +173,12 @@ export function withDeclared(semaphore: SemaphoreRecord, declared: number): Sema
 
 /** @throws ConfigurationError */
 export function validLimit(what: string, limit: number): number {
-  if (!Number.isSafeInteger(limit) || limit < 1)
-    throw new ConfigurationError(`${what}: limit = ${limit}: give a whole number of at least 1`);
-  return limit;
+  return validWholeNumber(`${what}: limit`, limit, { min: 1 });
 }
 
 /** @throws ConfigurationError */
 export function validPermits(what: string, permits: number, limit: number): number {
-  if (!Number.isSafeInteger(permits) || permits < 1)
-    throw new ConfigurationError(`${what}: permits = ${permits}: give a whole number of at least 1`);
+  validWholeNumber(`${what}: permits`, permits, { min: 1 });
   if (permits > limit)
     throw new ConfigurationError(
       `${what}: permits = ${permits} is more than limit = ${limit}: it could never be admitted`,

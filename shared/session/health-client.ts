@@ -4,6 +4,7 @@ import type { Duration } from '../lease/duration.ts';
 import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
 import type { Outcome } from '../lease/outcome.ts';
+import { ensureUnwritten } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CheckStore } from './check-store.ts';
@@ -57,7 +58,7 @@ export class HealthClient {
     for (let round = 1; round <= ROUNDS_LIMIT; round++) {
       const outcome = await checks.register(observed, check, stampOf(runtime));
       if (outcome.kind === 'applied') return new Check(outcome.row, this.#ports);
-      ensureUnwritten(key, outcome);
+      ensureUnwritten(describe(key), outcome);
       observed = outcome.current;
     }
     throw contended(key);
@@ -145,7 +146,7 @@ export class Check {
       const found = outcome.kind === 'applied' ? outcome.row : outcome.current;
       this.#record = found ?? { ...this.#record, status: 'deregistered' };
       if (outcome.kind === 'applied') return;
-      if (this.#record.status !== 'deregistered') ensureUnwritten(this, outcome);
+      if (this.#record.status !== 'deregistered') ensureUnwritten(describe(this), outcome);
     }
     throw contended(this);
   }
@@ -173,15 +174,6 @@ export class Check {
 
 function describe({ node, id }: CheckKey): string {
   return `check ${id} of node ${node}`;
-}
-
-/** @throws StoreUnavailableError when what refused may be somebody's answer to an earlier attempt of our own, and is not ours to write over */
-function ensureUnwritten(check: CheckKey, { earlierAttempt }: { readonly earlierAttempt: 'none' | 'unknown' }): void {
-  if (earlierAttempt === 'none') return;
-  throw new StoreUnavailableError(
-    `${describe(check)}: whether it was written is not known, for an answer was lost and others have written it since; look at it again`,
-    { applied: 'unknown' },
-  );
 }
 
 function contended(check: CheckKey): StoreUnavailableError {

@@ -8,6 +8,7 @@ import { durationMs } from '../lease/duration.ts';
 import { validName } from '../lease/name.ts';
 import { validOptions } from '../lease/options.ts';
 import type { TaskContext } from './context.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
 
 export interface RetryOptions {
   /** Claims before the task is dead, first one included. */
@@ -71,10 +72,7 @@ export function defineTask<Input, Output, Given = Input>(
     );
   validOptions(`task ${name}: retry`, options.retry ?? {}, RETRY_OPTIONS);
   const maxAttempts = options.retry?.maxAttempts ?? DEFAULT_RETRY.maxAttempts;
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MAX_ATTEMPTS_LIMIT)
-    throw new ConfigurationError(
-      `task ${name}: retry.maxAttempts = ${shown(maxAttempts)}: give a whole number from 1 to ${MAX_ATTEMPTS_LIMIT}`,
-    );
+  validWholeNumber(`task ${name}: retry.maxAttempts`, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
   const { backoff, backoffCap } = options.retry ?? {};
   const baseMs =
     backoff === undefined ? DEFAULT_RETRY.backoff.baseMs : durationMs(`task ${name}: retry.backoff`, backoff);

@@ -16,6 +16,7 @@ import { carriedInput } from './payload.ts';
 import type { NewTask } from './store.ts';
 import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
+import { validWholeNumber } from '../lease/whole-number.ts';
 
 /** A definition, or just its name where the code that enqueues does not have the code that runs. */
 export type TaskReference<Given> =
@@ -202,8 +203,7 @@ function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): 
     if (limit === 1 && rate === undefined) return undefined;
     throw new ConfigurationError('limit and rate are about the tasks of one key: give a key');
   }
-  if (!Number.isInteger(limit) || limit < 1 || limit > KEY_LIMIT_MAX)
-    throw new ConfigurationError(`limit = ${shown(limit)}: give a whole number from 1 to ${KEY_LIMIT_MAX}`);
+  validWholeNumber('limit', limit, { min: 1, max: KEY_LIMIT_MAX });
   return { key: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };
 }
 

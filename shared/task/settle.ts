@@ -1,5 +1,5 @@
 /** Pure decisions about how an attempt ends. */
-import { messageOf, shown } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { Random } from '../runtime/random.ts';
 import { DoNotRetry, InvalidInputError, RetryAfter } from './control.ts';
@@ -41,10 +41,7 @@ export function judgeFailure(
 /** The recorded form of anything thrown: short, and well-formed whatever it was. */
 function describeError(thrown: unknown, now: number): TaskError {
   const name = thrown instanceof Error && typeof thrown.name === 'string' ? thrown.name : 'Error';
-  const text = messageOf(thrown);
-  // What is thrown need not be an error, and this is all that a plain object says of itself.
-  const message = text === '[object Object]' ? shown(thrown, ERROR_MESSAGE_LIMIT_CHARACTERS) : text;
-  return { name: short(name, 100), message: short(message, ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };
+  return { name: short(name, 100), message: short(messageOf(thrown), ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };
 }
 
 function short(text: string, limit: number): string {
