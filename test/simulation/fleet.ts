@@ -15,6 +15,8 @@ export type Handler = (process: SimulatedProcess, event: Invocation) => Promise<
 export interface Invocation {
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
+  /** Where a dispatcher wants it to begin. */
+  readonly homeShards?: readonly number[];
 }
 
 export interface Environment {

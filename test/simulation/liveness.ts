@@ -69,13 +69,12 @@ export class Liveness {
  * who dies without a word and is waited for.
  */
 export function healedBoundMs(profile: Profile): number {
-  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, strayShards, clocksHold } = profile;
+  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, clocksHold } = profile;
   const tasks = profile.tasks + items + hogTasks;
   if (!clocksHold) return 3 * invocationMs;
   const stallMs = 3 * ttlMs;
   const takeOverMs = ttlMs + 2 * maxClockSkewMs + 2 * tickMs + 2_000;
-  // Whoever has more places to look at has less time for tasks.
-  return stallMs + 3 * invocationMs + 12 * takeOverMs + tasks * (ttlMs + strayShards * tickMs);
+  return stallMs + 3 * invocationMs + 12 * takeOverMs + tasks * ttlMs;
 }
 
 function isHeld(recorder: Recorder, row: string): boolean {

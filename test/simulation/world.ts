@@ -5,6 +5,7 @@
  * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in time.
  * With `leap`, both are lived through twice, with more than all retention in between.
  */
+import type { WorkEvent } from '../../shared/dispatch/dispatcher.ts';
 import { CorruptItemError } from '../../shared/errors.ts';
 import { TaskClient } from '../../shared/task/client.ts';
 import { withSimulatedAborts } from '../../testing/simulation/abort-signal.ts';
@@ -135,8 +136,7 @@ class World {
         onApplied: (request, result, copy) => this.#recorder.answered(request, result, copy),
       },
     });
-    const chance = this.#prng.fork('workers');
-    const kinds = this.#prng.fork('kinds');
+    const [chance, kinds] = [this.#prng.fork('workers'), this.#prng.fork('kinds')];
     this.#fleet = new Fleet(
       { ...ports, prng: this.#prng.fork('fleet'), failed: (process, error) => this.#failed(process, error) },
       (process, event) => {
@@ -313,13 +313,13 @@ class World {
     const place = this.#placeOf(process);
     const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
     const payloads = bucketAt(place, prng.fork('bucket'));
-    const { shards, strayShards } = place.profile;
-    const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards: shards + strayShards } });
+    const shards = place.profile.shards + place.profile.strayShards;
+    const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards } });
     const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE, payloads });
     return {
       ...{ process, client, prng, queue: QUEUE, half: this.#half, profile: this.#profile },
-      ...{ driver: place.driver, recorder: this.#recorder },
-      ...{ seen: this.#count, onAcknowledged: (id: string) => void this.#missing.delete(id) },
+      ...{ driver: place.driver, recorder: this.#recorder, seen: this.#count },
+      onAcknowledged: (id: string) => void this.#missing.delete(id),
       nextVersion: () => ++this.#versions,
     };
   }
@@ -329,7 +329,7 @@ class World {
     this.#later(time * prng.exponential(200), () => {
       const process = this.#visit('dispatcher');
       process.deliver(() => {
-        const startWorker = (): void => this.#fleet.invoke();
+        const startWorker = ({ homeShards }: WorkEvent): void => this.#fleet.invoke({ homeShards });
         void deliverTick(this.#placeOf(process), { slot, recurs, startWorker }).catch((error: unknown) =>
           this.#failed(process, error),
         );

@@ -1,4 +1,5 @@
 /** The shipped dispatcher, for ticks that are delivered twice, late, or to a dispatcher that dies; and the schedule that recurs by it. */
+import type { WorkEvent } from '../../../shared/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../../../shared/dispatch/dispatcher.ts';
 import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { SemaphoreClient } from '../../../shared/semaphore/client.ts';
@@ -18,7 +19,7 @@ export interface TickDelivery {
   /** Whether slots of the schedule become tasks. */
   readonly recurs: boolean;
   /** Asks the platform for an invocation. */
-  readonly startWorker: () => void;
+  readonly startWorker: (event: WorkEvent) => void;
 }
 
 /** One delivery of a tick. */
@@ -33,8 +34,8 @@ export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorke
     schedules: recurs ? stores.schedules : undefined,
     runtime,
     workers: {
-      startWorker: () => {
-        startWorker();
+      startWorker: (event: WorkEvent) => {
+        startWorker(event);
         return Promise.resolve();
       },
       declareLimit: () => semaphores.declareLimit(name, maxWorkersOf(profile)),

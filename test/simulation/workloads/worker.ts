@@ -138,7 +138,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   });
   try {
     const settings = {
-      ...{ queue: QUEUE, shards: profile.shards, homeShards: homeShardsOf(place) },
+      ...{ queue: QUEUE, shards: profile.shards, homeShards: event.homeShards ?? homeShardsOf(place) },
       ...{ concurrency: profile.concurrency, pollMs: 1_000, graceMs, deadlineMonotonicMs },
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
