@@ -5,7 +5,10 @@ import type { Duration } from '../shared/lease/duration.ts';
 import { durationMs } from '../shared/lease/duration.ts';
 import { validName } from '../shared/lease/name.ts';
 import { momentOf } from '../shared/task/lines.ts';
+import { numberOf, wholeNumber } from '../local/arguments.ts';
 import { span } from './output.ts';
+
+export { wholeNumber };
 
 /** `30s`, `2m`, or milliseconds. */
 export function spanMs(text: string): number {
@@ -55,20 +58,6 @@ export function givenOnce<T>(parse: (text: string) => T, why: string): (text: st
   };
 }
 
-/** A whole number of at least `min`; `1e6` and `1_000_000` are welcome. */
-export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return (text) => {
-    const value = numberOf(text);
-    if (!Number.isSafeInteger(value) || value < min || value > max)
-      throw new InvalidArgumentError(
-        max === Number.MAX_SAFE_INTEGER
-          ? `give a whole number of ${min} or more`
-          : `give a whole number from ${min} to ${max}`,
-      );
-    return value;
-  };
-}
-
 /** Any number of at least `min`. */
 export function amount(min: number): (text: string) => number {
   return (text) => {
@@ -76,11 +65,6 @@ export function amount(min: number): (text: string) => number {
     if (!(value >= min) || !Number.isFinite(value)) throw new InvalidArgumentError(`give a number of ${min} or more`);
     return value;
   };
-}
-
-function numberOf(text: string): number {
-  // `Number` alone would read '' and ' ' as 0, and '0x10' as 16.
-  return /^\d[\d_]*(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text.replaceAll('_', '')) : NaN;
 }
 
 function checked<T>(parse: () => T): T {

@@ -10,6 +10,7 @@ import { createDisplay } from './demonstration/display.ts';
 import { demonstrate } from './demonstration/demonstration.ts';
 import type { Verdict } from './demonstration/verdict.ts';
 import { isKept } from './demonstration/verdict.ts';
+import { wholeNumber } from './arguments.ts';
 import type { EngineOptions } from './engine.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -40,8 +41,8 @@ const command = new Command('npm start --')
   .option('--tasks <file>', 'a file of tasks, one JSON object a line, instead of the inventory of node_modules')
   .option('--entry <module>', 'the module that defines the tasks', 'examples/inventory/tasks.ts')
   .option('--queue <name>', 'the queue', 'default')
-  .option('--workers <n>', 'workers at one time', wholeNumber(MAX_WORKERS), 4)
-  .option('--concurrency <n>', 'tasks at one time in each worker', wholeNumber(MAX_CONCURRENCY), 4)
+  .option('--workers <n>', 'workers at one time', wholeNumber(1, MAX_WORKERS), 4)
+  .option('--concurrency <n>', 'tasks at one time in each worker', wholeNumber(1, MAX_CONCURRENCY), 4)
   .option('--session-ttl <span>', 'how long a silent worker is believed to live', span('--session-ttl'), 3_000)
   .option('--timeout <span>', 'after how long a worker invocation is killed, as Lambda does', span('--timeout'), 60_000)
   .option('--no-kill', 'do not kill a worker in the middle of its tasks')
@@ -126,15 +127,6 @@ const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
   takeoverSeconds: 'seconds from the kill to the last takeover',
   rejected: 'input lines rejected',
 };
-
-function wholeNumber(max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < 1 || value > max)
-      throw new InvalidArgumentError(`give a whole number from 1 to ${max}`);
-    return value;
-  };
-}
 
 function span(option: string): (text: string) => number {
   return (text) => {

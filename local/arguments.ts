@@ -1,0 +1,22 @@
+/** Numbers on a command line, for every command of ours; what they refuse is said by commander, with the option's name. */
+import { InvalidArgumentError } from 'commander';
+
+/** A whole number of at least `min`; `1e6` and `1_000_000` are welcome. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = numberOf(text);
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      throw new InvalidArgumentError(
+        max === Number.MAX_SAFE_INTEGER
+          ? `give a whole number of ${min} or more`
+          : `give a whole number from ${min} to ${max}`,
+      );
+    return value;
+  };
+}
+
+/** NaN for what is no number. */
+export function numberOf(text: string): number {
+  // `Number` alone would read '' and ' ' as 0, and '0x10' as 16.
+  return /^\d[\d_]*(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text.replaceAll('_', '')) : NaN;
+}
