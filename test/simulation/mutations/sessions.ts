@@ -59,6 +59,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I1'],
+    // It takes a clock that stops with its machine.
+    changes: { monotonicStops: true, freezeEveryMs: 4_000 },
   },
   {
     id: 'M16',
