@@ -29,8 +29,8 @@ export const payloads: Family = (_assumptions, report) => {
   /** By task row: the nonce of the payload beside it. */
   const beside = new Map<string, string>();
   const objects = new Set<string>();
-  /** Operations that may have ended a task: its row. */
-  const ending = new Map<number, string>();
+  /** Operations that have ended a task: its row, and the payload that it had. Others may have put another in before the answer comes. */
+  const ending = new Map<number, { readonly row: string; readonly nonce: string }>();
   const duties = new Map<string, Duty>();
   let request: number | undefined;
   const touched = new Set<string>();
@@ -39,7 +39,9 @@ export const payloads: Family = (_assumptions, report) => {
     if (isTask(row)) {
       if (after === undefined) tasks.delete(row);
       else tasks.set(row, after);
-      if (operation !== undefined && after?.state === 'done' && before?.state === 'running') ending.set(operation, row);
+      const nonce = nonceOf(after);
+      if (operation !== undefined && nonce !== undefined && after?.state === 'done' && before?.state === 'running')
+        ending.set(operation, { row, nonce });
       if (after?.state !== 'done') duties.delete(row);
       touched.add(row);
     } else if (row.startsWith(PREFIX)) {
@@ -95,9 +97,9 @@ export const payloads: Family = (_assumptions, report) => {
     else if (event.kind === 'acknowledged' && event.row.startsWith(BUCKET_PREFIX))
       onReference(event.what, event.row.slice(BUCKET_PREFIX.length));
     else if (event.kind === 'returned' && event.outcome === 'applied') {
-      const row = ending.get(event.operation);
-      const payload = row === undefined ? undefined : (tasks.get(row)?.payload as Payload | undefined);
-      if (row !== undefined && payload?.nonce !== undefined && tasks.get(row)?.state === 'done')
+      const { row, nonce } = ending.get(event.operation) ?? {};
+      const task = row === undefined ? undefined : tasks.get(row);
+      if (row !== undefined && task?.state === 'done' && nonceOf(task) === nonce)
         duties.set(row, { row, process: event.process, at: event.at, isOverdue: false });
     }
   }
@@ -118,4 +120,9 @@ const PREFIX = 'payload#';
 
 function taskOf(row: string): string {
   return `task#${row.slice(PREFIX.length)}`;
+}
+
+/** Of the payload in a row beside it. */
+function nonceOf(task: DynamoItem | undefined): string | undefined {
+  return (task?.payload as Payload | undefined)?.nonce;
 }
