@@ -1,10 +1,11 @@
 /** `leasehold`: one table, and all that stands on it: sessions, locks, elections, semaphores, wait groups, rate limits, the queue from outside. */
 export { Leasehold, createLeasehold } from '../shared/leasehold.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/leasehold.ts';
-export type { Duration } from '../shared/lease/duration.ts';
+export type { ConnectionOptions, DriverName } from '../shared/dynamo/connect.ts';
+export type { Duration } from '../shared/validate/duration.ts';
 export type { WriteLimits } from '../shared/lease/outcome.ts';
 export type { SessionTiming } from '../shared/lease/timing.ts';
-export type { WaitOptions } from '../shared/lease/waiting.ts';
+export type { WaitOptions } from '../shared/wait/wait.ts';
 
 export {
   ClockSkewError,
@@ -17,10 +18,10 @@ export {
 } from '../shared/errors.ts';
 export type { LossReason } from '../shared/errors.ts';
 
-export type { Session } from '../shared/session-handle.ts';
-export type { SessionEvents, SessionHolder } from '../shared/session/holder.ts';
+export type { Session } from '../shared/session.ts';
+export type { SessionEvents, SessionHolder } from '../shared/session/keep-alive.ts';
 export type { DestroyResult, SessionClient } from '../shared/session/client.ts';
-export type { Check, CheckOptions, HealthClient } from '../shared/session/health-client.ts';
+export type { Check, CheckOptions, HealthClient } from '../shared/remote/health-client.ts';
 export type { CheckRecord } from '../shared/session/health.ts';
 export type {
   InvalidSession,
@@ -28,11 +29,11 @@ export type {
   LiveSession,
   SessionBehaviour,
   SessionRecord,
-} from '../shared/session/session.ts';
+} from '../shared/session/record.ts';
 
-export { LockUnavailableError } from '../shared/lock/lock.ts';
-export type { Content, Encoding, Flags, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/lock/lock.ts';
-export type { ContentOptions, Lock } from '../shared/lock/holder.ts';
+export { LockUnavailableError } from '../shared/lock/record.ts';
+export type { Content, Encoding, Flags, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/lock/record.ts';
+export type { ContentOptions, Lock } from '../shared/lock/lock.ts';
 export type { HeldLocks } from '../shared/lock/held-locks.ts';
 export type { Acquisition, AcquisitionOfSeveral } from '../shared/lock/session-locks.ts';
 export type {
@@ -83,31 +84,30 @@ export type { GroupKey, GroupRecord, GroupState, MemberRecord, MemberState } fro
 export type { RateLimiter, Take, TakeOptions } from '../shared/ratelimit/limiter.ts';
 export type { RateOptions } from '../shared/ratelimit/bucket.ts';
 
-export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/task/client.ts';
+export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/queue/client.ts';
 export type { BatchCounts, BatchRecord, Callback, Waiter } from '../shared/task/batch.ts';
-export type { BatchOptions } from '../shared/task/batch-request.ts';
+export type { BatchOptions } from '../shared/queue/batch-request.ts';
 export type { BulkItem, EnqueuedBulk } from '../shared/bulk/client.ts';
-export type { PageState } from '../shared/bulk/page.ts';
 export type { BulkOptions } from '../shared/bulk/request.ts';
 export type { Dedup } from '../shared/task/dedup.ts';
 export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/task/request.ts';
+export type { CancelReport } from '../shared/queue/cancel-item.ts';
 export type {
-  CancelReport,
   QueueOption,
   RedriveReport,
   RescheduleReport,
   TaskOperator,
   TaskOption,
-} from '../shared/task/operator.ts';
-export type { ListingQuery } from '../shared/task/listing.ts';
-export type { EndedTask } from '../shared/task/operator-store.ts';
+} from '../shared/queue/operator.ts';
+export type { ListingQuery } from '../shared/queue/listing.ts';
+export type { EndedTask, PageState, Payload } from '../shared/task/task.ts';
 export type { KeyLimit, RateOfKey } from '../shared/task/key-limit.ts';
 export type { LinePlace } from '../shared/task/line.ts';
 export type { QueueRecord } from '../shared/task/queue-store.ts';
-export type { ScheduleClient, ScheduleOptions } from '../shared/task/schedule-client.ts';
-export type { NewPayload, Payload } from '../shared/task/payload.ts';
-export { MISSED_POLICIES } from '../shared/task/schedule.ts';
-export type { MissedPolicy, ScheduleRecord } from '../shared/task/schedule.ts';
+export type { ScheduleClient, ScheduleOptions } from '../shared/schedule/client.ts';
+export type { NewPayload } from '../shared/task/store.ts';
+export { MISSED_POLICIES } from '../shared/schedule/schedule.ts';
+export type { MissedPolicy, ScheduleRecord } from '../shared/schedule/schedule.ts';
 export { PRIORITIES } from '../shared/task/task.ts';
 export type {
   Cancellation,
@@ -127,6 +127,6 @@ export type {
 export type { NewTask, UserWrite } from '../shared/task/store.ts';
 
 /** Counts requests and capacity units: an `observer` of the client. */
-export { createMeter } from '../shared/dynamo/meter.ts';
-export type { Meter, MeterReading, VerbCost } from '../shared/dynamo/meter.ts';
-export type { SendObserver } from '../shared/dynamo/send.ts';
+export { createMeter } from '../shared/dynamo/engine/meter.ts';
+export type { Meter, MeterReading, VerbCost } from '../shared/dynamo/engine/meter.ts';
+export type { SendObserver } from '../shared/dynamo/engine/send.ts';

@@ -10,5 +10,5 @@ export type { HeldRightMiddleware, HeldRightOptions, NameOf } from '../functions
 export { createWorkHandler } from '../functions/work.ts';
 export type { WorkHandlerOptions, WorkResult } from '../functions/work.ts';
 export type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
-export type { WorkerReport } from '../shared/task/worker.ts';
+export type { WorkerReport } from '../shared/worker/worker.ts';
 export type { PayloadStore } from '../shared/task/payload.ts';

@@ -1,7 +1,7 @@
 /** `leasehold/tasks`: what task code is written with. It reaches no store, so modules of tasks stay light wherever they are imported. */
 export { defineTask } from '../shared/task/definition.ts';
 export type { RetryOptions, RetryPolicy, TaskDefinition, TaskOptions } from '../shared/task/definition.ts';
-export type { BulkPolicy, BulkPolicyOptions } from '../shared/bulk/policy.ts';
+export type { BulkPolicy, BulkPolicyOptions } from '../shared/task/page-policy.ts';
 export type { BatchCounts } from '../shared/task/batch.ts';
 export type { CommitOptions, Committed, TaskContext, TaskLog } from '../shared/task/context.ts';
 export {
@@ -12,13 +12,13 @@ export {
   RetryAfter,
   TaskCancelledError,
   TaskTimeoutError,
-  UnknownTaskError,
 } from '../shared/task/control.ts';
+export type { WriteRefusal } from '../shared/task/control.ts';
 export { spawn } from '../shared/task/request.ts';
 export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/task/request.ts';
-export type { TaskEvents } from '../shared/task/events.ts';
-export type { Settlement } from '../shared/task/settle.ts';
+export type { TaskEvents } from '../shared/run/events.ts';
+export type { Settlement } from '../shared/run/settle.ts';
 export type { Attempt, TaskMiddleware } from '../shared/task/middleware.ts';
-export type { UserWrite, WriteRefusal } from '../shared/task/store.ts';
+export type { UserWrite } from '../shared/task/store.ts';
 export type { Json, TaskError, TaskRecord } from '../shared/task/task.ts';
 export { LeaseLostError } from '../shared/errors.ts';

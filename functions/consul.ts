@@ -6,7 +6,10 @@ import { createConsulApp } from '../consul/app.ts';
 import { DEFAULT_SETTINGS } from '../consul/gateway.ts';
 import { parseTokens } from '../consul/tokens.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
+import { createStores } from '../shared/dynamo/stores.ts';
 import { Leasehold } from '../shared/leasehold.ts';
+import { Remote } from '../shared/remote/remote.ts';
+import { DEFAULT_SHARDS } from '../shared/task/task.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { ENV, parseConsulEnv } from './env.ts';
 import type { UrlAnswer, UrlEvent } from './function-url.ts';
@@ -19,13 +22,18 @@ export const handler: Handler = createConsulHandler();
 function createConsulHandler(): Handler {
   const { table, endpoint, node, maxWaitMs, maxClockSkewMs, tokens } = parseConsulEnv();
   const runtime = systemRuntime;
-  const connection = connectDynamo({ endpoint }, runtime);
+  const connection = connectDynamo({ endpoint }, runtime, undefined, { gathers: true });
   const leasehold = new Leasehold({ ...connection, runtime }, { table, maxClockSkew: maxClockSkewMs }, connection);
+  const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
+  const remote = new Remote({ ...stores, ...connection, runtime }, maxClockSkewMs);
   const app = createConsulApp({
-    ...{ leasehold, runtime },
+    ...{ leasehold, remote, runtime },
     settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
     tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
     closing: new AbortController().signal,
   });
-  return (event) => answerUrlEvent((request) => app.fetch(request), event);
+  return (event) => {
+    const target = `${event.rawPath}${event.rawQueryString === '' ? '' : `?${event.rawQueryString}`}`;
+    return answerUrlEvent((request) => app.fetch(request, { target }), event);
+  };
 }

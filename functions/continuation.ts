@@ -6,10 +6,10 @@
  */
 import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
 import type { SlotStore } from '../shared/dispatch/store.ts';
-import { validName } from '../shared/lease/name.ts';
+import { validName } from '../shared/validate/name.ts';
 import { stampOf } from '../shared/lease/stamp.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
-import type { WorkerReport } from '../shared/task/worker.ts';
+import type { WorkerReport } from '../shared/worker/worker.ts';
 import { continuationSchedule } from './env.ts';
 import { createStarter } from './starter.ts';
 

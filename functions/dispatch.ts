@@ -1,12 +1,11 @@
 /** The dispatcher function: one tick of the schedule becomes as many workers as the backlog justifies. */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import { captureLambdaHandler } from '@aws-lambda-powertools/tracer/middleware';
 import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { Tick } from '../shared/dispatch/store.ts';
 import { ConfigurationError } from '../shared/errors.ts';
-import { validName } from '../shared/lease/name.ts';
+import { validName } from '../shared/validate/name.ts';
 import type { DispatchResult } from './ticker.ts';
 import { createTicker } from './ticker.ts';
 
@@ -19,7 +18,6 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   return middy<Tick, DispatchResult>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(telemetry.logger))
     .use(logMetrics(telemetry.metrics))
-    .use(captureLambdaHandler(telemetry.tracer, { captureResponse: false }))
     .handler((event, context) =>
       tick({ schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) }, context.awsRequestId),
     );

@@ -3,7 +3,7 @@
  * `infra/` writes these names, the handlers parse them when they are loaded; a value that cannot be used ends the start-up with its name and value.
  */
 import { ConfigurationError } from '../shared/errors.ts';
-import { validName } from '../shared/lease/name.ts';
+import { validName } from '../shared/validate/name.ts';
 import type { SessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';

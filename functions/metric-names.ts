@@ -25,8 +25,12 @@ export const METRIC = {
   tasksFailed: 'TasksFailed',
   /** Tasks that will not be tried again. */
   tasksDead: 'TasksDead',
+  /** Failed attempts of tasks that have been failing for ten minutes or longer. */
+  tasksFailingLong: 'TasksFailingLong',
   /** Handed back before the deadline, attempt refunded. */
   tasksReleased: 'TasksReleased',
+  /** Handed back at the deadline without new progress, at least twice in a row: tasks that may never fit into a worker's life. */
+  tasksStalled: 'TasksStalled',
   /** Claimed from a session that had died. */
   tasksTakenOver: 'TasksTakenOver',
   /** Somebody else was faster: paid for without work. */
@@ -37,6 +41,8 @@ export const METRIC = {
   sessionsInvalidated: 'SessionsInvalidated',
   /** Rows left alone: damaged, or of a later version. */
   rowsSkipped: 'RowsSkipped',
+  /** Times that tasks were left alone because the worker's module does not define their names. */
+  tasksUnknown: 'TasksUnknown',
   storeThrottled: 'StoreThrottled',
   // by the dispatcher
   oldestReadyTaskAgeMs: 'OldestReadyTaskAgeMs',

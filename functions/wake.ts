@@ -7,7 +7,6 @@
  */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import { captureLambdaHandler } from '@aws-lambda-powertools/tracer/middleware';
 import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
@@ -28,7 +27,6 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, DispatchResu
   return middy<DynamoDBStreamEvent, DispatchResult>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(telemetry.logger))
     .use(logMetrics(telemetry.metrics))
-    .use(captureLambdaHandler(telemetry.tracer, { captureResponse: false }))
     .handler(async (_event, { awsRequestId }) => {
       const first = await look(awsRequestId);
       // Somebody has looked already, perhaps too early; or the index is behind the stream, or the task is for later.

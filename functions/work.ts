@@ -5,25 +5,24 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import { captureLambdaHandler } from '@aws-lambda-powertools/tracer/middleware';
 import type { MiddlewareObj, MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
-import type { Meter, MeterReading } from '../shared/dynamo/meter.ts';
-import { createMeter } from '../shared/dynamo/meter.ts';
+import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, InvariantError, MismatchError } from '../shared/errors.ts';
 import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
-import type { SessionEvents } from '../shared/session/holder.ts';
+import type { SessionEvents } from '../shared/session/keep-alive.ts';
 import { SemaphoreClient } from '../shared/semaphore/client.ts';
 import { registerTasks } from '../shared/task/definition.ts';
-import type { TaskEvents } from '../shared/task/events.ts';
+import type { TaskEvents } from '../shared/run/events.ts';
 import type { TaskMiddleware } from '../shared/task/middleware.ts';
 import { withMiddleware } from '../shared/task/middleware.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
 import { exportedPayloads } from '../shared/task/payload.ts';
-import type { WorkerReport } from '../shared/task/worker.ts';
-import { runWorker } from '../shared/task/worker.ts';
+import type { WorkerReport } from '../shared/worker/worker.ts';
+import { runWorker } from '../shared/worker/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
@@ -82,7 +81,6 @@ export function createWorkHandler(
   return middy<WorkEvent, WorkResult>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(telemetry.logger))
     .use(logMetrics(telemetry.metrics))
-    .use(captureLambdaHandler(telemetry.tracer, { captureResponse: false }))
     .use(deadline({ marginMs: env.deadlineMarginMs, clock: connection.runtime.clock }))
     .use(openInvocation)
     .use(
@@ -191,9 +189,12 @@ function reportMetrics({ metrics }: Telemetry, report: WorkerReport, capacity: M
   metrics.addMetric(METRIC.tasksCompleted, MetricUnit.Count, settled.done);
   metrics.addMetric(METRIC.tasksFailed, MetricUnit.Count, settled.retried + settled.dead);
   metrics.addMetric(METRIC.tasksDead, MetricUnit.Count, settled.dead + report.buried);
+  metrics.addMetric(METRIC.tasksFailingLong, MetricUnit.Count, report.failing);
   metrics.addMetric(METRIC.tasksReleased, MetricUnit.Count, settled.released);
+  metrics.addMetric(METRIC.tasksStalled, MetricUnit.Count, report.stalled);
   metrics.addMetric(METRIC.tasksTakenOver, MetricUnit.Count, report.takenOver);
   metrics.addMetric(METRIC.claimsRefused, MetricUnit.Count, report.claimsRefused);
+  metrics.addMetric(METRIC.tasksUnknown, MetricUnit.Count, report.unknown);
   metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
   metrics.addMetric(METRIC.sessionsInvalidated, MetricUnit.Count, expiriesApplied(capacity));
   metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);

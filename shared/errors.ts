@@ -1,6 +1,6 @@
 /**
  * The errors that all parts of the library share, on one page.
- * Those of one concept stand with it: `LockUnavailableError` in `lock/lock.ts`, `SemaphoreFullError` in `semaphore/contender.ts`,
+ * Those of one concept stand with it: `LockUnavailableError` in `lock/record.ts`, `SemaphoreFullError` in `semaphore/contender.ts`,
  * and what task code throws, or is told, in `task/control.ts`.
  *
  * A class exists only where a caller would act differently; contention is never an error but a value that says who holds it and until when.

@@ -6,68 +6,61 @@
  *   await using lock = await session.lock('reports/nightly', { wait: '10s' });
  *   await work({ signal: lock.signal });
  *
- * This file only composes. Each concept has its folder, and each row its statements in `dynamo/statements/`.
+ * This file only composes. Each concept has its folder, and each row its statements in `dynamo/<row>/`.
  */
 import { hostname } from 'node:os';
-import { createCheckStore } from './dynamo/check-store.ts';
 import type { ConnectionOptions, DynamoConnection } from './dynamo/connect.ts';
 import { connectDynamo } from './dynamo/connect.ts';
-import { createLockStore } from './dynamo/lock-store.ts';
-import { createQueueStore } from './dynamo/queue-store.ts';
-import { createRateLimitStore } from './dynamo/ratelimit-store.ts';
-import { createScheduleStore } from './dynamo/schedule-store.ts';
-import { createSemaphoreStore } from './dynamo/semaphore-store.ts';
-import type { Sender, SendObserver } from './dynamo/send.ts';
-import { createSessionStore } from './dynamo/session-store.ts';
+import type { Sender, SendObserver } from './dynamo/engine/send.ts';
+import type { Stores } from './dynamo/stores.ts';
+import { createStores } from './dynamo/stores.ts';
 import { createTable } from './dynamo/table.ts';
-import { createTaskOperatorStore } from './dynamo/task-operator-store.ts';
-import { createTaskStore } from './dynamo/task-store.ts';
-import { createWaitGroupStore } from './dynamo/waitgroup-store.ts';
 import { ElectionClient } from './election/election.ts';
+import { readEnvironment } from './environment.ts';
 import { ConfigurationError, shown } from './errors.ts';
-import type { Duration } from './lease/duration.ts';
-import { durationMs } from './lease/duration.ts';
-import { validName } from './lease/name.ts';
-import { validOptions } from './lease/options.ts';
+import type { Duration } from './validate/duration.ts';
+import { durationMs } from './validate/duration.ts';
+import { validName } from './validate/name.ts';
+import { validOptions } from './validate/options.ts';
 import { parseSequencer } from './lease/sequencer.ts';
 import type { SkewGauge } from './lease/skew.ts';
 import type { SessionTiming } from './lease/timing.ts';
 import { sessionTiming } from './lease/timing.ts';
-import { validWholeNumber } from './lease/whole-number.ts';
+import { validWholeNumber } from './validate/whole-number.ts';
 import { LockClient } from './lock/client.ts';
-import { RemoteLocks } from './lock/remote.ts';
-import { KeyTransactions } from './lock/transaction.ts';
-import { Turns } from './lock/turns.ts';
+import type { Refusal } from './lock/record.ts';
+import { Turns } from './wait/turns.ts';
 import { verifyLock } from './lock/verify.ts';
 import type { RateOptions } from './ratelimit/bucket.ts';
 import { RateLimiter } from './ratelimit/limiter.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { systemRuntime } from './runtime/runtime.ts';
 import { SemaphoreClient } from './semaphore/client.ts';
-import { Session } from './session-handle.ts';
+import type { Full } from './semaphore/contender.ts';
+import { Session } from './session.ts';
 import { SessionClient } from './session/client.ts';
-import { HealthClient } from './session/health-client.ts';
+import { HealthClient } from './remote/health-client.ts';
 import { firstFailure } from './session/health.ts';
-import { RemoteSessions } from './session/remote.ts';
-import type { SessionEvents } from './session/holder.ts';
-import { SessionHolder } from './session/holder.ts';
-import type { SessionBehaviour } from './session/session.ts';
+import type { SessionEvents } from './session/keep-alive.ts';
+import { SessionHolder } from './session/keep-alive.ts';
+import type { SessionBehaviour } from './session/record.ts';
 import type { Verification } from './session/verify.ts';
-import { TaskClient } from './task/client.ts';
-import { TaskOperator } from './task/operator.ts';
+import { TaskClient } from './queue/client.ts';
+import { TaskOperator } from './queue/operator.ts';
 import type { PayloadStore } from './task/payload.ts';
-import { ScheduleClient } from './task/schedule-client.ts';
+import { ScheduleClient } from './schedule/client.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from './task/task.ts';
 import { verifyTask } from './task/verify.ts';
 import { WaitGroup } from './waitgroup/group.ts';
 
 export interface LeaseholdOptions extends ConnectionOptions {
-  readonly table: string;
-  /** Where `tasks` enqueues when it is not told otherwise. */
+  /** Absent: `LEASEHOLD_TABLE`, or `leasehold`. */
+  readonly table?: string | undefined;
+  /** Where `tasks` enqueues when it is not told otherwise. Absent: `LEASEHOLD_QUEUE`, or `default`. */
   readonly queue?: string | undefined;
-  /** Partitions of the ready index for new tasks, as the stack has it. */
+  /** Partitions of the ready index for new tasks, as the stack has it. Absent: `LEASEHOLD_SHARDS`, or 8. */
   readonly shards?: number | undefined;
-  /** The stated bound on the difference between any two clocks; the same everywhere. */
+  /** The stated bound on the difference between any two clocks; the same everywhere. Absent: `LEASEHOLD_MAX_CLOCK_SKEW_MS`, or 1 s. */
   readonly maxClockSkew?: Duration | undefined;
   /** Where inputs of tasks go that do not fit into the table; absent: they are refused. */
   readonly payloads?: PayloadStore | undefined;
@@ -99,6 +92,11 @@ export interface LeaseholdFoundation {
   readonly runtime: Runtime;
 }
 
+/** What a Leasehold is, beside its connection. */
+export interface LeaseholdSettings extends Pick<LeaseholdOptions, 'queue' | 'shards' | 'maxClockSkew' | 'payloads'> {
+  readonly table: string;
+}
+
 const LEASEHOLD_OPTIONS = {
   table: true,
   queue: true,
@@ -109,6 +107,7 @@ const LEASEHOLD_OPTIONS = {
   endpoint: true,
   region: true,
   clientConfig: true,
+  driver: true,
 } as const;
 
 const SESSION_SETTINGS = {
@@ -124,11 +123,23 @@ const SESSION_SETTINGS = {
 
 const DEFAULT_SESSION_NAME = 'leasehold';
 
-/** @throws ConfigurationError */
-export function createLeasehold(options: LeaseholdOptions): Leasehold {
-  validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS);
-  const connection = connectDynamo(options, systemRuntime, options.observer);
-  return new Leasehold({ ...connection, runtime: systemRuntime }, options, connection);
+/**
+ * What the caller leaves out is taken from the environment, as the command does (`shared/environment.ts`).
+ * @throws ConfigurationError
+ */
+export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
+  const given = validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS);
+  const { endpoint, ...byDefault } = readEnvironment();
+  const settings = { ...byDefault, ...present(given) };
+  // A client of the caller's own configuration knows its endpoint.
+  const where = given.endpoint ?? (given.clientConfig === undefined ? endpoint : undefined);
+  const connection = connectDynamo({ ...given, endpoint: where }, systemRuntime, given.observer);
+  return new Leasehold({ ...connection, runtime: systemRuntime }, settings, connection);
+}
+
+/** Without what is undefined, which would hide a default. */
+function present(options: LeaseholdOptions): Omit<LeaseholdOptions, 'table'> & { readonly table?: string } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** One table and everything on it. Holds connections, no identity: make one and keep it; sessions end before it is closed. */
@@ -148,12 +159,6 @@ export class Leasehold implements Disposable {
   readonly semaphores: SemaphoreClient;
   /** Sessions from outside: info, list, destroy, wait for their end. */
   readonly sessions: SessionClient;
-  /** For gateways: sessions and locks of holders that speak another protocol, and transactions over keys. */
-  readonly remote: {
-    readonly sessions: RemoteSessions;
-    readonly locks: RemoteLocks;
-    readonly transactions: KeyTransactions;
-  };
   /** Nodes and health checks that sessions may be bound to. */
   readonly health: HealthClient;
 
@@ -161,26 +166,21 @@ export class Leasehold implements Disposable {
   readonly #connection: DynamoConnection | undefined;
   readonly #maxClockSkewMs: number;
   readonly #stores: Stores;
-  readonly #turns: Turns;
+  readonly #turns: Turns<Refusal>;
   /** Of semaphores: a name may be that of a lock as well. */
-  readonly #line: Turns;
+  readonly #line: Turns<Full>;
 
-  constructor(
-    foundation: LeaseholdFoundation,
-    options: Pick<LeaseholdOptions, 'table' | 'queue' | 'shards' | 'maxClockSkew' | 'payloads'>,
-    connection?: DynamoConnection,
-  ) {
+  constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
     const { table, queue, shards = DEFAULT_SHARDS, maxClockSkew } = options;
     const { runtime } = foundation;
     this.table = validName('table', table);
     this.#foundation = foundation;
     this.#connection = connection;
     this.#maxClockSkewMs = sessionTiming(given('maxClockSkewMs', 'maxClockSkew', maxClockSkew)).maxClockSkewMs;
-    this.#stores = createStores(
-      foundation.sender,
+    this.#stores = createStores(foundation.sender, {
       table,
-      validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
-    );
+      shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
+    });
     this.#turns = new Turns(runtime.clock);
     this.#line = new Turns(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
@@ -191,11 +191,6 @@ export class Leasehold implements Disposable {
     this.elections = new ElectionClient(this.locks);
     this.semaphores = new SemaphoreClient({ ...ports, line: this.#line }, { maxClockSkewMs: this.#maxClockSkewMs });
     this.sessions = new SessionClient(ports, this.#maxClockSkewMs);
-    this.remote = {
-      sessions: new RemoteSessions(ports, this.#maxClockSkewMs),
-      locks: new RemoteLocks(ports, this.#maxClockSkewMs),
-      transactions: new KeyTransactions(ports, this.#maxClockSkewMs),
-    };
     this.health = new HealthClient({ ...ports, sessionClient: this.sessions });
   }
 
@@ -276,12 +271,12 @@ export class Leasehold implements Disposable {
   async createTable(): Promise<boolean> {
     if (this.#connection === undefined)
       throw new ConfigurationError('this Leasehold has no connection of its own: create the table yourself');
-    return createTable(this.#connection.client, this.table);
+    return createTable(await this.#connection.openClient(), this.table);
   }
 
   /** Closes idle connections. Sessions must have ended before. */
   close(): void {
-    this.#connection?.client.destroy();
+    this.#connection?.close();
   }
 
   [Symbol.dispose](): void {
@@ -304,23 +299,6 @@ export class Leasehold implements Disposable {
     if (failure !== undefined)
       throw new ConfigurationError(`${failure}: a session that is bound to it would end at once`);
   }
-}
-
-type Stores = ReturnType<typeof createStores>;
-
-function createStores(sender: Sender, table: string, shards: number) {
-  return {
-    sessions: createSessionStore(sender, table),
-    checks: createCheckStore(sender, table),
-    locks: createLockStore(sender, table),
-    semaphores: createSemaphoreStore(sender, table),
-    groups: createWaitGroupStore(sender, table),
-    buckets: createRateLimitStore(sender, table),
-    tasks: createTaskStore(sender, { table, shards }),
-    operations: createTaskOperatorStore(sender, { table, shards }),
-    queues: createQueueStore(sender, table),
-    schedules: createScheduleStore(sender, table),
-  };
 }
 
 /** A setting of time in milliseconds, absent when it is not given. */

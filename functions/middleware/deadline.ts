@@ -34,7 +34,9 @@ export function deadline(options: { readonly marginMs: number; readonly clock: C
       void clock.sleep(restMs, timer.signal).then(() => {
         if (!timer.signal.aborted)
           handBack.abort(
-            new HandedBackError(`the invocation ends in ${marginMs} ms: stop, and the task will be handed back`),
+            new HandedBackError(`the invocation ends in ${marginMs} ms: stop, and the task will be handed back`, {
+              isDeadline: true,
+            }),
           );
       });
     },

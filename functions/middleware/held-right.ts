@@ -11,13 +11,14 @@
  */
 import type { MiddlewareObj, Request } from '@middy/core';
 import type { Context } from 'aws-lambda';
-import { InvariantError } from '../../shared/errors.ts';
-import type { Duration } from '../../shared/lease/duration.ts';
-import { durationMs } from '../../shared/lease/duration.ts';
+import { ConfigurationError, InvariantError, shown } from '../../shared/errors.ts';
+import type { Duration } from '../../shared/validate/duration.ts';
+import { durationMs } from '../../shared/validate/duration.ts';
+import { validOptions } from '../../shared/validate/options.ts';
 import type { Leasehold, SessionSettings } from '../../shared/leasehold.ts';
-import { LockUnavailableError } from '../../shared/lock/lock.ts';
+import { LockUnavailableError } from '../../shared/lock/record.ts';
 import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import type { Session } from '../../shared/session.ts';
 import { deadline, deadlineOf } from './deadline.ts';
 
 export interface HeldRightOptions<Event, Unavailable extends Error> {
@@ -46,6 +47,34 @@ export const DEFAULT_DEADLINE_MARGIN_MS = 2_000;
 
 interface Right extends AsyncDisposable {
   readonly signal: AbortSignal;
+}
+
+const COMMON_OPTIONS = {
+  leasehold: true,
+  wait: true,
+  session: true,
+  deadlineMargin: true,
+  onUnavailable: true,
+} as const;
+
+/**
+ * Checks what a middleware was given, when it is made.
+ * @param nameOption the option that names the right: a text, or a function of the event
+ * @throws ConfigurationError
+ */
+export function validRight<Options extends HeldRightOptions<never, never>>(
+  kind: string,
+  options: Options,
+  nameOption: keyof Options & string,
+  others: readonly (keyof Options & string)[],
+): void {
+  const names = Object.fromEntries([nameOption, ...others].map((name) => [name, true]));
+  validOptions(`the options of ${kind}()`, options, { ...names, ...COMMON_OPTIONS } as Record<keyof Options, true>);
+  const { leasehold, [nameOption]: name } = options as { readonly leasehold: unknown } & Record<string, unknown>;
+  if (typeof (leasehold as Partial<Leasehold> | undefined)?.session !== 'function')
+    throw new ConfigurationError(`${kind}: leasehold = ${shown(leasehold)}: give what createLeasehold() returned`);
+  if (typeof name !== 'string' && typeof name !== 'function')
+    throw new ConfigurationError(`${kind}: ${nameOption} = ${shown(name)}: give a name, or a function of the event`);
 }
 
 export function heldRight<R extends Right, Event, Unavailable extends LockUnavailableError | SemaphoreFullError>(

@@ -7,8 +7,8 @@ import type { Context } from 'aws-lambda';
 import { InvariantError } from '../../shared/errors.ts';
 import type { SessionTiming } from '../../shared/lease/timing.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
-import type { SessionEvents } from '../../shared/session/holder.ts';
-import { SessionHolder } from '../../shared/session/holder.ts';
+import type { SessionEvents } from '../../shared/session/keep-alive.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
 
 export interface InvocationSessionOptions {

@@ -1,7 +1,7 @@
 import type { Leadership } from '../../shared/election/election.ts';
-import type { LockUnavailableError } from '../../shared/lock/lock.ts';
+import type { LockUnavailableError } from '../../shared/lock/record.ts';
 import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
-import { heldRight, nameFrom } from './held-right.ts';
+import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface LeaderOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
   readonly election: NameOf<Event>;
@@ -16,6 +16,7 @@ export interface LeaderOptions<Event> extends HeldRightOptions<Event, LockUnavai
  *   export const handler = middy(async (event, context) => compact(sole.of(context).term)).use(sole);
  */
 export function leader<Event = unknown>(options: LeaderOptions<Event>): HeldRightMiddleware<Leadership, Event> {
+  validRight('leader', options, 'election', ['value']);
   return heldRight('leader', options, (session, request, wait) =>
     session.campaign(nameFrom(options.election, request), { value: options.value, wait }),
   );

@@ -1,7 +1,7 @@
-import type { Lock } from '../../shared/lock/holder.ts';
-import type { LockUnavailableError } from '../../shared/lock/lock.ts';
+import type { Lock } from '../../shared/lock/lock.ts';
+import type { LockUnavailableError } from '../../shared/lock/record.ts';
 import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
-import { heldRight, nameFrom } from './held-right.ts';
+import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface LeaseOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
   readonly key: NameOf<Event>;
@@ -16,6 +16,7 @@ export interface LeaseOptions<Event> extends HeldRightOptions<Event, LockUnavail
  *   export const handler = middy(async (event: Order, context) => book(event, account.of(context).sequencer)).use(account);
  */
 export function lease<Event = unknown>(options: LeaseOptions<Event>): HeldRightMiddleware<Lock, Event> {
+  validRight('lease', options, 'key', ['value']);
   return heldRight('lease', options, (session, request, wait) =>
     session.lock(nameFrom(options.key, request), { value: options.value, wait }),
   );

@@ -1,7 +1,7 @@
 import type { Permit } from '../../shared/semaphore/permit.ts';
 import type { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
 import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
-import { heldRight, nameFrom } from './held-right.ts';
+import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface SemaphoreOptions<Event> extends HeldRightOptions<Event, SemaphoreFullError> {
   readonly semaphore: NameOf<Event>;
@@ -18,6 +18,7 @@ export interface SemaphoreOptions<Event> extends HeldRightOptions<Event, Semapho
  *   export const handler = middy(async (event, context) => call(event, { signal: signalOf(context) })).use(vendor);
  */
 export function semaphore<Event = unknown>(options: SemaphoreOptions<Event>): HeldRightMiddleware<Permit, Event> {
+  validRight('semaphore', options, 'semaphore', ['limit', 'permits']);
   const { limit, permits } = options;
   return heldRight('semaphore', options, (session, request, wait) =>
     session.permit(nameFrom(options.semaphore, request), { limit, permits, wait }),

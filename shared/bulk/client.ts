@@ -5,13 +5,12 @@ import { stampOf } from '../lease/stamp.ts';
 import { allOf } from '../runtime/all-of.ts';
 import { inFlight } from '../runtime/in-flight.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { TaskStore } from '../task/store.ts';
 import type { Json, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
-import type { PageOf } from './page.ts';
-import { isPage, parseItemId } from './page.ts';
+import type { PageOf } from '../task/page.ts';
+import { isPage, parseItemId } from '../task/page.ts';
 import type { NewBulk } from './request.ts';
-import type { NewPage } from './store.ts';
+import type { NewPage, TaskAndPageStore } from './store.ts';
 
 export interface EnqueuedBulk {
   readonly id: string;
@@ -41,7 +40,7 @@ export interface BulkItem extends TaskKey {
 }
 
 interface BulkPorts {
-  readonly store: TaskStore;
+  readonly store: TaskAndPageStore;
   readonly runtime: Runtime;
 }
 
@@ -72,7 +71,7 @@ async function putPage(page: NewPage, { store, runtime }: BulkPorts): Promise<'c
 }
 
 /** Undefined when no page, or none any more, has such an item. Strongly consistent. */
-export async function findItem(key: TaskKey, store: TaskStore): Promise<BulkItem | undefined> {
+export async function findItem(key: TaskKey, store: TaskAndPageStore): Promise<BulkItem | undefined> {
   const place = parseItemId(key);
   if (place === undefined) return undefined;
   const page = await store.get(place.page);

@@ -1,11 +1,14 @@
 /** How an item leaves its page, and what its own row begins with. */
 import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
-import type { PageOf } from './page.ts';
-import { itemTask } from './page.ts';
+import type { PageOf } from '../task/page.ts';
+import { itemTask } from '../task/page.ts';
 import type { MovedItem } from './store.ts';
 import type { Suspect } from './suspect.ts';
 
-export interface Departure extends Pick<MovedItem, 'index' | 'attempts' | 'error' | 'lastAttempt' | 'isSuspect'> {
+export interface Departure extends Pick<
+  MovedItem,
+  'index' | 'attempts' | 'deaths' | 'error' | 'lastAttempt' | 'isSuspect'
+> {
   readonly settlement: 'retried' | 'snoozed' | 'dead';
   /** When it is due, unless it is dead. */
   readonly readyAt: number;
@@ -14,26 +17,39 @@ export interface Departure extends Pick<MovedItem, 'index' | 'attempts' | 'error
 /** Dead, unless it is given a time at which it is to be tried again. */
 export function failedItem(page: PageOf<RunningTask>, index: number, error: TaskError, now: number): Departure {
   const lastAttempt = attemptOf(page, 'failed', now);
-  return { index, error, lastAttempt, settlement: 'dead', readyAt: now, attempts: page.attempts, isSuspect: false };
+  const { attempts } = page;
+  return { index, error, lastAttempt, settlement: 'dead', readyAt: now, attempts, deaths: 0, isSuspect: false };
 }
 
 /** This attempt is not counted. */
 export function snoozedItem(page: PageOf<RunningTask>, index: number, readyAt: number, now: number): Departure {
   const lastAttempt = attemptOf(page, 'snoozed', now);
   const attempts = page.attempts - 1;
-  return { index, error: undefined, lastAttempt, settlement: 'snoozed', readyAt, attempts, isSuspect: false };
+  return {
+    index,
+    error: undefined,
+    lastAttempt,
+    settlement: 'snoozed',
+    readyAt,
+    attempts,
+    deaths: 0,
+    isSuspect: false,
+  };
 }
 
-export function suspectedItem({ index, attempts, isDead, error, lastAttempt }: Suspect, now: number): Departure {
+export function suspectedItem(
+  { index, attempts, deaths, isDead, error, lastAttempt }: Suspect,
+  now: number,
+): Departure {
   const settlement = isDead ? 'dead' : 'retried';
-  return { index, attempts, error, lastAttempt, settlement, readyAt: now, isSuspect: true };
+  return { index, attempts, deaths, error, lastAttempt, settlement, readyAt: now, isSuspect: true };
 }
 
 export function departed(page: PageOf<RunningTask>, departure: Departure): MovedItem {
-  const { index, settlement, readyAt, attempts, error, lastAttempt, isSuspect } = departure;
+  const { index, settlement, readyAt, attempts, deaths, error, lastAttempt, isSuspect } = departure;
   const { queue, id, name, input, priority, traceparent } = itemTask(page, index);
   const task = { queue, id, name, input, priority, traceparent, runAt: readyAt };
-  return { index, task, attempts, error, lastAttempt, isSuspect, isDead: settlement === 'dead' };
+  return { index, task, attempts, deaths, error, lastAttempt, isSuspect, isDead: settlement === 'dead' };
 }
 
 function attemptOf(

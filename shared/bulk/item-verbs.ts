@@ -1,6 +1,6 @@
 /**
  * A task store as one item of a page sees it: the verbs of its claim, said of a page.
- * With it an item's code runs under the very rules that a task's does (`task/run.ts`): timeouts, cancelling, handing back, belief.
+ * With it an item's code runs under the very rules that a task's does (`run/run.ts`): timeouts, cancelling, handing back, belief.
  */
 import { ConfigurationError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
@@ -10,9 +10,9 @@ import type { Claim, Json, RunningTask } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import type { Departure } from './departure.ts';
 import { departed, failedItem, snoozedItem } from './departure.ts';
-import type { PageOf } from './page.ts';
-import { ITEM_RESULT_LIMIT_BYTES } from './page.ts';
-import type { BulkPolicy } from './policy.ts';
+import type { PageOf } from '../task/page.ts';
+import { ITEM_RESULT_LIMIT_BYTES } from '../task/page.ts';
+import type { BulkPolicy } from '../task/page-policy.ts';
 import type { PageRecorder } from './recorder.ts';
 
 export interface ItemPorts {

@@ -11,13 +11,14 @@ import { LeaseLostError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Settlement } from '../task/settle.ts';
+import type { Settlement } from '../run/settle.ts';
 import type { CommitOutcome, Effect, Settled } from '../task/store.ts';
 import type { Claim, Json, RunningTask, TaskRecord } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
-import type { PageOf, PageState } from './page.ts';
-import { isOpen } from './page.ts';
-import type { BulkPolicy } from './policy.ts';
+import type { PageOf } from '../task/page.ts';
+import type { PageState } from '../task/task.ts';
+import { isOpen } from '../task/page.ts';
+import type { BulkPolicy } from '../task/page-policy.ts';
 import type { MovedItem, NumberedStamp, PageEntry, PageStore } from './store.ts';
 
 export interface RecorderPorts {

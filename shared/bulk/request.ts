@@ -8,15 +8,15 @@
  * need ids, and rows, of their own (`enqueue`).
  */
 import { ConfigurationError } from '../errors.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import type { EnqueueOptions, RequestDefaults, TaskReference } from '../task/request.ts';
 import { ENQUEUE_OPTIONS, newTaskOf } from '../task/request.ts';
 import type { NewTask } from '../task/store.ts';
 import type { Json } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
-import { PAGE_INPUT_LIMIT_BYTES, PAGE_SIZE_LIMIT, itemId } from './page.ts';
-import { DEFAULT_BULK, validPageSize } from './policy.ts';
+import { PAGE_INPUT_LIMIT_BYTES, PAGE_SIZE_LIMIT, itemId } from '../task/page.ts';
+import { DEFAULT_BULK, validPageSize } from '../task/page-policy.ts';
 import type { NewPage } from './store.ts';
 
 /** The options of `enqueue` that a page can have; they are about all of its items. */

@@ -18,17 +18,21 @@ import { limitsWithinTrust } from '../session/limits.ts';
 import type { TaskContext } from '../task/context.ts';
 import { HandedBackError } from '../task/control.ts';
 import type { AnyTask } from '../task/definition.ts';
-import type { RunPorts } from '../task/run.ts';
-import { runClaim } from '../task/run.ts';
-import type { Settlement } from '../task/settle.ts';
+import type { RunPorts } from '../run/run.ts';
+import { runClaim } from '../run/run.ts';
+import type { Settlement } from '../run/settle.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
+import type { TaskAndPageStore } from './store.ts';
 import type { RunningTask } from '../task/task.ts';
 import { departed, suspectedItem } from './departure.ts';
 import { itemVerbs } from './item-verbs.ts';
-import type { PageOf } from './page.ts';
-import { isPage, itemId, itemTask } from './page.ts';
+import type { PageOf } from '../task/page.ts';
+import { isPage, itemId, itemTask } from '../task/page.ts';
 import { PageRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
+
+/** As of any run, with a store that has pages. */
+type RunPagePorts = RunPorts & { readonly tasks: TaskAndPageStore };
 
 export interface ClaimReport {
   readonly settlement: Settlement;
@@ -37,15 +41,10 @@ export interface ClaimReport {
 }
 
 /** Runs what was claimed: a task, or a page of them. */
-export async function runTaskOrPage(
-  task: RunningTask,
-  definition: AnyTask | undefined,
-  ports: RunPorts,
-): Promise<ClaimReport> {
-  // Without code there is nothing to be done for any item, and the page is as unknown as a task would be.
-  if (isPage(task) && definition !== undefined) return new PageRun(task, definition, ports).run();
+export async function runTaskOrPage(task: RunningTask, definition: AnyTask, ports: RunPagePorts): Promise<ClaimReport> {
+  if (isPage(task)) return new PageRun(task, definition, ports).run();
   const settlement = await runClaim(task, definition, ports);
-  return { settlement, settled: { [settlement]: isPage(task) ? task.input.length : 1 } };
+  return { settlement, settled: { [settlement]: 1 } };
 }
 
 /** Of the grace that a page has when it must stop, what its item may take; the rest is for recording. */
@@ -54,13 +53,13 @@ const ITEM_GRACE_SHARE = 0.8;
 class PageRun {
   #page: PageOf<RunningTask>;
   readonly #definition: AnyTask;
-  readonly #ports: RunPorts;
+  readonly #ports: RunPagePorts;
   readonly #recorder: PageRecorder;
   readonly #stop = new AbortController();
   /** Items whose ids are taken. */
   readonly #stuck = new Set<number>();
 
-  constructor(page: PageOf<RunningTask>, definition: AnyTask, ports: RunPorts) {
+  constructor(page: PageOf<RunningTask>, definition: AnyTask, ports: RunPagePorts) {
     this.#page = page;
     this.#definition = definition;
     this.#ports = ports;
@@ -161,10 +160,15 @@ class PageRun {
   #pageVerbs(): TaskStore {
     const { tasks } = this.#ports;
     const recorder = this.#recorder;
+    let isFlushed = false;
     const after = async (limits: WriteLimits | undefined, end: () => Promise<Settled>): Promise<Settled> => {
-      const flushed = await recorder.flush(limits);
-      if (flushed.kind === 'refused') return flushed;
-      recorder.close();
+      // An end that is sent again has flushed before, and nothing is recorded since.
+      if (!isFlushed) {
+        const flushed = await recorder.flush(limits);
+        if (flushed.kind === 'refused') return flushed;
+        isFlushed = true;
+        recorder.close();
+      }
       return end();
     };
     return {

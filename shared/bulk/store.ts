@@ -1,6 +1,6 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
-import type { CommitOutcome, Effect, NewTask } from '../task/store.ts';
+import type { CommitOutcome, Effect, NewTask, TaskStore } from '../task/store.ts';
 import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 
 /** A page that is to be created: a task whose input is a list. */
@@ -28,6 +28,8 @@ export interface MovedItem {
   readonly isDead: boolean;
   /** Of the claims that it has had in the page, those that count. */
   readonly attempts: number;
+  /** Those of them that killed their workers, as far as is known of an item. */
+  readonly deaths: number;
   readonly error: TaskError | undefined;
   readonly lastAttempt: PastAttempt;
   /** It was running when the last holder died: the others were not, and that claim is not counted against them. */
@@ -35,7 +37,7 @@ export interface MovedItem {
 }
 
 /**
- * What a page needs beyond the verbs of any task: every write is conditional; see `dynamo/statements/page.ts` for the guards.
+ * What a page needs beyond the verbs of any task: every write is conditional; see `dynamo/task/page-statements.ts` for the guards.
  * A write of a holder is refused when it was taken over, and then the row is another's;
  * or when the row, still its own, shows that the item has been decided already.
  */
@@ -87,4 +89,9 @@ export interface PageStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' | 'refused' }>;
+}
+
+/** Where tasks live, pages among them. */
+export interface TaskAndPageStore extends TaskStore {
+  readonly bulk: PageStore;
 }

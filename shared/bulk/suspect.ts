@@ -10,8 +10,8 @@
  */
 import type { RetryPolicy } from '../task/definition.ts';
 import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
-import type { PageOf } from './page.ts';
-import { openItems } from './page.ts';
+import type { PageOf } from '../task/page.ts';
+import { openItems } from '../task/page.ts';
 
 /** Whether the end of each item is to be recorded before the next one begins. */
 export function isCareful(page: RunningTask, { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>): boolean {
@@ -23,6 +23,8 @@ export interface Suspect {
   readonly index: number;
   /** Claims of it that count. */
   readonly attempts: number;
+  /** In a row, the last ones of its page. */
+  readonly deaths: number;
   readonly isDead: boolean;
   readonly error: TaskError;
   readonly lastAttempt: PastAttempt;
@@ -30,7 +32,7 @@ export interface Suspect {
 
 export function suspectOf(
   page: PageOf<RunningTask>,
-  { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>,
+  { maxAttempts, maxDeaths }: Pick<RetryPolicy, 'maxAttempts' | 'maxDeaths'>,
   now: number,
 ): Suspect | undefined {
   const deaths = deathsBefore(page);
@@ -39,11 +41,14 @@ export function suspectOf(
   const wasCareful = maxAttempts === 1 || deaths.length > 1;
   if (last === undefined || index === undefined || !wasCareful) return undefined;
   const attempts = page.attempts - 1;
+  // Before these it may have been another item, which took its own along when it left.
+  const known = Math.min(deaths.length, attempts);
   const message = `its worker died while it ran, or just before, in session ${last.session}`;
   return {
     index,
     attempts,
-    isDead: attempts >= maxAttempts,
+    deaths: known,
+    isDead: attempts >= maxAttempts || known >= maxDeaths,
     error: { name: 'WorkerDied', message, at: now },
     lastAttempt: last,
   };

@@ -4,7 +4,7 @@
  * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time), workers are busy for `utilisation` of their time,
  * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
  */
-import { DEFAULT_BULK, validPageSize } from '../bulk/policy.ts';
+import { DEFAULT_BULK, validPageSize } from '../task/page-policy.ts';
 import { ConfigurationError } from '../errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../task/payload.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../task/task.ts';

@@ -1,9 +1,9 @@
-/** Write units per verb of a page of many small tasks, of rows as the statements write them; see `bulk/page.ts` for what a page is. */
-import { PAGE_INPUT_LIMIT_BYTES } from '../bulk/page.ts';
-import { inTransaction, sized, writeUnits } from '../dynamo/capacity.ts';
-import type { DynamoItem } from '../dynamo/driver.ts';
-import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../dynamo/schema.ts';
-import { enqueuePage } from '../dynamo/statements/page.ts';
+/** Write units per verb of a page of many small tasks, of rows as the statements write them; see `task/page.ts` for what a page is. */
+import { PAGE_INPUT_LIMIT_BYTES } from '../task/page.ts';
+import { inTransaction, sized, writeUnits } from '../dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../dynamo/engine/driver.ts';
+import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../dynamo/engine/schema.ts';
+import { enqueuePage } from '../dynamo/task/page-statements.ts';
 import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './rows.ts';
 import type { VerbUnits } from './rows.ts';
 

@@ -1,8 +1,8 @@
 /** Rows as the statements write them, and what it costs to write them. */
-import type { SizedItem, TableShape } from '../dynamo/capacity.ts';
-import { sized, writeUnits } from '../dynamo/capacity.ts';
-import type { DynamoItem } from '../dynamo/driver.ts';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../dynamo/schema.ts';
+import type { SizedItem, TableShape } from '../dynamo/engine/capacity.ts';
+import { sized, writeUnits } from '../dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../dynamo/engine/driver.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../dynamo/engine/schema.ts';
 
 /** The table's and each index's share, for throughput is limited for each of them. */
 export interface VerbUnits {

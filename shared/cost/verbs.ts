@@ -2,14 +2,14 @@
  * Write units per verb, by our own capacity model, of rows as the statements write them.
  * `npm run units` measures the same verbs on an engine and shows the two side by side.
  */
-import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../dynamo/capacity.ts';
-import type { DynamoItem } from '../dynamo/driver.ts';
-import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../dynamo/schema.ts';
-import { putPayload } from '../dynamo/statements/payload.ts';
-import { createSemaphore } from '../dynamo/statements/semaphore.ts';
-import { createSession } from '../dynamo/statements/session.ts';
-import { pastAttempt } from '../dynamo/statements/task-history.ts';
-import { enqueueTask } from '../dynamo/statements/task.ts';
+import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../dynamo/engine/driver.ts';
+import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../dynamo/engine/schema.ts';
+import { putPayload } from '../dynamo/payload/statements.ts';
+import { createSemaphore } from '../dynamo/semaphore/statements.ts';
+import { createSession } from '../dynamo/session/statements.ts';
+import { pastAttempt } from '../dynamo/task/history.ts';
+import { enqueueTask } from '../dynamo/task/statements.ts';
 import type { NewTask } from '../task/store.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
 import type { PageShape, PageTable } from './page-verbs.ts';

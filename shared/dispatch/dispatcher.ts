@@ -11,7 +11,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { ReadyHint, TaskStore } from '../task/store.ts';
-import { readBacklog, shardsOf } from './backlog.ts';
+import { readBacklog, shardsOf } from './measure.ts';
 import { findOldestReady } from './oldest-ready.ts';
 import type { PartitionBacklog, PlanSettings } from './plan.ts';
 import { planWorkers } from './plan.ts';

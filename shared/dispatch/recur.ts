@@ -2,9 +2,9 @@
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { ScheduleRecord } from '../task/schedule.ts';
-import { dueSlots, slotTaskId } from '../task/schedule.ts';
-import type { ScheduleStore } from '../task/schedule-store.ts';
+import type { ScheduleRecord } from '../schedule/schedule.ts';
+import { dueSlots, slotTaskId } from '../schedule/schedule.ts';
+import type { ScheduleStore } from '../schedule/store.ts';
 import type { TaskStore } from '../task/store.ts';
 
 export interface RecurPorts {

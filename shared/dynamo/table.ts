@@ -1,12 +1,7 @@
 /** Creating and checking the table where no CDK does it: laptops and tests. */
 import type { CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  CreateTableCommand,
-  ResourceInUseException,
-  UpdateTimeToLiveCommand,
-  waitUntilTableExists,
-} from '@aws-sdk/client-dynamodb';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from './schema.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from './engine/schema.ts';
+import { loadSdk } from './wire/sdk.ts';
 
 /** The table as the CDK construct deploys it, in the words of CreateTable. */
 export function tableDefinition(table: string): CreateTableCommandInput {
@@ -32,6 +27,7 @@ export function tableDefinition(table: string): CreateTableCommandInput {
 
 /** Creates the table unless it is there. Returns whether it was created. */
 export async function createTable(client: DynamoDBClient, table: string): Promise<boolean> {
+  const { CreateTableCommand, ResourceInUseException, UpdateTimeToLiveCommand, waitUntilTableExists } = await loadSdk();
   try {
     await client.send(new CreateTableCommand(tableDefinition(table)));
   } catch (error) {

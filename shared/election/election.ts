@@ -17,13 +17,13 @@
  *                          └── its session is dead: the next one is elected when the lock-delay is over
  */
 import { StoreUnavailableError } from '../errors.ts';
-import { validName } from '../lease/name.ts';
+import { validName } from '../validate/name.ts';
 import type { LockClient } from '../lock/client.ts';
-import type { Lock } from '../lock/holder.ts';
-import type { LockInfo, Refusal } from '../lock/lock.ts';
-import { validOptions } from '../lease/options.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { WAIT_OPTIONS } from '../lease/waiting.ts';
+import type { Lock } from '../lock/lock.ts';
+import type { LockInfo, Refusal } from '../lock/record.ts';
+import { validOptions } from '../validate/options.ts';
+import type { WaitOptions } from '../wait/wait.ts';
+import { WAIT_OPTIONS } from '../wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
 /** Who leads, as others see it. */

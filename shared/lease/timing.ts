@@ -76,6 +76,11 @@ export function validateSessionTiming(timing: SessionTiming): void {
     );
 }
 
+/** The longest time between two heartbeats of any session with this TTL: a beat renews three times in it. */
+export function longestHeartbeatMs(ttlMs: number): number {
+  return Math.floor(ttlMs / 3);
+}
+
 /** How long a holder believes after each successful create or renew. */
 export function trustDurationMs(timing: SessionTiming): number {
   return timing.ttlMs === null ? Infinity : timing.ttlMs - timing.holderMarginMs;

@@ -1,14 +1,16 @@
 /**
  * Locks from outside: looking, waiting for changes, values without a lock, and what operators may do.
  */
-import type { Duration } from '../lease/duration.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validName } from '../lease/name.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
 import { stampOf } from '../lease/stamp.ts';
 import { ensureUnwritten } from '../lease/outcome.ts';
-import { WRITE_ROUNDS_LIMIT, contended } from './contention.ts';
-import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock.ts';
-import { describeLock, isStored, opensAt, validContent, validKey } from './lock.ts';
+import type { Contended } from '../wait/retry-contended.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
+import { WRITE_CONTENTION } from './contention.ts';
+import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './record.ts';
+import { describeLock, isStored, opensAt, validContent, validKey } from './record.ts';
 import type { Sighting } from './reader.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
@@ -32,6 +34,8 @@ export interface Watched {
   readonly index: number;
   /** Undefined: there is no such entry. */
   readonly info: LockInfo | undefined;
+  /** Until when the lock-delay keeps the key closed, with an entry or without one; 0: it is open, or held. */
+  readonly closedUntil: number;
 }
 
 export interface PutOptions {
@@ -96,7 +100,7 @@ export class LockClient {
   /** A key as `get` shows it, and where its watchers stand: the index of a deleted entry is told as well; 0: there is no row. */
   async look(key: string): Promise<Watched> {
     const sighting = await this.#reader.see(validKey(key));
-    return { index: sighting.lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting) };
+    return this.#watched(sighting);
   }
 
   /**
@@ -138,7 +142,7 @@ export class LockClient {
     let sighting = await this.#reader.see(validKey(key));
     if (!isNews(sighting))
       sighting = (await this.#within(timeout, signal, (over) => this.#watch.next(key, isNews, over))) ?? sighting;
-    return { index: sighting.lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting) };
+    return this.#watched(sighting);
   }
 
   /** All entries under a prefix, as if at one moment: see `prefix.ts`. */
@@ -158,6 +162,18 @@ export class LockClient {
   /** Waits until a key that was just created is listed, for whoever tells its writer that it is there. */
   awaitListed(key: string): Promise<void> {
     return this.#prefixes.awaitListed(validKey(key));
+  }
+
+  /** Keys that were just written by this process: those who watch them here need not wait for the next poll. */
+  nudge(keys: readonly string[]): void {
+    this.#watch.nudge(keys);
+    this.#prefixWatch.nudge(keys);
+  }
+
+  /** A session that was just ended by this process, and with it what it held. */
+  nudgeHeldBy(session: string): void {
+    this.#watch.nudgeHeldBy(session);
+    this.#prefixWatch.nudgeAll();
   }
 
   /** Sightings of a key that its watcher has not seen, for those who watch on and on. */
@@ -221,7 +237,7 @@ export class LockClient {
     const reason = validName('reason', options.reason);
     const givenMs = options.lockDelay === undefined ? undefined : durationMs('lockDelay', options.lockDelay);
     const { locks, sessions, runtime } = this.#ports;
-    for (let round = 1; round <= WRITE_ROUNDS_LIMIT; round++) {
+    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<ForceResult | Contended> => {
       const lock = await locks.get(validKey(key));
       if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
       const session = await sessions.get(lock.session);
@@ -229,8 +245,8 @@ export class LockClient {
       const notBefore = runtime.clock.now() + (givenMs ?? session?.lockDelayMs ?? 0);
       const outcome = await locks.forceRelease(lock, { by, reason, notBefore, isLive }, stampOf(runtime));
       if (outcome === 'applied') return { kind: 'released', closedUntil: opensAt(notBefore, this.#maxClockSkewMs) };
-    }
-    throw contended(key);
+      return contended();
+    });
   }
 
   /** Reads, judges and writes on what was read, until the write is decided. */
@@ -239,17 +255,22 @@ export class LockClient {
     { ifIndex, evenIfHeld = false }: PutOptions,
     write: (lock: LockRecord | undefined, holder: Holder | undefined) => Promise<Result | undefined>,
   ): Promise<Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>> {
-    for (let round = 1; round <= WRITE_ROUNDS_LIMIT; round++) {
+    type Decision = Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>;
+    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<Decision | Contended> => {
       const sighting = await this.#reader.see(key);
       const { lock, holder } = sighting;
       const index = lock?.entry === undefined ? 0 : lock.modifyIndex;
       if (ifIndex !== undefined && ifIndex !== index)
         return { kind: 'conflict', current: this.#reader.infoOf(sighting) };
       if (holder !== undefined && !evenIfHeld) return { kind: 'held', key, by: holder };
-      const result = await write(lock, holder);
-      if (result !== undefined) return result;
-    }
-    throw contended(key);
+      return (await write(lock, holder)) ?? contended();
+    });
+  }
+
+  #watched(sighting: Sighting): Watched {
+    const { lock } = sighting;
+    const closedUntil = this.#reader.closedUntil(lock);
+    return { index: lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting), closedUntil };
   }
 
   /** Runs `wait` until it answers, the time is over, or `signal` aborts. */

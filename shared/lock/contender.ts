@@ -5,14 +5,16 @@
  * (within the clock bound; one again when it was seen free, as waiters do); two when it is held, for the holder's session is read as well;
  * four when the holder is dead and nobody has noticed yet (refused, read, end its session, take over).
  */
+import { StoreUnavailableError } from '../errors.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsWithinTrust } from '../session/limits.ts';
-import type { SessionRecord } from '../session/session.ts';
-import type { Content, HeldLock, LockRecord, Refusal } from './lock.ts';
-import { opensAt } from './lock.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { Content, HeldLock, LockRecord, Refusal } from './record.ts';
+import { opensAt } from './record.ts';
+import type { Doubts, UnansweredAcquire } from './doubts.ts';
 import type { LockPorts } from './standing.ts';
 import { standingOf } from './standing.ts';
 import type { AcquireRequest } from './store.ts';
@@ -52,18 +54,26 @@ export class LockContender implements Contender<HeldLock> {
   readonly #session: ContendingSession;
   readonly #ports: LockPorts;
   readonly #maxClockSkewMs: number;
+  readonly #doubts: Doubts | undefined;
   #abandoned: Abandoned | undefined;
   /** The counter of the row when it was last seen free. */
   #observedCounter: number | undefined;
   /** Who held it when it was last looked at. */
   #lastHolder: string | undefined;
 
-  constructor(key: string, content: Content | undefined, session: ContendingSession, ports: LockPorts) {
+  /** @param doubts where a lost answer is noted; absent: whoever asks knows how to settle it */
+  constructor(
+    key: string,
+    content: Content | undefined,
+    session: ContendingSession,
+    ports: LockPorts & { readonly doubts?: Doubts | undefined },
+  ) {
     this.key = key;
     this.#content = content;
     this.#session = session;
     this.#ports = ports;
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
+    this.#doubts = ports.doubts;
   }
 
   /** What the row said when it was seen free; an outdated counter does no harm. */
@@ -84,6 +94,7 @@ export class LockContender implements Contender<HeldLock> {
         return { kind: 'acquired', right: outcome.row };
       }
       const lock = outcome.current;
+      this.#doubts?.see(this.key, lock);
       const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
       const refusal = await this.#assess(lock, isForeign ? await sessions.get(lock.session) : undefined);
       if (refusal !== undefined) return refusal;
@@ -93,6 +104,8 @@ export class LockContender implements Contender<HeldLock> {
 
   /** One cheap, eventually consistent request, as long as the holder is the same. */
   async look(): Promise<Refusal | undefined> {
+    // A stale read proves nothing of what may have been applied; an attempt tells.
+    if (this.#doubts?.has(this.key) === true) return undefined;
     if (this.#abandoned !== undefined) return this.#closedUntil();
     const { locks, sessions } = this.#ports;
     const expected = this.#lastHolder ?? this.#session.id;
@@ -103,7 +116,7 @@ export class LockContender implements Contender<HeldLock> {
     return this.#assess(lock, isUnseen ? await sessions.get(lock.session) : session);
   }
 
-  #send(): Promise<Outcome<HeldLock, LockRecord>> {
+  async #send(): Promise<Outcome<HeldLock, LockRecord>> {
     const { locks, runtime } = this.#ports;
     const stamp = stampOf(runtime);
     const request: AcquireRequest = {
@@ -114,9 +127,18 @@ export class LockContender implements Contender<HeldLock> {
       observedCounter: this.#observedCounter,
     };
     const limits = lockLimitsOf(this.#session);
-    if (this.#abandoned === undefined) return locks.acquire(request, stamp, limits);
-    const { lock, isFresh } = this.#abandoned;
-    return locks.takeOver(lock, request, { isFresh }, stamp, limits);
+    const abandoned = this.#abandoned;
+    const doubt = (): void => this.#doubts?.add(this.key, unanswered(request, abandoned?.lock, stamp.now));
+    try {
+      const outcome = await (abandoned === undefined
+        ? locks.acquire(request, stamp, limits)
+        : locks.takeOver(abandoned.lock, request, { isFresh: abandoned.isFresh }, stamp, limits));
+      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') doubt();
+      return outcome;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') doubt();
+      throw error;
+    }
   }
 
   /** Judges what was found; undefined when the next write may succeed. */
@@ -148,6 +170,16 @@ export class LockContender implements Contender<HeldLock> {
     const isClosed = this.#ports.runtime.clock.now() < openAt;
     return isClosed ? { kind: 'delayed', key: this.key, until: openAt } : undefined;
   }
+}
+
+function unanswered(
+  { openBefore, observedCounter }: AcquireRequest,
+  tookOver: HeldLock | undefined,
+  askedAt: number,
+): UnansweredAcquire {
+  if (tookOver === undefined) return { kind: 'acquire', askedAt, openBefore, observedCounter };
+  const { session, leaseCounter } = tookOver;
+  return { kind: 'takeOver', askedAt, session, leaseCounter };
 }
 
 /** A write that is not answered for so long is given up: its caller decides what that means. */

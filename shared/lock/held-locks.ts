@@ -1,5 +1,5 @@
 import { truthfulSignal } from '../session/truthful-signal.ts';
-import type { Lock } from './holder.ts';
+import type { Lock } from './lock.ts';
 
 /** Locks that were acquired together. Each can be released by itself. */
 export class HeldLocks implements AsyncDisposable {

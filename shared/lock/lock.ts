@@ -1,272 +1,259 @@
 /**
- * A lock: the right to one key, held by one session, with a small value beside it.
+ * The holder's side of a lock: its signal, its value, its end.
  *
- * Guarantees
- *   - The row names at most one session at a time, and changes it only by a conditional write.
- *   - The lease counter grows with every acquire and with every forced release, and never restarts: neither a release, nor a deletion,
- *     nor a sweep brings a token back that was given out.
- *   - A key whose session was invalidated, or that was released by force, stays closed for the lock-delay. The moment is stored, so it survives
- *     every process. An orderly release imposes no delay.
- *   - A holder that was superseded can change nothing: all its verbs name its session and its counter.
- *   - The same session acquiring again keeps the counter and replaces the value.
- *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
- *
- * Does not guarantee
- *   - That a superseded holder has stopped, for no lease can. Guard what it writes: `lock.condition()` in a transaction, or a `Fence` of the lock.
- *   - Exclusion within one session: a lock belongs to a session, not to a caller. Flows that must exclude each other need a session each.
- *   - Order. Waiters of one process take turns; those of different processes overtake each other.
- *   - Anything towards a client that never asks. Locks are advisory.
- *   - That an update by a holder whose session has just been invalidated is refused before somebody took, or tidied, the key.
- *
- *                      acquire · take over (counter + 1)
- *       free ─────────────────────────────────────────────▶ held ──┐ acquire again, update
- *        ▲  ▲                                                │ │ │ ◀┘
- *        │  └── release ─────────────────────────────────────┘ │ │
- *        │ notBefore passed                                    │ │
- *      closed ◀── release by force (counter + 1) ──────────────┘ │
- *        ▲                                                       │
- *        └── its session is dead: seen by whoever comes next ────┘   behaviour `delete`: the value goes too
- *
- * Clock: `notBefore` is the clock of whoever ended the tenure plus the lock-delay; a contender adds the bound on clock differences.
- *
- * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
+ * Failure by failure:
+ *   - The session is lost: so is the lock, at once, by the clocks; nothing is sent for it any more.
+ *   - An operator releases it by force: the session's next heartbeat says so, and the signal aborts; the lock-delay is there for that time.
+ *   - An update is refused: somebody else has the key; the signal aborts.
+ *   - A release is not answered: `release` throws, and may be called again; if it is not, the session's heartbeats free the key, or its end.
+ * One verb is under way at a time, and after the release there is none.
  */
-import { ConfigurationError } from '../errors.ts';
-import { validName } from '../lease/name.ts';
-import type { Stamp } from '../lease/stamp.ts';
+import { LeaseLostError } from '../errors.ts';
+import { formatSequencer } from '../lease/sequencer.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { validOptions } from '../validate/options.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
+import { truthfulSignal } from '../session/truthful-signal.ts';
+import { lockLimitsOf } from './contender.ts';
+import type { Content, Flags, HeldLock } from './record.ts';
+import { describeLock, revocationOf, validContent } from './record.ts';
+import type { LockStore, TransactionAction } from './store.ts';
 
-/** A number of 64 bits that is the user's own, as Consul has it; a `bigint` where a number would not be exact. */
-export type Flags = number | bigint;
-
-/** `base64`: the value stands for bytes, which need not be text; they are stored as bytes. */
-export type Encoding = 'text' | 'base64';
-
-/** What is stored under a key. It exists from the first acquire or put until it is deleted. */
-export interface Entry {
-  readonly value: string | undefined;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
-  /** Clock of its creation; another one means that it was deleted in between. */
-  readonly createIndex: number;
-  /** How many tenures it has had: for people and for Consul's clients. It begins anew when the entry was deleted, so it is no token. */
-  readonly lockIndex: number;
+export interface ContentOptions {
+  /** Text of up to 64 KB. Absent: what is stored stays. */
+  readonly value?: string | undefined;
+  readonly flags?: Flags | undefined;
 }
 
-/** Who released a lock that was not his, and why. */
-export interface ForcedRelease {
-  readonly by: string;
-  readonly reason: string;
-  readonly at: number;
-  /** The tenure that it ended. */
-  readonly session: string;
-  readonly leaseCounter: number;
+export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
+
+export interface LockHolderPorts {
+  readonly locks: LockStore;
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  /** Part of the sequencer. */
+  readonly table: string;
+  /** The lock is held no more, whatever the reason. */
+  onEnded(lock: Lock): void;
+  /** A release was not answered: the row may still name the session. */
+  onUndecided(lock: Lock): void;
+  /** The row is free, and its counter is that of this lock. */
+  onReleased(lock: Lock): void;
 }
 
-interface LockFacts {
+/** A key, held by a session until it is released or lost. */
+export class Lock implements AsyncDisposable {
   readonly key: string;
-  /** The fencing token of the last tenure; 0 before the first. */
-  readonly leaseCounter: number;
-  /** Grows with every write, and never restarts. */
-  readonly modifyIndex: number;
-  /** Absent once it was deleted: the counter stays. */
-  readonly entry: Entry | undefined;
-  /** Nobody acquires it before this moment; 0: open. */
-  readonly notBefore: number;
-  /** When the last tenure ended; 0: none has. Never goes back. */
-  readonly freedAt: number;
-  readonly nonce: string;
-  readonly lastForced: ForcedRelease | undefined;
-}
+  /** Larger than that of any earlier tenure of this key. Give it to stores of your own that can compare it. */
+  readonly fencingToken: number;
+  /** Aborts, with a `LeaseLostError`, when the lock is held no more: lost, taken away, or released. Its `aborted` is computed when asked. */
+  readonly signal: AbortSignal;
 
-export interface FreeLock extends LockFacts {
-  readonly state: 'free';
-}
+  readonly #ports: LockHolderPorts;
+  readonly #ended = new AbortController();
+  readonly #unlink: () => void;
+  #record: HeldLock;
+  /** The verb under way; the next one waits for it. */
+  #underWay: Promise<unknown> = Promise.resolve();
+  #releasing: Promise<boolean> | undefined;
+  #isReleaseUnanswered = false;
+  /** Why it is held no more. */
+  #loss: unknown;
 
-export interface HeldLock extends LockFacts {
-  readonly state: 'held';
-  readonly session: string;
-  readonly acquiredAt: number;
-}
-
-export type LockRecord = FreeLock | HeldLock;
-
-/** A tenure as proof: what every verb of its holder is conditional on. */
-export interface LockClaim {
-  readonly key: string;
-  readonly session: string;
-  readonly leaseCounter: number;
-}
-
-/** What a write leaves under a key. */
-export interface Content {
-  readonly value: string;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
-}
-
-/** Who holds a key, and until when at least nobody else can. */
-export interface Holder {
-  readonly session: string;
-  readonly leaseCounter: number;
-  /** The session's own name and node, for people. */
-  readonly name: string;
-  readonly node: string;
-  readonly since: number;
-  /** When its session may be judged again, unless it is renewed, as it usually is; `null`: only a person can end it. */
-  readonly until: number | null;
-}
-
-/** Why a key could not be had: contention is a value. */
-export type Refusal =
-  | { readonly kind: 'held'; readonly key: string; readonly by: Holder }
-  /** Nobody holds it, but its lock-delay lasts until then. */
-  | { readonly kind: 'delayed'; readonly key: string; readonly until: number };
-
-/** A key as a reader sees it. */
-export interface LockInfo {
-  readonly key: string;
-  readonly value: string | undefined;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
-  readonly leaseCounter: number;
-  readonly lockIndex: number;
-  readonly createIndex: number;
-  readonly modifyIndex: number;
-  readonly holder: Holder | undefined;
-  /** Nobody acquires it before this moment; 0: open. */
-  readonly closedUntil: number;
-  readonly lastForced: ForcedRelease | undefined;
-}
-
-/** A key was not to be had within the time that its caller would wait: nothing is held. Wait longer, or come back later; `refusal` says who has it. */
-export class LockUnavailableError extends Error {
-  override readonly name = 'LockUnavailableError';
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal, waitedMs: number) {
-    super(
-      `${describeLock(refusal.key)} was not to be had within ${Math.round(waitedMs)} ms: ${describeRefusal(refusal)}`,
-    );
-    this.refusal = refusal;
+  constructor(record: HeldLock, ports: LockHolderPorts) {
+    const { session } = ports;
+    this.key = record.key;
+    this.fencingToken = record.leaseCounter;
+    this.#record = record;
+    this.#ports = ports;
+    const noticeLoss = (): void => {
+      this.#noticeLoss();
+    };
+    this.signal = truthfulSignal(this.#ended.signal, noticeLoss);
+    session.signal.addEventListener('abort', noticeLoss, { once: true });
+    const stopListening = session.onRevoked(revocationOf(record), () => {
+      this.#lose('it was released by force, see the row for by whom and why');
+    });
+    this.#unlink = (): void => {
+      session.signal.removeEventListener('abort', noticeLoss);
+      stopListening();
+    };
+    noticeLoss();
   }
-}
 
-/** A value is part of a row that is charged as a whole, a unit per KB, with every acquire and release: what is larger belongs elsewhere. */
-export const VALUE_LIMIT_BYTES = 64 * 1024;
-
-const MAX_FLAGS = 2n ** 64n - 1n;
-
-/** @throws ConfigurationError */
-export function validKey(key: string): string {
-  return validName('lock key', key);
-}
-
-/** @throws ConfigurationError when the value is no text or too long, or when there are flags without a value */
-export function validContent(
-  key: string,
-  given: {
-    readonly value?: string | undefined;
-    readonly encoding?: Encoding | undefined;
-    readonly flags?: Flags | undefined;
-  },
-): Content | undefined {
-  const { value, encoding = 'text', flags = 0 } = given;
-  if (value === undefined) {
-    if (given.flags !== undefined)
-      throw new ConfigurationError(`${describeLock(key)}: flags are given without a value: give both, or neither`);
-    return undefined;
+  /** The same number as the fencing token, by the name that the row has for it. */
+  get leaseCounter(): number {
+    return this.fencingToken;
   }
-  if (typeof value !== 'string' || !value.isWellFormed())
-    throw new ConfigurationError(
-      `the value of ${describeLock(key)} is not well-formed text: encode other data, as JSON or base64`,
-    );
-  const bytes = encoding === 'text' ? Buffer.byteLength(value) : Buffer.byteLength(value, 'base64');
-  if (bytes > VALUE_LIMIT_BYTES)
-    throw new ConfigurationError(
-      `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} are allowed; store it elsewhere and put a reference here`,
-    );
-  const isWhole = typeof flags === 'bigint' ? flags <= MAX_FLAGS : Number.isSafeInteger(flags);
-  if (!isWhole || flags < 0)
-    throw new ConfigurationError(
-      `${describeLock(key)}: flags = ${flags}: give a whole number from 0 to 2^53 - 1, or a bigint below 2^64`,
-    );
-  return { value, encoding, flags };
-}
 
-/** Whether storing it would change nothing. */
-export function isStored(content: Content, entry: Entry | undefined): boolean {
-  return (
-    entry?.value === content.value &&
-    entry.encoding === content.encoding &&
-    // A number and a bigint of one value are the same flags.
-    BigInt(entry.flags) === BigInt(content.flags)
-  );
-}
+  /** (table, key, counter, session) as one text: other processes can ask whether it is still the current tenure. */
+  get sequencer(): string {
+    return formatSequencer({ table: this.#ports.table, kind: 'lock', ...this.#record });
+  }
 
-/** The row that a granted transaction leaves behind; transactions answer without rows. */
-export function grantedRow(
-  {
-    key,
-    record,
-    isFresh,
-  }: { readonly key: string; readonly record: LockRecord | undefined; readonly isFresh: boolean },
-  taker: { readonly session: string; readonly content: Content | undefined },
-  { now, nonce }: Stamp,
-): HeldLock {
-  const last = (counter: number | undefined): number => (counter === undefined || counter === 0 ? now : counter);
-  const old = isFresh ? undefined : record?.entry;
-  return {
-    key,
-    state: 'held',
-    session: taker.session,
-    acquiredAt: now,
-    leaseCounter: last(record?.leaseCounter) + 1,
-    modifyIndex: last(record?.modifyIndex) + 1,
-    entry: {
-      value: old?.value,
-      encoding: old?.encoding ?? 'text',
-      flags: old?.flags ?? 0,
-      createIndex: old?.createIndex ?? now,
-      lockIndex: (old?.lockIndex ?? 0) + 1,
-      ...taker.content,
-    },
-    notBefore: 0,
-    freedAt: record?.state === 'held' ? endedAt(record, now) : (record?.freedAt ?? 0),
-    nonce,
-    lastForced: record?.lastForced,
-  };
-}
+  /** As it was last read or written by this holder. */
+  get value(): string | undefined {
+    return this.#record.entry?.value;
+  }
 
-/** The moment that is written down as the end of a tenure: not before any that the row has seen, however far back this clock may be. */
-export function endedAt({ acquiredAt, freedAt }: HeldLock, now: number): number {
-  return Math.max(now, acquiredAt, freedAt);
-}
+  get flags(): Flags {
+    return this.#record.entry?.flags ?? 0;
+  }
 
-/** When a key opens by this contender's clock. */
-export function opensAt(notBefore: number, maxClockSkewMs: number): number {
-  return notBefore === 0 ? 0 : notBefore + maxClockSkewMs;
-}
+  get modifyIndex(): number {
+    return this.#record.modifyIndex;
+  }
 
-/** What the session of an ousted holder is told by its next heartbeat. */
-export function revocationOf(claim: Pick<LockClaim, 'key' | 'leaseCounter'>): string {
-  return `lock ${claim.leaseCounter} ${claim.key}`;
-}
+  /** @throws LeaseLostError when the lock may no longer be believed in */
+  ensureBelief(): void {
+    this.signal.throwIfAborted();
+  }
 
-export function describeLock(key: string): string {
-  return `lock ${key}`;
-}
+  /** Grows with every call: orders the writes of this tenure, see `Fence`. */
+  nextSequence(): number {
+    return this.#ports.session.nextSequence();
+  }
 
-export function describeRefusal(refusal: Refusal): string {
-  if (refusal.kind === 'delayed')
-    return `its last holder was lost, and its lock-delay lasts until ${momentText(refusal.until)}`;
-  const { session, name, node, since, until } = refusal.by;
-  const end =
-    until === null
-      ? 'it never expires: destroy it if its holder is gone'
-      : `it is live until ${momentText(until)} at least`;
-  return `held since ${momentText(since)} by session ${session} (${name} on ${node}); ${end}`;
-}
+  /**
+   * Replaces the value.
+   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
+   */
+  async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
+    validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
+    await this.confirm(validContent(this.key, { value, ...options }));
+  }
 
-function momentText(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  /**
+   * The same session acquires it again: the counter stays, the value is replaced if one is given.
+   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
+   */
+  async confirm(content: Content | undefined): Promise<void> {
+    await this.#verb(async () => {
+      for (;;) {
+        this.ensureBelief();
+        const { locks, runtime, session } = this.#ports;
+        const outcome = await locks.update(this.#record, content, stampOf(runtime), lockLimitsOf(session));
+        if (outcome.kind === 'applied') {
+          this.#record = outcome.row;
+          return;
+        }
+        const { current } = outcome;
+        if (current?.state !== 'held' || !this.#isThisTenure(current))
+          throw this.#lose('somebody else has it, or it was released by force');
+        // Still ours: an unanswered update of ours was applied, or somebody has put a value beside us.
+        this.#record = current;
+      }
+    });
+  }
+
+  /**
+   * Gives the key back: free at once, without lock-delay. Repeating it changes nothing.
+   * @returns false when it was lost before
+   * @throws StoreUnavailableError when the store did not answer; the lock counts as released here, and the call may be repeated
+   */
+  release(options: ContentOptions = {}): Promise<boolean> {
+    validOptions(`the options of releasing ${describeLock(this.key)}`, options, CONTENT_OPTIONS);
+    const content = validContent(this.key, options);
+    this.#releasing ??= this.#verb(async () => {
+      this.#noticeLoss();
+      if (this.#loss !== undefined && !this.#isReleaseUnanswered) return false;
+      this.#end(new LeaseLostError(describeLock(this.key), 'released', 'it was released by its holder'));
+      const mayBeReleased = this.#isReleaseUnanswered;
+      this.#isReleaseUnanswered = true;
+      const isReleased = (await this.#release(content)) || mayBeReleased;
+      this.#isReleaseUnanswered = false;
+      return isReleased;
+    }).catch((error: unknown) => {
+      this.#releasing = undefined;
+      if (error instanceof LeaseLostError) return false;
+      this.#ports.onUndecided(this);
+      throw error;
+    });
+    return this.#releasing;
+  }
+
+  /** Resolves when no verb is under way. */
+  async idle(): Promise<void> {
+    await this.#underWay;
+  }
+
+  /** Gives the key back together with its entry: what the behaviour `delete` asks for at the session's end. */
+  async drop(): Promise<void> {
+    await this.#verb(async () => {
+      this.#noticeLoss();
+      if (this.#loss !== undefined) return;
+      this.#end(new LeaseLostError(describeLock(this.key), 'released', 'it was released by its holder'));
+      const { locks, runtime } = this.#ports;
+      await locks.settle(this.#record, { behaviour: 'delete', notBefore: 0 }, true, stampOf(runtime));
+      this.#ports.onReleased(this);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /**
+   * For a transaction of your own in the same account and region: it is carried out only if this is still the current tenure.
+   * Stronger than any signal, because the store itself decides.
+   */
+  condition(): TransactionAction {
+    return this.#ports.locks.condition(this.#record);
+  }
+
+  async #release(content: Content | undefined): Promise<boolean> {
+    const { locks, runtime, session } = this.#ports;
+    for (;;) {
+      const sweepable = content === undefined && this.#record.entry?.value === undefined;
+      const outcome = await locks.release(
+        this.#record,
+        { content, sweepable },
+        stampOf(runtime),
+        lockLimitsOf(session),
+      );
+      if (outcome.kind === 'applied') {
+        this.#ports.onReleased(this);
+        return true;
+      }
+      const { current, earlierAttempt } = outcome;
+      // Not ours any more. When an attempt went unanswered, it may have been that one.
+      if (current?.state !== 'held' || !this.#isThisTenure(current)) return earlierAttempt === 'unknown';
+      this.#record = current;
+    }
+  }
+
+  #isThisTenure(current: HeldLock): boolean {
+    return current.session === this.#record.session && current.leaseCounter === this.#record.leaseCounter;
+  }
+
+  #verb<T>(send: () => Promise<T>): Promise<T> {
+    const verb = this.#underWay.then(send);
+    this.#underWay = verb.catch(() => undefined);
+    return verb;
+  }
+
+  /** Lost with its session, or ended with it. */
+  #noticeLoss(): void {
+    if (this.#loss !== undefined) return;
+    try {
+      this.#ports.session.ensureBelief();
+    } catch (error) {
+      this.#end(error);
+    }
+  }
+
+  #lose(detail: string): LeaseLostError {
+    const error = new LeaseLostError(describeLock(this.key), 'superseded', detail);
+    this.#end(error);
+    return error;
+  }
+
+  #end(reason: unknown): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = reason;
+    this.#unlink();
+    this.#ended.abort(reason);
+    this.#ports.onEnded(this);
+  }
 }

@@ -15,6 +15,10 @@ const SESSIONS_EVERY = 3;
 interface Poll {
   readonly listeners: Set<Listener>;
   readonly idle: AbortController;
+  /** Aborts the pause before the next look; another one for each pause. */
+  pause: AbortController;
+  /** This process has written something below the prefix, or ended a session: the next look is in earnest. */
+  isNudged: boolean;
   /** Somebody came since the last poll, and may have looked before the change that it told of. */
   hasNewcomer: boolean;
 }
@@ -57,6 +61,16 @@ export class PrefixWatch {
     });
   }
 
+  /** Keys that this process has just written: whoever waits for a prefix of them here is told at once. */
+  nudge(keys: readonly string[]): void {
+    for (const [prefix, poll] of this.#polls) if (keys.some((key) => key.startsWith(prefix))) nudge(poll);
+  }
+
+  /** A session that this process has just ended: it may have held a key below any prefix. */
+  nudgeAll(): void {
+    for (const poll of this.#polls.values()) nudge(poll);
+  }
+
   #subscribe(prefix: string, listener: Listener): void {
     const known = this.#polls.get(prefix);
     if (known !== undefined) {
@@ -64,7 +78,10 @@ export class PrefixWatch {
       known.hasNewcomer = true;
       return;
     }
-    const poll = { listeners: new Set([listener]), idle: new AbortController(), hasNewcomer: true };
+    const poll: Poll = {
+      ...{ listeners: new Set([listener]), idle: new AbortController() },
+      ...{ pause: new AbortController(), isNudged: false, hasNewcomer: true },
+    };
     this.#polls.set(prefix, poll);
     void this.#run(prefix, poll);
   }
@@ -81,11 +98,17 @@ export class PrefixWatch {
     const { clock, random } = this.#ports.runtime;
     let last: string | undefined;
     for (let count = 0; ; count++) {
-      await clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(), poll.idle.signal);
+      const pauseMs = POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next();
+      if (!poll.isNudged) await clock.sleep(pauseMs, AbortSignal.any([poll.idle.signal, poll.pause.signal]));
       if (poll.idle.signal.aborted) return;
+      poll.pause = new AbortController();
       try {
-        const glance = await this.#reader.glance(prefix, { withSessions: count % SESSIONS_EVERY === 0 });
-        if (glance === last && !poll.hasNewcomer) continue;
+        const { isNudged } = poll;
+        poll.isNudged = false;
+        const glance = isNudged
+          ? undefined
+          : await this.#reader.glance(prefix, { withSessions: count % SESSIONS_EVERY === 0 });
+        if (!isNudged && glance === last && !poll.hasNewcomer) continue;
         poll.hasNewcomer = false;
         const view = await this.#reader.read(prefix);
         last = glance;
@@ -99,4 +122,9 @@ export class PrefixWatch {
   #tell({ listeners }: Poll, event: Parameters<Listener>[0]): void {
     for (const listener of [...listeners]) listener(event);
   }
+}
+
+function nudge(poll: Poll): void {
+  poll.isNudged = true;
+  poll.pause.abort();
 }

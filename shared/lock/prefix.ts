@@ -8,9 +8,9 @@
  * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
  */
 import { hash } from 'node:crypto';
-import { StoreUnavailableError } from '../errors.ts';
-import type { LockInfo, LockRecord } from './lock.ts';
-import { validKey } from './lock.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
+import type { LockInfo, LockRecord } from './record.ts';
+import { validKey } from './record.ts';
 import type { LockReader, Sighting } from './reader.ts';
 import type { LockPorts } from './standing.ts';
 
@@ -27,7 +27,7 @@ interface Reading {
   next: Promise<PrefixView> | undefined;
 }
 
-const ROUNDS_LIMIT = 20;
+const CONTENTION = { rounds: 20 };
 /** An index is behind its table by milliseconds, seldom more; who waits longer than this does not gain by it. */
 const LISTED_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 20;
@@ -66,14 +66,12 @@ export class PrefixReader {
   async #read(prefix: string): Promise<PrefixView> {
     const rows = new Map<string, LockRecord>();
     const read = new Set<string>();
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    return retryContended(`the listing of keys under ${prefix}`, CONTENTION, async (round) => {
       const unread = (await this.#keys(prefix)).filter((key) => !read.has(key));
       if (round > 1 && unread.length === 0) return this.#viewOf(rows);
       for (const [key, row] of await this.#ports.locks.getMany(unread)) rows.set(key, row);
       for (const key of unread) read.add(key);
-    }
-    throw new StoreUnavailableError(`keys under ${prefix} were created faster than they could be read; try again`, {
-      applied: 'no',
+      return contended();
     });
   }
 

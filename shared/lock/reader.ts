@@ -7,10 +7,10 @@
  */
 import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { SessionRecord } from '../session/session.ts';
-import { judgeSession } from '../session/session.ts';
-import type { HeldLock, Holder, LockInfo, LockRecord } from './lock.ts';
-import { opensAt } from './lock.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { judgeSession } from '../session/record.ts';
+import type { HeldLock, Holder, LockInfo, LockRecord } from './record.ts';
+import { opensAt } from './record.ts';
 import type { LockPorts, LockStanding } from './standing.ts';
 import { holderOf, standingOf } from './standing.ts';
 
@@ -67,9 +67,13 @@ export class LockReader {
   infoOf({ lock, holder }: Sighting): LockInfo | undefined {
     if (lock?.entry === undefined) return undefined;
     const { key, entry, leaseCounter, modifyIndex, lastForced } = lock;
-    const openAt = lock.state === 'free' ? opensAt(lock.notBefore, this.#maxClockSkewMs) : 0;
-    const closedUntil = openAt > this.#ports.runtime.clock.now() ? openAt : 0;
-    return { key, ...entry, leaseCounter, modifyIndex, holder, closedUntil, lastForced };
+    return { key, ...entry, leaseCounter, modifyIndex, holder, closedUntil: this.closedUntil(lock), lastForced };
+  }
+
+  /** Until when its lock-delay keeps a key closed, whether it has an entry or not; 0: it is open, or held. */
+  closedUntil(lock: LockRecord | undefined): number {
+    const openAt = lock?.state === 'free' ? opensAt(lock.notBefore, this.#maxClockSkewMs) : 0;
+    return openAt > this.#ports.runtime.clock.now() ? openAt : 0;
   }
 
   async #standing(lock: HeldLock, session: SessionRecord | undefined): Promise<LockStanding> {

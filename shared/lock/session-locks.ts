@@ -4,23 +4,24 @@
  * A key that the session holds already is acquired again: the same `Lock`, the same counter, the value replaced.
  */
 import pLimit from 'p-limit';
-import { ConfigurationError, LeaseLostError, shown } from '../errors.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validOptions } from '../lease/options.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { WAIT_OPTIONS, validSignal } from '../lease/waiting.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import { ConfigurationError, LeaseLostError, StoreUnavailableError, shown } from '../errors.ts';
+import { validOptions } from '../validate/options.ts';
+import type { Blocked, WaitOptions } from '../wait/wait.ts';
+import { WAIT_OPTIONS, waitFor } from '../wait/wait.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import type { Attempt, Contender } from './contender.ts';
-import { LockContender } from './contender.ts';
-import type { ContentOptions } from './holder.ts';
+import { LockContender, lockLimitsOf } from './contender.ts';
+import { Doubts } from './doubts.ts';
+import type { ContentOptions } from './lock.ts';
 import { HeldLocks } from './held-locks.ts';
-import { CONTENT_OPTIONS, Lock } from './holder.ts';
-import type { Content, HeldLock, Refusal } from './lock.ts';
-import { validContent, validKey } from './lock.ts';
-import { LONGEST_PAUSE_MS, Patience, pauseMs } from './patience.ts';
+import { CONTENT_OPTIONS, Lock } from './lock.ts';
+import type { Content, HeldLock, Refusal } from './record.ts';
+import { LockUnavailableError, describeLock, validContent, validKey } from './record.ts';
 import { KEYS_LIMIT, SeveralContender } from './several.ts';
+import { stampOf } from '../lease/stamp.ts';
 import type { LockPorts } from './standing.ts';
-import type { Turns } from './turns.ts';
+import { standingOf } from './standing.ts';
+import type { Turns } from '../wait/turns.ts';
 
 export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
 export type AcquisitionOfSeveral = { readonly kind: 'acquired'; readonly locks: HeldLocks } | Refusal;
@@ -28,11 +29,17 @@ export type AcquisitionOfSeveral = { readonly kind: 'acquired'; readonly locks: 
 export interface SessionLocksPorts extends LockPorts {
   /** Part of the sequencer. */
   readonly table: string;
-  readonly turns: Turns;
+  readonly turns: Turns<Refusal>;
 }
 
 const OPTIONS = 'the options of a lock';
 const PATIENT_OPTIONS = { ...CONTENT_OPTIONS, ...WAIT_OPTIONS } as const;
+
+/**
+ * Waiters that have come to the longest pause ask every three seconds on average: 200 of them, in as many processes, together 67 times
+ * a second, and 95 in their first half minute.
+ */
+const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
 
 /** Releases side by side when a session ends. */
 const RELEASES_IN_FLIGHT = 32;
@@ -48,16 +55,22 @@ export class SessionLocks {
   readonly #left = new Map<string, number>();
   /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
   readonly #attempts = new Map<string, Promise<unknown>>();
+  /** Keys that the session may hold without our knowing. */
+  readonly #doubts: Doubts;
 
   constructor(session: SessionHolder, ports: SessionLocksPorts) {
     this.#session = session;
     this.#ports = ports;
+    this.#doubts = new Doubts(session.id, (key) => {
+      session.settleLater(describeLock(key), () => this.#settle(key));
+    });
   }
 
   /** Returns at once: the lock, or who has it and until when. */
   async tryAcquire(key: string, options: ContentOptions = {}): Promise<Acquisition> {
     validOptions(OPTIONS, options, CONTENT_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
+    if (attempt.kind !== 'acquired') this.#ensureDecided([key]);
     return attempt.kind === 'acquired' ? { kind: 'acquired', lock: attempt.right } : attempt;
   }
 
@@ -68,20 +81,21 @@ export class SessionLocks {
    */
   async acquire(key: string, options: ContentOptions & WaitOptions = {}): Promise<Lock> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
-    return this.#wait(this.#single(key, options), options);
+    return this.#wait([key], this.#single(key, options), options);
   }
 
   /** Several keys, all or none, in one transaction. Returns at once. */
   async tryAcquireAll(keys: readonly string[], options: ContentOptions = {}): Promise<AcquisitionOfSeveral> {
     validOptions(OPTIONS, options, CONTENT_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
+    if (attempt.kind !== 'acquired') this.#ensureDecided(keys);
     return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
   }
 
   /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
   async acquireAll(keys: readonly string[], options: ContentOptions & WaitOptions = {}): Promise<HeldLocks> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
-    return this.#wait(this.#several(keys, options), options);
+    return this.#wait(keys, this.#several(keys, options), options);
   }
 
   /** What the session holds, as far as this process knows. */
@@ -103,37 +117,80 @@ export class SessionLocks {
     await Promise.allSettled(this.held.map((lock) => limit(giveUp, lock)));
   }
 
-  async #wait<Right>(contender: Contender<Right>, { wait, pause, signal }: WaitOptions): Promise<Right> {
+  async #wait<Right>(keys: readonly string[], contender: Contender<Right>, options: WaitOptions): Promise<Right> {
     const { turns, runtime } = this.#ports;
-    const waitMs = wait === undefined ? Infinity : durationMs('wait', wait);
-    const longestMs = pause === undefined ? LONGEST_PAUSE_MS : durationMs('pause', pause);
-    const patience = new Patience({ waitMs, signal: validSignal(signal) }, this.#session, runtime);
-    const turn = await turns.take(contender.key, patience.signal);
-    try {
-      patience.ensure();
-      let refusal: Refusal = { kind: 'delayed', key: contender.key, until: runtime.clock.now() };
-      for (let looks = 0; ; looks++) {
-        try {
-          const seen = looks === 0 ? undefined : await contender.look();
-          const attempt = seen ?? (await contender.attempt());
-          if (attempt.kind === 'acquired') return attempt.right;
-          refusal = attempt;
-        } catch (error) {
-          patience.bear(error);
-        }
-        patience.ensure(refusal);
-        await turn.sleep(pauseMs(refusal, { attempt: looks + 1, longestMs }, runtime), patience.signal);
-        patience.ensure(refusal);
+    const waited = await waitFor<Right, Refusal>(
+      async ({ looks }) => {
+        const seen = looks === 0 ? undefined : await contender.look();
+        const attempt = seen ?? (await contender.attempt());
+        return attempt.kind === 'acquired' ? { kind: 'found', found: attempt.right } : blockedBy(attempt);
+      },
+      { options, pauses: PAUSES, session: this.#session, line: { turns, key: contender.key } },
+      runtime,
+    ).catch((error: unknown) => {
+      // The store is still away when the time is over: what the last look says is not all that was sent.
+      if (error instanceof StoreUnavailableError) this.#ensureDecided(keys, error);
+      throw error;
+    });
+    if (waited.kind === 'found') return waited.found;
+    this.#ensureDecided(keys);
+    throw new LockUnavailableError(waited.by, waited.waitedMs);
+  }
+
+  /** @throws StoreUnavailableError when an attempt went unanswered that may have taken one of the keys, or may take it yet */
+  #ensureDecided(keys: readonly string[], cause?: unknown): void {
+    const key = keys.find((wanted) => this.#doubts.has(wanted));
+    if (key === undefined) return;
+    throw new StoreUnavailableError(
+      `${describeLock(key)}: whether it was acquired is not known, for an answer was lost; this session gives it back with its coming heartbeats, try again then`,
+      { applied: 'unknown', cause },
+    );
+  }
+
+  /**
+   * A key in doubt: what the row has of us without our knowing is given back, and a request that is still under way is made to be refused.
+   * By a write: after a read alone, that request might still be applied.
+   * @returns whether it is out of doubt
+   */
+  #settle(key: string): Promise<boolean> {
+    return this.#alone([key], async () => {
+      if (!this.#doubts.has(key)) return true;
+      const { locks, runtime, turns } = this.#ports;
+      const lock = await locks.get(key);
+      this.#doubts.see(key, lock);
+      if (!this.#doubts.has(key)) return true;
+      if (lock?.state === 'held' && lock.session !== this.#session.id) return this.#settleAbandoned(lock);
+      if (lock?.state === 'held' && this.#held.get(key)?.leaseCounter === lock.leaseCounter) {
+        this.#doubts.end(key);
+        return true;
       }
-    } finally {
-      turn.end();
-      patience.end();
-    }
+      const late = { notBeforeAsked: this.#doubts.lastAskedAt(key) };
+      const limits = lockLimitsOf(this.#session);
+      const outcome = await (lock?.state === 'held'
+        ? locks.disown(lock, late, stampOf(runtime), limits)
+        : locks.barLate({ key, observed: lock, ...late }, stampOf(runtime), limits));
+      this.#doubts.see(key, outcome.kind === 'applied' ? outcome.row : outcome.current);
+      if (outcome.kind === 'applied') turns.wake(key);
+      return !this.#doubts.has(key);
+    });
+  }
+
+  /** A take-over from a dead session is under way: once that death is written down, it finds nobody to take over from. */
+  async #settleAbandoned(lock: HeldLock): Promise<boolean> {
+    const { locks, sessions, runtime } = this.#ports;
+    const { maxClockSkewMs } = this.#session.timing;
+    const standing = await standingOf(lock, await sessions.get(lock.session), this.#ports, maxClockSkewMs);
+    if (standing.kind === 'held') return false;
+    const sweepable = lock.entry?.value === undefined;
+    const limits = lockLimitsOf(this.#session);
+    const outcome = await locks.settle(lock, standing.disposition, sweepable, stampOf(runtime), limits);
+    if (outcome.kind === 'applied') this.#doubts.see(lock.key, outcome.row);
+    return !this.#doubts.has(lock.key);
   }
 
   #single(key: string, options: ContentOptions): Contender<Lock> {
     const content = validContent(validKey(key), options);
-    const contender = new LockContender(key, content, this.#session, this.#ports);
+    const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.#doubts });
     return {
       key,
       look: () => contender.look(),
@@ -186,7 +243,10 @@ export class SessionLocks {
 
   async #attemptMissing(keys: readonly string[], content: Content | undefined): Promise<Attempt<readonly Lock[]>> {
     if (keys.length === 0) return { kind: 'acquired', right: [] };
-    const attempt = await new SeveralContender(keys, content, this.#session, this.#ports).attempt();
+    const attempt = await new SeveralContender(keys, content, this.#session, {
+      ...this.#ports,
+      doubts: this.#doubts,
+    }).attempt();
     if (attempt.kind !== 'acquired') return attempt;
     return { kind: 'acquired', right: attempt.right.map((row) => this.#register(row)) };
   }
@@ -226,6 +286,7 @@ export class SessionLocks {
   }
 
   #register(row: HeldLock): Lock {
+    this.#doubts.end(row.key);
     const lock = new Lock(row, {
       ...this.#ports,
       session: this.#session,
@@ -233,6 +294,9 @@ export class SessionLocks {
         if (this.#held.get(row.key) === ended) this.#held.delete(row.key);
         // A release under way comes first: whoever wants the key next must not find it ours.
         void this.#alone([row.key], () => ended.idle());
+      },
+      onUndecided: ({ key }) => {
+        this.#doubts.add(key);
       },
       onReleased: ({ key, leaseCounter }) => {
         this.#remember(key, leaseCounter);
@@ -267,4 +331,9 @@ export class SessionLocks {
       if (this.#attempts.get(key) === settled) this.#attempts.delete(key);
     }
   }
+}
+
+function blockedBy(refusal: Refusal): Blocked<Refusal> {
+  if (refusal.kind === 'delayed') return { kind: 'blocked', by: refusal, until: refusal.until, isClosed: true };
+  return { kind: 'blocked', by: refusal, until: refusal.by.until };
 }

@@ -3,15 +3,18 @@
  * Nothing is held while others are waited for, so waiters for several keys cannot deadlock.
  */
 import { ensureClockWithin } from '../lease/skew.ts';
+import { StoreUnavailableError } from '../errors.ts';
+import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import type { Attempt, Contender } from './contender.ts';
 import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf } from './contender.ts';
-import type { Content, HeldLock, Refusal } from './lock.ts';
-import { grantedRow, opensAt } from './lock.ts';
+import type { Content, HeldLock, Refusal } from './record.ts';
+import { grantedRow, opensAt } from './record.ts';
 import type { LockPorts } from './standing.ts';
 import { standingOf } from './standing.ts';
-import type { Observed } from './store.ts';
+import type { Doubts } from './doubts.ts';
+import type { AcquireRequest, Observed } from './store.ts';
 
 /** DynamoDB's bound on the actions of one transaction. */
 export const KEYS_LIMIT = 100;
@@ -21,11 +24,16 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
   readonly #keys: readonly string[];
   readonly #content: Content | undefined;
   readonly #session: SessionHolder;
-  readonly #ports: LockPorts;
+  readonly #ports: LockPorts & { readonly doubts: Doubts };
   readonly #maxClockSkewMs: number;
 
   /** @param keys without duplicates, and none that the session knows it holds */
-  constructor(keys: readonly string[], content: Content | undefined, session: SessionHolder, ports: LockPorts) {
+  constructor(
+    keys: readonly string[],
+    content: Content | undefined,
+    session: SessionHolder,
+    ports: LockPorts & { readonly doubts: Doubts },
+  ) {
     this.#keys = keys;
     this.key = JSON.stringify(keys);
     this.#content = content;
@@ -35,7 +43,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
   }
 
   async attempt(): Promise<Attempt<readonly HeldLock[]>> {
-    const { locks, runtime, gauge } = this.#ports;
+    const { runtime, gauge } = this.#ports;
     for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const observed = await this.#observe();
@@ -45,11 +53,28 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
       const stamp = stampOf(runtime);
       const openBefore = stamp.now - this.#maxClockSkewMs;
       const request = { session: this.#session.id, content: this.#content, openBefore };
-      if ((await locks.acquireAll(free, request, stamp, lockLimitsOf(this.#session))) === 'refused') continue;
+      const isAcquired = await this.#send(free, request, stamp);
+      if (!isAcquired) continue;
       this.#session.ensureBelief();
       return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
     }
     return { kind: 'delayed', key: this.#keys[0] ?? '', until: runtime.clock.now() };
+  }
+
+  async #send(free: readonly Observed[], request: Omit<AcquireRequest, 'key'>, stamp: Stamp): Promise<boolean> {
+    const { locks, doubts } = this.#ports;
+    const doubt = (): void => {
+      for (const { key, record } of free)
+        doubts.add(key, { kind: 'together', askedAt: stamp.now, nonce: record?.nonce });
+    };
+    try {
+      const outcome = await locks.acquireAll(free, request, stamp, lockLimitsOf(this.#session));
+      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') doubt();
+      return outcome.kind === 'applied';
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') doubt();
+      throw error;
+    }
   }
 
   /** An attempt reads before it writes, so there is no cheaper look. */
@@ -60,6 +85,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
   async #observe(): Promise<readonly (Observed | { readonly refusal: Refusal })[]> {
     const { locks, sessions } = this.#ports;
     const rows = await locks.getMany(this.#keys);
+    for (const key of this.#keys) this.#ports.doubts.see(key, rows.get(key));
     const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
     holders.delete(this.#session.id);
     const records = holders.size === 0 ? new Map<string, never>() : await sessions.getMany([...holders]);

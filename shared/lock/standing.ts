@@ -2,8 +2,8 @@
 import { CorruptItemError } from '../errors.ts';
 import type { ContenderPorts } from '../session/contender.ts';
 import { settleSession } from '../session/contender.ts';
-import type { SessionRecord } from '../session/session.ts';
-import type { HeldLock, Holder } from './lock.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { HeldLock, Holder } from './record.ts';
 import type { Disposition, LockStore } from './store.ts';
 
 export interface LockPorts extends ContenderPorts {

@@ -1,9 +1,9 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
-import type { SessionBehaviour, SessionRecord } from '../session/session.ts';
+import type { SessionBehaviour, SessionRecord } from '../session/record.ts';
 import type { KeyRefusal } from './contention.ts';
-import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock.ts';
+import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './record.ts';
 
 export interface AcquireRequest {
   readonly key: string;
@@ -14,6 +14,14 @@ export interface AcquireRequest {
   readonly openBefore: number;
   /** The counter of the free row as it was observed; absent: not observed, and a key that was freed since `openBefore` is refused. */
   readonly observedCounter?: number | undefined;
+}
+
+/** An acquire that was not answered, of a key that was free when it was read. */
+export interface LateAcquire {
+  readonly key: string;
+  readonly observed: FreeLock | undefined;
+  /** When the last such acquire was asked for, by the clock that asked. */
+  readonly notBeforeAsked: number;
 }
 
 /** What becomes of a key whose session is dead. */
@@ -52,7 +60,7 @@ export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
 /** An action of the user's own transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
-/** Where locks live. Every write is conditional; see `dynamo/statements/lock.ts` for the guards. */
+/** Where locks live. Every write is conditional; see `dynamo/lock/statements.ts` for the guards. */
 export interface LockStore {
   /** Refused when somebody holds it, when it is closed, or when it was freed so lately that it must be observed first. */
   acquire(request: AcquireRequest, write: Stamp, limits?: WriteLimits): Promise<Outcome<HeldLock, LockRecord>>;
@@ -70,7 +78,16 @@ export interface LockStore {
     request: Omit<AcquireRequest, 'key'>,
     write: Stamp,
     limits?: WriteLimits,
-  ): Promise<'applied' | 'refused'>;
+  ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
+  /** Of a session that may hold it without knowing, for an answer was lost: free, and the counter grows. Refused unless it is still held as observed. */
+  disown(
+    observed: HeldLock,
+    late: Pick<LateAcquire, 'notBeforeAsked'>,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<FreeLock, LockRecord>>;
+  /** Of a free key, whose acquire was not answered and may be under way still: it will be refused. Refused unless the row is as it was observed. */
+  barLate(late: LateAcquire, write: Stamp, limits?: WriteLimits): Promise<Outcome<FreeLock, LockRecord>>;
   /** By its holder: replaces the content, or just confirms the tenure. Refused when anything was written since it was observed. */
   update(
     observed: HeldLock,
@@ -91,6 +108,7 @@ export interface LockStore {
     disposition: Disposition,
     sweepable: boolean,
     write: Stamp,
+    limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /** By an operator: refused unless it is held as observed. A live session is told by its next heartbeat. */
   forceRelease(

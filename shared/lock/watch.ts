@@ -6,8 +6,8 @@
  * What an old replica answers is not shown: a key's modify index never goes back in what one watcher sees.
  */
 import { messageOf } from '../errors.ts';
-import type { SessionRecord } from '../session/session.ts';
-import type { LockRecord } from './lock.ts';
+import type { SessionRecord } from '../session/record.ts';
+import type { LockRecord } from './record.ts';
 import type { LockReader, Sighting } from './reader.ts';
 import type { LockPorts } from './standing.ts';
 
@@ -55,6 +55,16 @@ export class LockWatch {
     });
   }
 
+  /** Keys that this process has just written: whoever waits for them here is told at once. */
+  nudge(keys: readonly string[]): void {
+    for (const key of keys) this.#polls.get(key)?.nudge();
+  }
+
+  /** A session that this process has just ended: so are those who wait for a key that it held, or may have held. */
+  nudgeHeldBy(session: string): void {
+    for (const poll of this.#polls.values()) if (poll.mayBeHeldBy(session)) poll.nudge();
+  }
+
   #pollOf(key: string): Poll {
     const known = this.#polls.get(key);
     if (known !== undefined) return known;
@@ -76,6 +86,10 @@ class Poll {
   readonly #idle = new AbortController();
   #session: SessionRecord | undefined;
   #count = 0;
+  /** Aborts the pause before the next look; another one for each pause. */
+  #pause = new AbortController();
+  /** What is written already must be seen by the next look. */
+  #isNudged = false;
 
   constructor(key: string, ports: LockPorts, reader: LockReader, onIdle: () => void) {
     this.#key = key;
@@ -96,12 +110,23 @@ class Poll {
     this.#idle.abort();
   }
 
+  nudge(): void {
+    this.#isNudged = true;
+    this.#pause.abort();
+  }
+
+  mayBeHeldBy(session: string): boolean {
+    return this.#count === 0 || this.#session?.id === session;
+  }
+
   async #run(): Promise<void> {
     const { clock, random } = this.#ports.runtime;
     let lastIndex = 0;
     for (;;) {
-      await clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(), this.#idle.signal);
+      const pauseMs = POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next();
+      if (!this.#isNudged) await clock.sleep(pauseMs, AbortSignal.any([this.#idle.signal, this.#pause.signal]));
       if (this.#idle.signal.aborted) return;
+      this.#pause = new AbortController();
       try {
         const sighting = await this.#read();
         const index = sighting.lock?.modifyIndex ?? 0;
@@ -116,9 +141,11 @@ class Poll {
   }
 
   async #read(): Promise<Sighting> {
+    const consistent = this.#isNudged;
+    this.#isNudged = false;
     const known = this.#session?.id;
-    const asked = this.#count++ % 2 === 0 ? known : undefined;
-    const { lock, session } = await this.#ports.locks.getWithSession(this.#key, asked, { consistent: false });
+    const asked = this.#count++ % 2 === 0 || consistent ? known : undefined;
+    const { lock, session } = await this.#ports.locks.getWithSession(this.#key, asked, { consistent });
     this.#session = await this.#holderOf(lock, session ?? this.#session);
     return this.#reader.judge(lock, this.#session);
   }

@@ -20,9 +20,9 @@
  * Cost: one request, one write unit. A key that nobody used for as long as it takes to fill takes a second request, to begin with a full bucket.
  */
 import { ConfigurationError, shown } from '../errors.ts';
-import type { Duration } from '../lease/duration.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validOptions } from '../lease/options.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validOptions } from '../validate/options.ts';
 
 export interface RateOptions {
   /** Tokens that flow in per period. */

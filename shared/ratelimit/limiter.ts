@@ -1,12 +1,13 @@
-import { StoreUnavailableError } from '../errors.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import type { Outcome } from '../lease/outcome.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { Waiting } from '../lease/waiting.ts';
+import type { WaitOptions } from '../wait/wait.ts';
+import { waitFor } from '../wait/wait.ts';
+import type { Contended } from '../wait/retry-contended.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Bucket, RateOptions } from './bucket.ts';
 import { bucketOf, drawOf, tokensIn } from './bucket.ts';
@@ -32,7 +33,9 @@ export interface RateLimitPorts {
 }
 
 /** Between being found full and being taken from as full, somebody else was faster: that happens once or twice. */
-const ROUNDS_LIMIT = 20;
+const CONTENTION = { rounds: 20 };
+/** A moment is always known: these are the pauses while the store is away. */
+const PAUSES = { firstMs: 250, longestMs: 2_000, spreadMs: 100 };
 
 /** Tokens of one kind: at most so many in a period, whichever processes take them. */
 export class RateLimiter {
@@ -59,7 +62,7 @@ export class RateLimiter {
     const { buckets, runtime, gauge } = this.#ports;
     const bucket = this.#keyOf(key);
     let isFull = false;
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    return retryContended(this.#describe(key), CONTENTION, async (): Promise<Take | Contended> => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const stamp = stampOf(runtime);
       const draw = drawOf(this.#describe(key), this.#bucket, tokens, stamp.now);
@@ -74,24 +77,28 @@ export class RateLimiter {
         const until = Math.ceil(found.emptyAt + draw.costMs);
         return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
       }
-    }
-    throw new StoreUnavailableError(`${this.#describe(key)} changes faster than tokens can be taken; try again`, {
-      applied: 'no',
+      return contended(outcome);
     });
   }
 
   /**
-   * Takes tokens, waiting for them if need be; `limited` at once when they will not be there within `wait`.
+   * Takes tokens, waiting for them if need be, and for a store that is away; `limited` at once when they will not be there within `wait`.
+   * A take whose answer was lost may have taken tokens, and is tried again: the limit holds, and those tokens are gone.
    * @throws the reason of `signal`; and as `take`
    */
   async takeWhenThere(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
     const known = { ...TAKE_OPTIONS, wait: true, signal: true } as const;
     const { tokens } = validOptions(`the options of ${this.#describe(key)}`, options, known);
-    const waiting = new Waiting(options, undefined, this.#ports.runtime);
-    for (;;) {
-      const take = await this.take(key, { tokens });
-      if (take.kind === 'taken' || !(await waiting.sleepUntil(take.until))) return take;
-    }
+    const waited = await waitFor<Take, Take>(
+      async ({ remainingMs }) => {
+        const take = await this.take(key, { tokens });
+        if (take.kind === 'taken' || take.waitMs > remainingMs) return { kind: 'found', found: take };
+        return { kind: 'blocked', by: take, until: take.until, isClosed: true };
+      },
+      { options, pauses: PAUSES },
+      this.#ports.runtime,
+    );
+    return waited.kind === 'found' ? waited.found : waited.by;
   }
 
   /** Whole tokens that are there now. */

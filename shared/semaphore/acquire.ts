@@ -1,13 +1,14 @@
 /** Getting a permit: arguments checked, belief checked before and after. */
-import { ConfigurationError } from '../errors.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { WAIT_OPTIONS, Waiting } from '../lease/waiting.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import { ConfigurationError, StoreUnavailableError } from '../errors.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
+import type { WaitOptions } from '../wait/wait.ts';
+import { WAIT_OPTIONS, waitFor as wait } from '../wait/wait.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './contender.ts';
 import { Contender } from './contender.ts';
+import { giveBackNow, giveBackOrphans } from './orphans.ts';
 import { PermitBook } from './permit-book.ts';
 import { Permit } from './permit.ts';
 import type { PermitRecord } from './semaphore.ts';
@@ -24,6 +25,9 @@ export interface PermitWaitOptions extends PermitOptions, WaitOptions {
   /** Stands in a queue, first come first served; needs `wait`. Absent: whoever looks when there is room. */
   readonly fair?: boolean | undefined;
 }
+
+/** A waiting contender costs a read a second on average, and notices a release within two. */
+const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
 
 const PERMIT_OPTIONS = { limit: true, permits: true } as const;
 
@@ -87,19 +91,21 @@ async function waitFor<Granted>(
 ): Promise<Granted | Full> {
   const queueUntil = options.fair === true ? queueingEnds(name, options, ports) : undefined;
   const asked = { ...request(name, options, session, ports), queueUntil };
+  const { claim, semaphore } = asked;
+  // Each request of another size waits for room of its own; and who queues must not stand behind one that does not.
+  const kind = JSON.stringify([claim.permits, semaphore.limit, options.fair === true]);
+  const line = ports.line && { turns: ports.line, key: name, kind };
   const contend = async (contender: Contender): Promise<Admission> => {
-    const waiting = new Waiting(options, session.signal, ports.runtime);
-    try {
-      if (ports.line !== undefined) await waiting.standInLine(ports.line, name);
-      let admission = await contender.ask();
-      while (admission.kind === 'full' && (await waiting.pause(admission.until))) {
-        session.ensureBelief();
-        admission = await contender.lookAgain();
-      }
-      return admission;
-    } finally {
-      waiting.end();
-    }
+    const waited = await wait<Admission, Full>(
+      async ({ looks }) => {
+        const admission = await (looks === 0 ? contender.ask() : contender.lookAgain());
+        if (admission.kind === 'admitted') return { kind: 'found', found: admission };
+        return { kind: 'blocked', by: admission, until: admission.until };
+      },
+      { options, pauses: PAUSES, session, line },
+      ports.runtime,
+    );
+    return waited.kind === 'found' ? waited.found : waited.by;
   };
   return acquire(asked, session, ports, contend, grant);
 }
@@ -121,12 +127,25 @@ async function acquire<Granted>(
     if (admission.kind === 'admitted') return grant(admission.permit, close);
     await contender.giveUp();
     close();
+    if (contender.isUnanswered) throw undecided(asked.semaphore.name);
+    await giveBackNow(asked.semaphore.name, session, ports);
     return admission;
   } catch (error) {
     close();
     await contender.giveUp();
-    throw error;
+    const isKnown = error instanceof StoreUnavailableError && error.applied === 'no';
+    throw isKnown && contender.isUnanswered ? undecided(asked.semaphore.name, error) : error;
+  } finally {
+    // Of an admitted one as well: when it is released, an attempt that is still under way could take another.
+    if (contender.isUnanswered) giveBackOrphans(asked.semaphore.name, session, ports);
   }
+}
+
+function undecided(name: string, cause?: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${describeSemaphore(name)}: whether a permit was taken is not known, for an answer was lost; this session gives it back with its coming heartbeats, try again then`,
+    { applied: 'unknown', cause },
+  );
 }
 
 function request(

@@ -1,13 +1,12 @@
-import { StoreUnavailableError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
-import { fullJitterMs } from '../runtime/random.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { SemaphoreRecord } from './semaphore.ts';
 import { describeSemaphore } from './semaphore.ts';
 import type { SemaphoreStore } from './store.ts';
 
 const ROUNDS_LIMIT = 50;
-const BETWEEN_ROUNDS = { baseMs: 5, capMs: 500 };
+const BACKOFF = { baseMs: 5, capMs: 500 };
 
 /**
  * Replaces a semaphore by what `change` makes of it, again and again until nobody wrote it in between.
@@ -21,16 +20,14 @@ export async function changeSemaphore(
 ): Promise<SemaphoreRecord | undefined> {
   const { semaphores, runtime } = ports;
   let row = await semaphores.get(name);
-  for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+  const contention = { rounds: ROUNDS_LIMIT, backoff: { ...runtime, ...BACKOFF } };
+  return retryContended(describeSemaphore(name), contention, async () => {
     if (row === undefined) return undefined;
     const next = change(row);
     if (next === row) return row;
     const outcome = await semaphores.replace(row, next, stampOf(runtime));
     if (outcome.kind === 'applied') return outcome.row;
     row = outcome.current;
-    await runtime.clock.sleep(fullJitterMs(runtime.random, BETWEEN_ROUNDS, round));
-  }
-  throw new StoreUnavailableError(`${describeSemaphore(name)} changes faster than it can be changed; try again`, {
-    applied: 'no',
+    return contended(outcome);
   });
 }

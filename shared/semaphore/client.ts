@@ -1,5 +1,5 @@
 /** Semaphores as their users call them. */
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import type { Acquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './acquire.ts';
 import type { SemaphorePorts } from './contender.ts';

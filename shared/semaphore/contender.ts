@@ -12,10 +12,11 @@
 import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { WaitingLine } from '../lease/waiting.ts';
-import { fullJitterMs } from '../runtime/random.ts';
+import type { Turns } from '../wait/turns.ts';
+import type { Contended } from '../wait/retry-contended.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { ContenderPorts } from '../session/contender.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsOf } from '../session/limits.ts';
 import { changeSemaphore } from './change.ts';
 import type { HolderRecord, PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
@@ -35,7 +36,7 @@ import { Surveyor } from './survey.ts';
 export interface SemaphorePorts extends ContenderPorts {
   readonly semaphores: SemaphoreStore;
   /** Where contenders of this process wait for each other; absent: each asks for itself. */
-  readonly line?: WaitingLine | undefined;
+  readonly line?: Turns<Full> | undefined;
 }
 
 /** What contention looks like. */
@@ -70,7 +71,7 @@ export type Admission = { readonly kind: 'admitted'; readonly permit: PermitReco
 
 /** Each lost round means that somebody else got through; thirty in a row is no accident. */
 const ROUNDS_LIMIT = 30;
-const BETWEEN_ROUNDS = { baseMs: 5, capMs: 200 };
+const BACKOFF = { baseMs: 5, capMs: 200 };
 
 export interface Request {
   readonly semaphore: NewSemaphore;
@@ -86,6 +87,7 @@ export class Contender {
   readonly #surveyor: Surveyor;
   readonly #limits: WriteLimits;
   #mayBeQueued = false;
+  #isUnanswered = false;
 
   constructor(request: Request, session: SessionHolder, ports: SemaphorePorts) {
     this.#request = request;
@@ -93,6 +95,11 @@ export class Contender {
     this.#ports = ports;
     this.#surveyor = new Surveyor(session, ports);
     this.#limits = limitsOf(session);
+  }
+
+  /** Whether an attempt went without an answer: it may be applied yet, whatever was found since. */
+  get isUnanswered(): boolean {
+    return this.#isUnanswered;
   }
 
   /** Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError */
@@ -113,17 +120,19 @@ export class Contender {
     try {
       await changeSemaphore(semaphore.name, leave, this.#ports);
     } catch (error) {
-      // Its ticket lapses by itself: to leave the queue is a courtesy to those behind.
       if (!(error instanceof StoreUnavailableError)) throw error;
+      // Those behind wait no longer than until its session looks after it, or until the ticket lapses.
+      this.#isUnanswered = true;
     }
   }
 
   /** From the row as last seen to an answer. */
   async #pursue(seen: SemaphoreRecord | undefined): Promise<Admission> {
     const { semaphore, claim } = this.#request;
-    const { clock, random } = this.#ports.runtime;
     let row = seen;
-    for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+    const backoff = { ...this.#ports.runtime, ...BACKOFF, signal: this.#session.signal };
+    const contention = { rounds: ROUNDS_LIMIT, backoff };
+    return retryContended(describeSemaphore(semaphore.name), contention, async (): Promise<Admission | Contended> => {
       // Also by an attempt that was never answered, whatever was written since: nobody else asks by this claim.
       const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
       if (permit?.closedUntil !== undefined)
@@ -136,18 +145,15 @@ export class Contender {
       const step = await this.#step(row);
       if (step.kind === 'full') return step;
       row = rowAfter(step);
-      if (round > 1) await clock.sleep(fullJitterMs(random, BETWEEN_ROUNDS, round), this.#session.signal);
-    }
-    throw new StoreUnavailableError(
-      `${describeSemaphore(semaphore.name)} changes faster than a permit can be had; try again`,
-      { applied: 'no' },
-    );
+      return contended(step.kind === 'refused' ? step : undefined);
+    });
   }
 
   /** The one write that the row invites, or that there is none. */
   async #step(row: SemaphoreRecord | undefined): Promise<Outcome<SemaphoreRecord> | Full> {
     const { semaphore, claim } = this.#request;
-    if (row === undefined) return this.#ports.semaphores.create(semaphore, claim, this.#stamp(), this.#limits);
+    if (row === undefined)
+      return this.#send(this.#ports.semaphores.create(semaphore, claim, this.#stamp(), this.#limits));
     ensureSameLimit(row, semaphore.limit);
     if (mayEnter(row, claim)) return row.waiting.length === 0 ? this.#admit() : this.#enter(row, row);
     const { pruned, until } = await this.#surveyor.survey(row);
@@ -158,12 +164,12 @@ export class Contender {
 
   #admit(): Promise<Outcome<SemaphoreRecord>> {
     const { semaphore, claim } = this.#request;
-    return this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits);
+    return this.#send(this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits));
   }
 
   #enter(observed: SemaphoreRecord, pruned: SemaphoreRecord): Promise<Outcome<SemaphoreRecord>> {
     const next = withHolder(pruned, this.#request.claim);
-    return this.#ports.semaphores.replace(observed, next, this.#stamp(), this.#limits);
+    return this.#send(this.#ports.semaphores.replace(observed, next, this.#stamp(), this.#limits));
   }
 
   #shouldQueue(row: SemaphoreRecord): boolean {
@@ -175,7 +181,18 @@ export class Contender {
     const { semaphore, claim, queueUntil = 0 } = this.#request;
     this.#mayBeQueued = true;
     const ticket = { ...claim, until: queueUntil };
-    return this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits);
+    return this.#send(this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits));
+  }
+
+  async #send(write: Promise<Outcome<SemaphoreRecord>>): Promise<Outcome<SemaphoreRecord>> {
+    try {
+      const outcome = await write;
+      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') this.#isUnanswered = true;
+      return outcome;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') this.#isUnanswered = true;
+      throw error;
+    }
   }
 
   #stamp() {

@@ -9,19 +9,20 @@
  * An id can be passed on: `done` works in any process.
  */
 import { ConfigurationError, StoreUnavailableError, assert, shown } from '../errors.ts';
-import type { Duration } from '../lease/duration.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { validWholeNumber } from '../lease/whole-number.ts';
+import type { WaitOptions } from '../wait/wait.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
 import type { PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, acquireSlot } from './acquire.ts';
 import type { SemaphorePorts } from './contender.ts';
+import { giveBackOrphans } from './orphans.ts';
 import { PermitBook } from './permit-book.ts';
 import { formatPermit, parsePermit } from './semaphore.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 
 export interface LimiterOptions {
   readonly maximum: number;
@@ -79,6 +80,7 @@ export class ConcurrencyLimiter {
       return outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown' || wasUnanswered;
     } catch (error) {
       if (error instanceof StoreUnavailableError && error.applied === 'unknown') this.#unanswered.add(id);
+      if (permit.session === this.#session.id) giveBackOrphans(this.name, this.#session, this.#ports);
       throw error;
     }
   }

@@ -1,10 +1,10 @@
 /** What an operator, or a deployment, does to a semaphore: change its limit, take a permit away. */
-import { StoreUnavailableError } from '../errors.ts';
-import type { Duration } from '../lease/duration.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validName } from '../lease/name.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
 import { stampOf } from '../lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../lease/timing.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { SemaphorePorts } from './contender.ts';
 import { changeSemaphore } from './change.ts';
 import type { HolderRecord, SemaphoreRecord } from './semaphore.ts';
@@ -69,7 +69,7 @@ export async function evictPermit(
   validName('by', by);
   validName('reason', reason);
   const givenMs = lockDelay === undefined ? undefined : durationMs('lockDelay', lockDelay);
-  for (let round = 1; round <= ROUNDS_LIMIT; round++) {
+  return retryContended(describeSemaphore(name), CONTENTION, async () => {
     const row = await ports.semaphores.get(name);
     const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
     if (holder === undefined) return undefined;
@@ -81,15 +81,12 @@ export async function evictPermit(
     const options = { closedUntil, isLive };
     // Refused: it was released, or its session ended, in between. Either is seen by looking again.
     const outcome = await ports.semaphores.evict(name, holder, eviction, options, stamp);
-    if (outcome === 'applied') return { ...holder, closedUntil };
-  }
-  throw new StoreUnavailableError(`${describeSemaphore(name)} changes faster than a permit can be evicted; try again`, {
-    applied: 'no',
+    return outcome === 'applied' ? { ...holder, closedUntil } : contended();
   });
 }
 
 /** Each round but the last was lost to the holder itself. */
-const ROUNDS_LIMIT = 10;
+const CONTENTION = { rounds: 10 };
 
 /** Of a session whose row is damaged nobody can be told, and its holder is given the longest time there is. */
 async function sessionOf(

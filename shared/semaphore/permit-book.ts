@@ -1,4 +1,4 @@
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 
 /**
  * What a session's own process knows of its permits: those that it holds or is asking for.

@@ -4,15 +4,16 @@
  * Failure by failure:
  *   - The session is lost: so is the permit, and its signal aborts with the session's reason.
  *   - An operator evicts it: its session's next heartbeat answers with that, and the signal aborts. `check` asks at once.
- *   - The release is not answered: it is safe to release again; whatever is left goes when its session needs room, or with the session.
+ *   - The release is not answered: it is safe to release again; what is left, its session gives back with its heartbeats (`orphans.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { WaitingLine } from '../lease/waiting.ts';
+import type { Turns } from '../wait/turns.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import { truthfulSignal } from '../session/truthful-signal.ts';
+import { giveBackOrphans } from './orphans.ts';
 import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, isSamePermit, revocationOf } from './semaphore.ts';
 import type { SemaphoreStore } from './store.ts';
@@ -20,7 +21,7 @@ import type { SemaphoreStore } from './store.ts';
 export interface PermitPorts {
   readonly semaphores: SemaphoreStore;
   readonly runtime: Runtime;
-  readonly line?: WaitingLine | undefined;
+  readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
 }
 
 /** A part of a semaphore's limit, held by a session until it is released or lost. */
@@ -124,6 +125,7 @@ export class Permit implements AsyncDisposable {
     } catch (error) {
       this.#mayBeReleased ||= error instanceof StoreUnavailableError && error.applied === 'unknown';
       this.#releasing = undefined;
+      giveBackOrphans(this.semaphore, this.#session, this.#ports);
       throw error;
     }
   }

@@ -26,7 +26,7 @@
  *                     all alive: refused, with until when; or queue, if fair
  */
 import { ConfigurationError, MismatchError } from '../errors.ts';
-import { validWholeNumber } from '../lease/whole-number.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
 
 /** Everything about a permit that is known before it is admitted: its identity. */
 export interface PermitClaim {

@@ -1,8 +1,8 @@
 /** Looking at a semaphore without changing it. */
-import { validName } from '../lease/name.ts';
+import { validName } from '../validate/name.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { SessionRecord, Verdict } from '../session/session.ts';
-import { judgeSession } from '../session/session.ts';
+import type { SessionRecord, Verdict } from '../session/record.ts';
+import { judgeSession } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { Eviction, HolderRecord, Ticket } from './semaphore.ts';
 import { permitsHeld } from './semaphore.ts';

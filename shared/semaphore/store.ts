@@ -8,7 +8,7 @@ export interface NewSemaphore {
   readonly limit: number;
 }
 
-/** Where semaphores live. Every write is conditional; see `dynamo/statements/semaphore.ts` for the guards. */
+/** Where semaphores live. Every write is conditional; see `dynamo/semaphore/statements.ts` for the guards. */
 export interface SemaphoreStore {
   /** Refused when the row is there. */
   create(

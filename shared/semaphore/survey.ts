@@ -1,6 +1,6 @@
 /** The contender's side of a full semaphore: who in it, or in the queue, is dead. */
 import type { ContenderPorts } from '../session/contender.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import { Standings, earliestEnd } from '../session/standings.ts';
 import { PermitBook } from './permit-book.ts';
 import type { HolderRecord, PermitClaim, SemaphoreRecord } from './semaphore.ts';

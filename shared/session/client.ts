@@ -1,10 +1,10 @@
 /** Sessions from outside: looking, listing, waiting for their end, and ending them. */
 import { ConfigurationError } from '../errors.ts';
-import { validName } from '../lease/name.ts';
+import { validName } from '../validate/name.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { ContenderPorts } from './contender.ts';
 import { settleSession } from './contender.ts';
-import type { InvalidSession, SessionRecord } from './session.ts';
+import type { InvalidSession, SessionRecord } from './record.ts';
 
 export type DestroyResult =
   | { readonly kind: 'destroyed'; readonly session: InvalidSession }

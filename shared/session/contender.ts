@@ -3,9 +3,9 @@ import type { SkewGauge } from '../lease/skew.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { SessionRecord, Verdict } from './session.ts';
+import type { SessionRecord, Verdict } from './record.ts';
 import { firstFailure } from './health.ts';
-import { judgeSession } from './session.ts';
+import { judgeSession } from './record.ts';
 import type { SessionStore } from './store.ts';
 
 export interface ContenderPorts {

@@ -1,6 +1,6 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { CheckRecord } from './health.ts';
-import type { InvalidationReason, InvalidSession, LiveSession, SessionBehaviour, SessionRecord } from './session.ts';
+import type { InvalidationReason, InvalidSession, LiveSession, SessionBehaviour, SessionRecord } from './record.ts';
 
 export interface NewSession {
   readonly id: string;
@@ -18,7 +18,7 @@ export interface NewSession {
   readonly nonce: string;
 }
 
-/** Where sessions live. Every write is conditional; see `dynamo/statements/session.ts` for the guards. */
+/** Where sessions live. Every write is conditional; see `dynamo/session/statements.ts` for the guards. */
 export interface SessionStore {
   /** Refused when the id is taken. */
   create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;

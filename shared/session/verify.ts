@@ -1,7 +1,7 @@
 /** What is known of a right that somebody claims to have by a sequencer: the half of the answer that is about its session. */
 import { firstFailure } from './health.ts';
-import type { SessionRecord } from './session.ts';
-import { judgeSession } from './session.ts';
+import type { SessionRecord } from './record.ts';
+import { judgeSession } from './record.ts';
 import type { SessionStore } from './store.ts';
 
 /**

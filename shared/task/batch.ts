@@ -14,7 +14,7 @@
  *
  * All children of a batch write one row when they end: some dozens a second pass through it. Larger fan-ins are batches of batches.
  */
-import { MAX_EPOCH_MS } from './request.ts';
+import { MAX_EPOCH_MS } from '../validate/moment.ts';
 import type { Json, Priority, TaskKey } from './task.ts';
 
 export interface BatchKey {

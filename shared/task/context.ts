@@ -1,4 +1,4 @@
-import type { Duration } from '../lease/duration.ts';
+import type { Duration } from '../validate/duration.ts';
 import type { BatchCounts } from './batch.ts';
 import type { TaskRequest } from './request.ts';
 import type { UserWrite } from './store.ts';

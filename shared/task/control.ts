@@ -1,5 +1,4 @@
 /** Errors by which task code says how it wants to end, and those that it is told why it must. */
-import type { WriteRefusal } from './store.ts';
 
 /** Thrown by task code: this input will never succeed; the task is dead at once. */
 export class DoNotRetry extends Error {
@@ -22,11 +21,6 @@ export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
 }
 
-/** No definition has the task's name in this worker. The attempt has failed: deploy the code that defines it. */
-export class UnknownTaskError extends Error {
-  override readonly name = 'UnknownTaskError';
-}
-
 /** The reason of a task's AbortSignal when the attempt took longer than the definition's timeout: code should stop, and the attempt has failed. */
 export class TaskTimeoutError extends Error {
   override readonly name = 'TaskTimeoutError';
@@ -35,6 +29,13 @@ export class TaskTimeoutError extends Error {
 /** The reason of a task's AbortSignal when its worker must hand it back: deadline near, or shutting down. */
 export class HandedBackError extends Error {
   override readonly name = 'HandedBackError';
+  /** Its worker's life is over; false: somebody stops the worker. */
+  readonly isDeadline: boolean;
+
+  constructor(message: string, { isDeadline = false }: { readonly isDeadline?: boolean } = {}) {
+    super(message);
+    this.isDeadline = isDeadline;
+  }
 }
 
 /** The reason of a task's AbortSignal when somebody cancelled it: code that stops now leaves it cancelled, code that completes in spite of it wins. */
@@ -52,4 +53,10 @@ export class CommitRefusedError extends Error {
     super(message);
     this.reasons = reasons;
   }
+}
+
+/** Why one of the user's writes in a commit stopped it, or `None`. */
+export interface WriteRefusal {
+  readonly code: string;
+  readonly item?: Readonly<Record<string, unknown>> | undefined;
 }

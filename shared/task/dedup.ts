@@ -13,8 +13,7 @@
  * What follows a running attempt has an id made of the two, so that however many ask while it runs, one follows.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { NewTask } from './store.ts';
-import type { TaskRecord } from './task.ts';
+import type { Json, TaskRecord } from './task.ts';
 
 export const DUPLICATE_POLICIES = ['reject', 'keep', 'replace', 'debounce'] as const;
 export type DuplicatePolicy = (typeof DUPLICATE_POLICIES)[number];
@@ -26,10 +25,19 @@ export interface Dedup {
 
 export const REJECT: Dedup = { policy: 'reject', windowMs: undefined };
 
+/** What a request asks for, as far as it is compared. */
+interface Asked {
+  readonly name: string;
+  readonly input: Json;
+  readonly payload?: { readonly digest: string } | undefined;
+  readonly links?: { readonly batch?: string | undefined } | undefined;
+  readonly tenant?: string | undefined;
+}
+
 export type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
 
 /** Pure. */
-export function judgeDuplicate(current: TaskRecord, asked: NewTask, dedup: Dedup, now: number): DuplicateVerdict {
+export function judgeDuplicate(current: TaskRecord, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
   // A page stands for many tasks, none of which this one is.
   if (current.bulk !== undefined) return 'mismatch';
   const { policy, windowMs = Infinity } = dedup;
@@ -47,7 +55,7 @@ export function followingId({ id, leaseCounter }: TaskRecord): string {
   return `${id}+${leaseCounter}`;
 }
 
-function isSameWork(current: TaskRecord, asked: NewTask): boolean {
+function isSameWork(current: TaskRecord, asked: Asked): boolean {
   // A batch counts children of its own only; one that was brought back has been counted.
   const batch = asked.links?.batch;
   if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;

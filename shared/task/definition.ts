@@ -1,21 +1,24 @@
 /** What users write: a task's name, the schema of its input, its policy, and its code. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { BulkPolicy, BulkPolicyOptions } from '../bulk/policy.ts';
-import { bulkPolicy } from '../bulk/policy.ts';
+import type { BulkPolicy, BulkPolicyOptions } from './page-policy.ts';
+import { bulkPolicy } from './page-policy.ts';
 import { ConfigurationError, shown } from '../errors.ts';
-import type { Duration } from '../lease/duration.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import type { TaskContext } from './context.ts';
-import { validWholeNumber } from '../lease/whole-number.ts';
+import type { TaskLinks } from './task.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
 
 export interface RetryOptions {
   /** Claims before the task is dead, first one included. */
   readonly maxAttempts?: number;
-  /** Bound of the wait before the first retry; it doubles with each, with full jitter. */
+  /** Claims that end with the death of their worker before the task is dead. Absent: `maxAttempts` where that is given, else 5. */
+  readonly maxDeaths?: number;
+  /** Bound of the wait before the first retry, 2 s when absent; it doubles with each, with full jitter. */
   readonly backoff?: Duration;
-  /** Where the doubling stops. */
+  /** Where the doubling stops; 4 h when absent. */
   readonly backoffCap?: Duration;
 }
 
@@ -38,6 +41,8 @@ export interface TaskOptions<Input, Output, Given = Input> {
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
+  /** Not more than `maxAttempts`: each death is an attempt. */
+  readonly maxDeaths: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
@@ -46,17 +51,28 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   readonly name: string;
   readonly input: StandardSchemaV1<Given, Input> | undefined;
   readonly retry: RetryPolicy;
+  /** Of tasks that stand in a line: what is given holds for them too, and what is not is shorter. */
+  readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
   readonly bulk: BulkPolicy;
   run(input: Input, task: TaskContext): Promise<Output> | Output;
 }
 
-/** Five claims with waits of up to 1, 2, 4 and 8 seconds: rides out a passing fault, and ends within a minute for a lasting one. */
-export const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 5, backoff: { baseMs: 1_000, capMs: 15 * 60_000 } };
+/**
+ * 25 claims over about a day, two at most: an outage of what a task needs passes without a task being dead of it.
+ * The waits are up to 2, 4, 8, … seconds, and from the fourteenth on up to four hours, each a random part of that.
+ * What kills its worker takes others' attempts with it, so deaths are few.
+ */
+const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 25, maxDeaths: 5, backoff: { baseMs: 2_000, capMs: 4 * 3_600_000 } };
+/** Five claims within a minute: the head of a line holds up all that stand behind it. */
+const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
+  ...{ maxAttempts: 5, maxDeaths: 5 },
+  backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
+};
 const MAX_ATTEMPTS_LIMIT = 1_000;
 
 const TASK_OPTIONS = { name: true, input: true, retry: true, timeout: true, bulk: true, run: true } as const;
-const RETRY_OPTIONS = { maxAttempts: true, backoff: true, backoffCap: true } as const;
+const RETRY_OPTIONS = { maxAttempts: true, maxDeaths: true, backoff: true, backoffCap: true } as const;
 
 /** @throws ConfigurationError */
 export function defineTask<Input, Output, Given = Input>(
@@ -70,24 +86,41 @@ export function defineTask<Input, Output, Given = Input>(
     throw new ConfigurationError(
       `task ${name}: input = ${shown(options.input)}: give a Standard Schema, such as one of zod, valibot or arktype`,
     );
-  validOptions(`task ${name}: retry`, options.retry ?? {}, RETRY_OPTIONS);
-  const maxAttempts = options.retry?.maxAttempts ?? DEFAULT_RETRY.maxAttempts;
-  validWholeNumber(`task ${name}: retry.maxAttempts`, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
-  const { backoff, backoffCap } = options.retry ?? {};
-  const baseMs =
-    backoff === undefined ? DEFAULT_RETRY.backoff.baseMs : durationMs(`task ${name}: retry.backoff`, backoff);
-  const capMs =
-    backoffCap === undefined ? DEFAULT_RETRY.backoff.capMs : durationMs(`task ${name}: retry.backoffCap`, backoffCap);
   const timeoutMs = options.timeout === undefined ? undefined : durationMs(`task ${name}: timeout`, options.timeout);
   if (timeoutMs === 0) throw new ConfigurationError(`task ${name}: timeout = 0: give a time longer than zero`);
   return {
     kind: 'leasehold.task',
     name,
     input: options.input,
-    retry: { maxAttempts, backoff: { baseMs, capMs: Math.max(baseMs, capMs) } },
+    retry: retryPolicy(name, options.retry, DEFAULT_RETRY),
+    retryInLine: retryPolicy(name, options.retry, DEFAULT_RETRY_IN_LINE),
     timeoutMs,
     bulk: bulkPolicy(`task ${name}`, options.bulk),
     run: (input, task) => options.run(input, task),
+  };
+}
+
+/** How often a task is tried, and when again. */
+export function retryOf(
+  { retry, retryInLine }: AnyTask,
+  { links }: { readonly links?: TaskLinks | undefined },
+): RetryPolicy {
+  return links?.line === undefined ? retry : retryInLine;
+}
+
+function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPolicy): RetryPolicy {
+  validOptions(`task ${name}: retry`, options, RETRY_OPTIONS);
+  const { maxAttempts = defaults.maxAttempts, backoff, backoffCap } = options;
+  validWholeNumber(`task ${name}: retry.maxAttempts`, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
+  const maxDeaths = options.maxDeaths ?? options.maxAttempts ?? defaults.maxDeaths;
+  validWholeNumber(`task ${name}: retry.maxDeaths`, maxDeaths, { min: 1, max: MAX_ATTEMPTS_LIMIT });
+  const baseMs = backoff === undefined ? defaults.backoff.baseMs : durationMs(`task ${name}: retry.backoff`, backoff);
+  const capMs =
+    backoffCap === undefined ? defaults.backoff.capMs : durationMs(`task ${name}: retry.backoffCap`, backoffCap);
+  return {
+    maxAttempts,
+    maxDeaths: Math.min(maxAttempts, maxDeaths),
+    backoff: { baseMs, capMs: Math.max(baseMs, capMs) },
   };
 }
 
@@ -121,16 +154,6 @@ export function registerTasks(exports: Readonly<Record<string, unknown>>): TaskR
   if (registry.size === 0)
     throw new ConfigurationError('no task found among the exports: export at least one defineTask(...)');
   return registry;
-}
-
-/** What a schema has to say about an input, each with its place: `user.name: expected string`. */
-export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
-  return issues.map(({ message, path }) => `${pathOf(path)}${message}`).join('; ');
-}
-
-function pathOf(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined): string {
-  if (path === undefined || path.length === 0) return '';
-  return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `;
 }
 
 function isTaskDefinition(value: unknown): value is AnyTask {

@@ -30,6 +30,12 @@ export interface KeyState {
   readonly started: number;
 }
 
+/** A key without room. */
+export interface Fullness {
+  /** When the next window of the rate begins, if that is what it waits for; undefined: as soon as one of its tasks ends. */
+  readonly until: number | undefined;
+}
+
 export const IDLE_KEY: KeyState = { running: 0, window: undefined, started: 0 };
 
 /** A row names each task that runs, and is rewritten with every claim: beyond some dozens a key is no limit but a queue of its own. */
@@ -39,6 +45,14 @@ export const KEY_LIMIT_MAX = 100;
 export function hasRoom({ limit, rate }: KeyLimit, state: KeyState, now: number): boolean {
   if (state.running >= limit) return false;
   return rate === undefined || state.window !== windowOf(rate, now) || state.started < rate.count;
+}
+
+/** Why it has no room, if it has none. Pure. */
+export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fullness | undefined {
+  if (hasRoom(limit, state, now)) return undefined;
+  const { rate } = limit;
+  const isOutOfRate = rate !== undefined && !hasRoom(limit, { ...state, running: 0 }, now);
+  return { until: isOutOfRate ? windowOf(rate, now) + rate.perMs : undefined };
 }
 
 /** The start of the window that a moment lies in. */

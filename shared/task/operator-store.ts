@@ -1,11 +1,9 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Settled } from './store.ts';
-import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
+import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
 
-export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
-
-/** What operators may do to tasks. Every write is conditional; see `dynamo/statements/task-operations.ts` for the guards. */
+/** What operators may do to tasks. Every write is conditional; see `dynamo/task/operator-statements.ts` for the guards. */
 export interface TaskOperatorStore {
   /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
   cancelAbandoned(

@@ -20,27 +20,9 @@ import { hash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { DoNotRetry } from './control.ts';
 import { jsonText } from './json.ts';
-import type { NewTask, TaskStore } from './store.ts';
-import type { Json, TaskKey } from './task.ts';
+import type { NewPayload, NewTask, TaskStore } from './store.ts';
+import type { Json, Payload, TaskKey } from './task.ts';
 import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
-
-/** What a task's row says of a payload that is elsewhere. */
-export interface Payload {
-  readonly bytes: number;
-  readonly digest: string;
-  /** In a store of the user's own; absent: in the row beside the task. */
-  readonly reference: string | undefined;
-  /** Of the writing of that row: a payload is removed only by whoever means this one. */
-  readonly nonce: string | undefined;
-}
-
-/** A payload on its way into the row beside its task, or already in the user's store. */
-export interface NewPayload {
-  readonly text: string;
-  readonly bytes: number;
-  readonly digest: string;
-  readonly reference?: string | undefined;
-}
 
 /** A store of the user's own: large texts by reference. Writing the same name again replaces it. */
 export interface PayloadStore {

@@ -21,7 +21,7 @@ export interface QueueUse {
   readonly shards: number;
 }
 
-/** Where queues' rows live. Every write is conditional; see `dynamo/statements/queue.ts` for the guards. */
+/** Where queues' rows live. Every write is conditional; see `dynamo/queue/statements.ts` for the guards. */
 export interface QueueStore {
   /** Strongly consistent. */
   get(queue: string): Promise<QueueRecord | undefined>;

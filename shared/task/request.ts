@@ -1,27 +1,33 @@
 /** A request for a task, as a user words it, and the checks that make a new task of it. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { ConfigurationError, shown } from '../errors.ts';
-import type { Duration } from '../lease/duration.ts';
-import { durationMs } from '../lease/duration.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Dedup, DuplicatePolicy } from './dedup.ts';
 import { DUPLICATE_POLICIES } from './dedup.ts';
-import type { TaskDefinition } from './definition.ts';
-import { describeIssues } from './definition.ts';
+import { describeIssues } from '../validate/schema.ts';
 import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
 import { carriedInput } from './payload.ts';
+import type { BulkPolicy } from './page-policy.ts';
 import type { NewTask } from './store.ts';
 import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
-import { validWholeNumber } from '../lease/whole-number.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
+import { laterBy, validMoment } from '../validate/moment.ts';
 
 /** A definition, or just its name where the code that enqueues does not have the code that runs. */
 export type TaskReference<Given> =
   | string
-  | (Pick<TaskDefinition, 'kind' | 'name' | 'bulk'> & { readonly input: StandardSchemaV1<Given, unknown> | undefined });
+  | {
+      readonly kind: 'leasehold.task';
+      readonly name: string;
+      readonly bulk: BulkPolicy;
+      readonly input: StandardSchemaV1<Given, unknown> | undefined;
+    };
 
 export interface EnqueueOptions {
   /** Identity: enqueuing the same id and input again changes nothing. Made, in order of time, when absent. */
@@ -116,9 +122,6 @@ function isRequest(request: unknown): request is TaskRequest {
   return isTask && typeof options === 'object' && options !== null;
 }
 
-/** The last moment of year 9999: later ones are mistakes of unit. */
-export const MAX_EPOCH_MS = 253_402_300_799_999;
-
 /** Checks everything that can be checked before anything is written. @throws ConfigurationError */
 export async function newTaskOf(
   task: TaskReference<unknown>,
@@ -159,21 +162,6 @@ export function validPriority(priority: string): Priority {
   if (found === undefined)
     throw new ConfigurationError(`priority = ${shown(priority)}: give one of ${PRIORITIES.join(', ')}`);
   return found;
-}
-
-export function validMoment(what: string, moment: number | Date): number {
-  const at = moment instanceof Date ? moment.getTime() : moment;
-  if (!Number.isFinite(at) || at < 0 || at > MAX_EPOCH_MS)
-    throw new ConfigurationError(`${what} = ${shown(moment)}: give a Date, or milliseconds since 1970`);
-  return Math.round(at);
-}
-
-/** A moment that far behind another. @throws ConfigurationError when no date can say it */
-export function laterBy(what: string, from: number, span: Duration): number {
-  const at = from + durationMs(what, span);
-  if (at > MAX_EPOCH_MS)
-    throw new ConfigurationError(`${what} = ${shown(span)} ends after the year 9999: give a shorter time`);
-  return at;
 }
 
 function validRunAt({ runAt, delay }: EnqueueOptions, now: number): number {

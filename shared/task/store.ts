@@ -1,15 +1,14 @@
-import type { PageStore } from '../bulk/store.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { BatchKey, BatchRecord } from './batch.ts';
 import type { Dedup } from './dedup.ts';
-import type { EndedTask } from './operator-store.ts';
-import type { NewPayload, Payload } from './payload.ts';
-import type { TenantHint } from './tenants.ts';
+import type { Fullness } from './key-limit.ts';
 import type {
   Cancellation,
   Claim,
+  EndedTask,
   Json,
+  Payload,
   Priority,
   ReadyTask,
   RunningTask,
@@ -18,6 +17,7 @@ import type {
   TaskLinks,
   TaskRecord,
 } from './task.ts';
+import type { WriteRefusal } from './control.ts';
 
 export interface NewTask extends TaskKey {
   readonly name: string;
@@ -51,12 +51,6 @@ export interface ReadyPartition {
   readonly shard: number;
 }
 
-/** Why one of the user's writes in a commit stopped it, or `None`. */
-export interface WriteRefusal {
-  readonly code: string;
-  readonly item?: Readonly<Record<string, unknown>> | undefined;
-}
-
 /** A commit answers without the row: transactions return none. */
 export type CommitOutcome =
   | { readonly kind: 'applied' }
@@ -70,12 +64,15 @@ export type CommitOutcome =
 /** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
 export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
 
-/** Where tasks live. Every write is conditional; see `dynamo/statements/task.ts` for the guards. */
+/** `full`: its key was seen to have no room. */
+export type ClaimOutcome =
+  | Extract<Outcome<RunningTask>, { kind: 'applied' }>
+  | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
+
+/** Where tasks live. Every write is conditional; see `dynamo/task/statements.ts` for the guards. */
 export interface TaskStore {
   /** Whose tasks these are: part of what their sequencers say. */
   readonly table: string;
-  /** What pages of many small tasks need besides. */
-  readonly bulk: PageStore;
 
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
   enqueue(task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
@@ -122,12 +119,7 @@ export interface TaskStore {
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 
   /** Refused unless it is ready, due, and was not written since it was observed. */
-  claim(
-    observed: ReadyTask,
-    session: string,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<RunningTask, TaskRecord>>;
+  claim(observed: ReadyTask, session: string, write: Stamp, limits?: WriteLimits): Promise<ClaimOutcome>;
   /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
   takeOver(
     observed: RunningTask,
@@ -212,3 +204,15 @@ export type UserWrite =
         readonly Key: Readonly<Record<string, unknown>>;
       };
     };
+/** A payload on its way into the row beside its task, or already in the user's store. */
+export interface NewPayload {
+  readonly text: string;
+  readonly bytes: number;
+  readonly digest: string;
+  readonly reference?: string | undefined;
+}
+
+/** An entry of the index of tenants. */
+export interface TenantHint extends ReadyHint {
+  readonly tenant: string;
+}

@@ -15,7 +15,7 @@
  *   - A claim is one conditional write that raises the lease counter; every later verb of that claim names the counter and the session,
  *     so a holder that was taken over can change nothing, and is told so.
  *   - A task leaves `running` only by its holder, or by a take-over once its session is dead. No sweep or rescuer decides.
- *   - `attempts` counts claims, not errors: a task that kills its worker runs out of attempts like any other.
+ *   - `attempts` counts claims, not errors, and `deaths` those of them that no worker lived to end: a task that kills its workers is dead after few.
  *
  * Does not guarantee
  *   - That task code runs once. It runs at least once; its *effect* is once where it goes through `commit`,
@@ -24,10 +24,8 @@
  * Clock: `readyAt` is compared with the claimer's wall clock; being early or late by a clock's error changes when a task runs, never how often.
  */
 
-import type { PageState } from '../bulk/page.ts';
 import type { KeyLimit } from './key-limit.ts';
 import type { LinePlace } from './line.ts';
-import type { Payload } from './payload.ts';
 
 /** Polled from high to low. */
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
@@ -89,6 +87,12 @@ interface TaskFacts extends TaskKey {
   readonly createdAt: number;
   /** Number of claims so far, less those handed back in time. */
   readonly attempts: number;
+  /** Those of them whose workers died. */
+  readonly deaths: number;
+  /** When it first failed since it last ended well; absent: it has not. */
+  readonly failingSince: number | undefined;
+  /** Times in a row that it was handed back at the deadline of its worker without new progress. */
+  readonly handBacks: number;
   /** Grows with every claim and never restarts; the fencing token while running. */
   readonly leaseCounter: number;
   readonly nonce: string;
@@ -162,6 +166,8 @@ export interface Claim extends TaskKey {
   readonly claimedAt?: number | undefined;
   readonly tenant?: string | undefined;
   readonly links?: TaskLinks | undefined;
+  /** What a release is to write of hand-backs; absent: the row says it already. */
+  readonly handBacks?: number | undefined;
 }
 
 export function claimOf({ queue, id, session, leaseCounter, claimedAt, tenant, links }: RunningTask): Claim {
@@ -184,6 +190,28 @@ export const RESULT_LIMIT_BYTES = 16 * 1024;
 export const PROGRESS_LIMIT_BYTES = 4 * 1024;
 export const ERROR_MESSAGE_LIMIT_CHARACTERS = 1_000;
 export const REASON_LIMIT_CHARACTERS = 200;
-/** Attempts that the history keeps beside the last: with default retries, all of them. Each weighs about a tenth of a write unit. */
+/** Attempts that the history keeps beside the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
+export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
+/** What a task's row says of a payload that is elsewhere. */
+export interface Payload {
+  readonly bytes: number;
+  readonly digest: string;
+  /** In a store of the user's own; absent: in the row beside the task. */
+  readonly reference: string | undefined;
+  /** Of the writing of that row: a payload is removed only by whoever means this one. */
+  readonly nonce: string | undefined;
+}
+
+/** What has become of a page's items, by index. */
+export interface PageState {
+  readonly done: ReadonlySet<number>;
+  /** Tasks of their own by now. */
+  readonly moved: ReadonlySet<number>;
+  readonly cancelled: ReadonlySet<number>;
+  /** What items returned, by index, where the definition keeps it. */
+  readonly results: Readonly<Record<string, Json>>;
+  /** Number of the claim's last write. */
+  readonly sequence: number;
+}

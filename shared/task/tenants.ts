@@ -14,12 +14,7 @@
  *   - Anything between tenants and tasks that name none: workers look at both alike. In a queue that is to be fair, every task names its tenant.
  */
 import type { Random } from '../runtime/random.ts';
-import type { ReadyHint, ReadyPartition, TaskStore } from './store.ts';
-
-/** An entry of the index of tenants. */
-export interface TenantHint extends ReadyHint {
-  readonly tenant: string;
-}
+import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './store.ts';
 
 /** Tasks of one tenant taken in one visit: enough to be worth a look, few enough to be soon with the next. */
 export const QUANTUM = 4;
@@ -43,6 +38,8 @@ export class TenantWalk {
   readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
   /** Everything before has been visited in this round. */
   #position: string;
+  /** Where a round began that took more than one look, for it has found nothing yet. */
+  #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
 
   /** @param random says where it begins; absent: with the first, for whoever only counts */
   constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
@@ -52,7 +49,8 @@ export class TenantWalk {
   }
 
   /**
-   * The next entries worth reading, some of each tenant; fewer than wanted once round.
+   * The next entries worth reading, some of each tenant; fewer than wanted once round, or when so much was read that is held by others
+   * that the round goes on with the next look: `isRound` says which.
    * Entries that others hold, or that are not due, do not count as a tenant's share.
    */
   async next({
@@ -60,20 +58,20 @@ export class TenantWalk {
     wanted,
     quantum = QUANTUM,
     isWorthReading = () => true,
-  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean }> {
+  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean; isRound: boolean }> {
     const found: { readonly hint: TenantHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
-    const start = this.#position;
-    let seen = 0;
-    let hasWrapped = false;
+    const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0 };
+    const { start } = round;
+    let isRound = false;
     for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
       const { entries, isLast } = await this.#tasks.pageOfTenants(this.#partition, {
         after: this.#position,
         limit: PAGE_LIMIT,
       });
-      seen += entries.length;
+      round.seen += entries.length;
       for (const { hint, place, end } of entries) {
-        if (hasWrapped && place > start) break;
+        if (round.hasWrapped && place > start) break;
         const taken = share.get(hint.tenant) ?? 0;
         // What follows of a tenant whose share is taken, or that has nothing more that is due, is jumped over.
         if (taken >= quantum || hint.readyAt > now) {
@@ -85,19 +83,21 @@ export class TenantWalk {
         share.set(hint.tenant, taken + 1);
         found.push({ hint, turn: taken });
       }
-      const isRound = hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
+      isRound = round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
       if (isRound) break;
       if (!isLast) continue;
-      hasWrapped = true;
+      round.hasWrapped = true;
       this.#position = FIRST_PLACE;
-      if (start === FIRST_PLACE) break;
+      isRound = start === FIRST_PLACE;
+      if (isRound) break;
     }
+    this.#round = isRound || found.length > 0 ? undefined : round;
     // Where nobody is, the next look begins at the first place, and so takes one request.
-    const isEmpty = hasWrapped && seen === 0;
+    const isEmpty = round.hasWrapped && round.seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
     // The first of each, then the second of each: whoever takes only some of them is fair, too.
     found.sort((one, other) => one.turn - other.turn);
-    return { hints: found.map(({ hint }) => hint), isEmpty };
+    return { hints: found.map(({ hint }) => hint), isEmpty, isRound };
   }
 }
 

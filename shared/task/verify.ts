@@ -1,6 +1,6 @@
 /** What a claim shows to others, and whether it is still the current one of its task. */
-import { isPage, openItems, parseItemId } from '../bulk/page.ts';
-import { validName } from '../lease/name.ts';
+import { isPage, openItems, parseItemId } from './page.ts';
+import { validName } from '../validate/name.ts';
 import type { Sequencer } from '../lease/sequencer.ts';
 import { formatSequencer } from '../lease/sequencer.ts';
 import type { Verification, VerifySessionPorts } from '../session/verify.ts';

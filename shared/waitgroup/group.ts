@@ -1,11 +1,11 @@
 /** One generation of a wait group, as those who add, work and wait hold it. */
 import { MismatchError, assert } from '../errors.ts';
-import { validName } from '../lease/name.ts';
-import { validOptions } from '../lease/options.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { validWholeNumber } from '../lease/whole-number.ts';
-import type { SessionHolder } from '../session/holder.ts';
+import type { WaitOptions } from '../wait/wait.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsOf } from '../session/limits.ts';
 import type { WaitOutcome, WaitPorts } from './wait.ts';
 import { waitForMembers } from './wait.ts';

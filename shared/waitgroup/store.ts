@@ -9,7 +9,7 @@ export interface MemberLease {
   readonly observed: MemberRecord | undefined;
 }
 
-/** Where wait groups live. Every write is conditional; see `dynamo/statements/waitgroup.ts` for the guards. */
+/** Where wait groups live. Every write is conditional; see `dynamo/waitgroup/statements.ts` for the guards. */
 export interface WaitGroupStore {
   /** Refused when the group is there, whatever its generation. */
   create(name: string, write: Stamp): Promise<Outcome<GroupRecord>>;

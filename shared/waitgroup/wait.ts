@@ -5,8 +5,8 @@
  * a wait walks through the members in their order, stands before the first that is pending, and goes on from there.
  */
 import { stampOf } from '../lease/stamp.ts';
-import type { WaitOptions } from '../lease/waiting.ts';
-import { Waiting } from '../lease/waiting.ts';
+import type { WaitOptions } from '../wait/wait.ts';
+import { waitFor } from '../wait/wait.ts';
 import { allOf } from '../runtime/all-of.ts';
 import type { ContenderPorts } from '../session/contender.ts';
 import { Standings, earliestEnd } from '../session/standings.ts';
@@ -28,18 +28,25 @@ const LOOK_LIMIT = 25;
 /** While everything read has ended, larger steps: ten read units each. */
 const STRIDE_LIMIT = 250;
 
+/** A waiter costs a read unit a second on average, and notices the end within two. */
+const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
+
 export async function waitForMembers(
   group: GroupKey,
   options: WaitOptions,
   ports: WaitPorts,
   maxClockSkewMs: number,
 ): Promise<WaitOutcome> {
-  const waiting = new Waiting(options, undefined, ports.runtime);
   const walk = new Walk(group, ports, maxClockSkewMs);
-  for (;;) {
-    const { outcome, until } = await walk.goOn();
-    if (outcome.kind === 'complete' || !(await waiting.pause(until))) return outcome;
-  }
+  const waited = await waitFor<WaitOutcome, WaitOutcome>(
+    async () => {
+      const { outcome, until } = await walk.goOn();
+      return outcome.kind === 'complete' ? { kind: 'found', found: outcome } : { kind: 'blocked', by: outcome, until };
+    },
+    { options, pauses: PAUSES },
+    ports.runtime,
+  );
+  return waited.kind === 'found' ? waited.found : waited.by;
 }
 
 interface Look {

@@ -33,7 +33,7 @@
  * | `wait` in all | | its looks; each member is read once: 1 read per 25 |
  */
 import { ConfigurationError } from '../errors.ts';
-import { validName } from '../lease/name.ts';
+import { validName } from '../validate/name.ts';
 
 export type GroupState = 'open' | 'sealed' | 'complete';
 

@@ -1,0 +1,427 @@
+/**
+ * The backlog as one worker sees it: which task to try next.
+ *
+ * Every shard has a worker at home in it, and a worker looks at home first, from the highest priority down. What a look costs decides the rest,
+ * so that a task costs as much to find in a long backlog as in a short one, and among many workers as with one:
+ *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`); rows are read in small batches, just before
+ *     they are tried, and shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
+ *   - A partition in which nothing was found rests, and lanes that the queue has never used are seldom looked at (`lane.ts`).
+ *   - Whoever finds nothing at home helps elsewhere: in a few shards, chosen by chance, of each of which a row is read: where the backlog is more than its own
+ *     worker can cope with, that row most likely is free, and then there are more.
+ *   - A busy worker passes by one other shard now and then, at a rate that all workers share, for the tasks of the dead. Where it finds any,
+ *     nobody is at home; so it is at home there, too, from then on.
+ * Nothing is called empty before all lanes at home were looked at, and, of the others' shards, some that were not looked at a while ago.
+ *
+ * Nothing here is authority: reads may be stale, and the claim's own guard decides.
+ */
+import { allOf } from '../runtime/all-of.ts';
+import { shuffled } from '../runtime/random.ts';
+import type { Candidate, CandidatePorts, Linked } from './candidates.ts';
+import { Candidates } from './candidates.ts';
+import type { Lane } from '../task/lane.ts';
+import { LANES, laneName, lanesOf } from '../task/lane.ts';
+import type { Fullness } from '../task/key-limit.ts';
+import { entriesOf } from './partition-entries.ts';
+import type { PartitionPlace } from './partition-view.ts';
+import { PartitionView } from './partition-view.ts';
+import type { ReadyHint } from '../task/store.ts';
+import type { TaskKey } from '../task/task.ts';
+import { PRIORITIES } from '../task/task.ts';
+
+export interface BacklogSettings {
+  readonly queue: string;
+  readonly shards: number;
+  readonly homeShards: readonly number[];
+  /** Wait between looks at an empty backlog. */
+  readonly pollMs: number;
+  readonly maxClockSkewMs: number;
+  /** Of workers' sessions: a third of what it takes to see that one is dead. */
+  readonly heartbeatMs: number;
+}
+
+export interface BacklogPorts extends CandidatePorts {
+  /** Names of the lanes that are in use; undefined: any may be. */
+  readonly lanes: () => ReadonlySet<string> | undefined;
+  /** How many shards were ever in use, if that is known: some may be beyond those of the settings. */
+  readonly shards: () => number | undefined;
+}
+
+const MAX_READ_AT_A_TIME = 50;
+/** Partitions at home that are read side by side: their pages last for a while, and each has its turn. */
+const LOOKS_AT_ONCE = 4;
+/** Batches of rows read in one look while all of them are held by others. */
+const BATCHES_LIMIT = 40;
+/** Two rows that others had taken cost as much as reading their page again. */
+const STALE_ROWS = 2;
+/**
+ * Candidates older than this are read again before they are tried: whoever works on the same shard has had time to take them,
+ * and a row costs a twentieth of a refused claim to read.
+ */
+const FRESH_MS = 500;
+/** Others' shards that a worker with nothing to do at home looks at, at a time; and before it gives up. */
+const LOOKS_ELSEWHERE = { whileBusy: 1, atLast: 4 };
+/** Rows read at a time of an others' shard that has proven to have more than they take; of any other, one. */
+const HELPED_AT_A_TIME = 4;
+/** A dead worker's shards wait for a heartbeat at most until somebody passes by: a third of what it takes to see that it is dead. */
+const PATROL_HEARTBEATS = 1;
+/** Entries of a shard that is passed by: as many as half a read unit buys. Those that are known to be held are left out. */
+const PATROL_LIMIT = 25;
+/** One of so many oldest is read: a worker takes the oldest first, so where it has died, it held most of them. */
+const PATROLLED = 4;
+/** Lanes that the queue has never used are looked at so often while there is other work. */
+const UNUSED_EVERY_MS = 60_000;
+
+export class Backlog {
+  readonly #settings: BacklogSettings;
+  readonly #ports: BacklogPorts;
+  readonly #candidates: Candidates;
+  readonly #home: number[];
+  #elsewhere: readonly number[] = [];
+  #shards = 0;
+  readonly #views = new Map<string, PartitionView>();
+  /** Lanes that entries were met in here. */
+  readonly #metLanes = new Set<string>();
+  /** Lanes that were in use when it was looked last. */
+  #usedLanes: ReadonlySet<string> = new Set();
+  #buffer: Candidate[] = [];
+  #filledAtMonotonicMs = 0;
+  /** Slots that wait for a candidate. */
+  #waiting = 0;
+  /** What slots take in half the time that candidates stay fresh; and what they have taken since that was reckoned last. */
+  #pace = 0;
+  #taken = 0;
+  #reckonedAtMonotonicMs: number;
+  #emptyUntilMonotonicMs = 0;
+  /** Tasks that have ended here; and how many had when the last look began that found nothing. */
+  #ends = 0;
+  #emptyAfterEnds: number | undefined;
+  /** When something here made others due last, in any shard. */
+  #followedAtMonotonicMs = -Infinity;
+  #nextPatrolMonotonicMs: number;
+  #refilling: Promise<void> | undefined;
+  /** Partitions that the last look had not seen to their ends when it ended. */
+  #unfinished = 0;
+
+  constructor(session: string, settings: BacklogSettings, ports: BacklogPorts) {
+    this.#settings = settings;
+    this.#ports = ports;
+    this.#candidates = new Candidates(session, settings.maxClockSkewMs, ports);
+    const { clock, random } = ports.runtime;
+    this.#home = [...settings.homeShards];
+    this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
+    this.#reckonedAtMonotonicMs = clock.monotonic();
+    this.#nextPatrolMonotonicMs = clock.monotonic() + this.#patrolEveryMs() * random.next();
+  }
+
+  /** The next candidate, in hand until `settle`, `putBack` or `park` is called; undefined when nothing is due that others do not hold. */
+  async next(): Promise<Candidate | undefined> {
+    const { clock } = this.#ports.runtime;
+    if (clock.monotonic() > this.#filledAtMonotonicMs + FRESH_MS) this.#dropBuffer();
+    if (this.#buffer.length === 0) {
+      if (clock.monotonic() < this.#emptyUntilMonotonicMs) return undefined;
+      this.#waiting++;
+      this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));
+      await this.#refilling.finally(() => {
+        this.#waiting--;
+      });
+    }
+    this.#dropFull();
+    const candidate = this.#buffer.shift();
+    if (candidate !== undefined) this.#taken++;
+    return candidate;
+  }
+
+  /** Others of the same key have found it full meanwhile. */
+  #dropFull(): void {
+    const isFull = ({ kind, task }: Candidate): boolean => kind === 'ready' && this.#candidates.isKnownFull(task);
+    for (const { task } of this.#buffer.filter(isFull)) {
+      this.#candidates.turnAway(task);
+      this.#candidates.putBack(task);
+    }
+    this.#buffer = this.#buffer.filter((candidate) => !isFull(candidate));
+  }
+
+  /** It was not taken after all. */
+  putBack(key: TaskKey): void {
+    this.#candidates.putBack(key);
+    // Whoever is last looks once more before the worker goes home.
+    if (this.isIdle) this.#emptyUntilMonotonicMs = 0;
+  }
+
+  /** The task is finished here, or given up. */
+  settle(task: Linked): void {
+    // Its end may have made others due: a callback, a parent, the next of its key.
+    this.#ends++;
+    this.#candidates.callBack(task);
+    if (task.links !== undefined) this.expectFollowers();
+    this.putBack(task);
+  }
+
+  /** What runs here, or ended here, has made others due: in any shard, where nobody else may look any more. */
+  expectFollowers(): void {
+    this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
+    for (const view of this.#viewsOf(this.#home, this.#lanesInUse())) view.wake();
+  }
+
+  /** Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that. */
+  park(key: TaskKey): void {
+    this.settle(key);
+    this.#candidates.skip(key, Infinity);
+  }
+
+  /** Its key is full: worth another look when one of that key ends here, or after a while. */
+  turnAway(task: Linked, full?: Fullness): void {
+    if (full !== undefined) this.#candidates.seeFull(task, full);
+    this.#candidates.turnAway(task);
+  }
+
+  /** Somebody else was faster, or has to do it: not worth another look for a while, or for so long. */
+  skip(key: TaskKey, forMs?: number): void {
+    this.#candidates.skip(key, forMs);
+  }
+
+  /** Whether nothing is proposed, being claimed, or running here. */
+  get isIdle(): boolean {
+    return this.#candidates.areNone;
+  }
+
+  /** Whether, besides, a look that began after the last end of a task here has found nothing. */
+  get isDrained(): boolean {
+    return this.isIdle && this.#emptyAfterEnds === this.#ends && !this.isExpecting;
+  }
+
+  /** Whether tasks wait for a place of their key: a worker that went home would leave them to the next tick. */
+  get isExpecting(): boolean {
+    return this.#candidates.areExpecting;
+  }
+
+  /** Slots were slower than the buffer stayed fresh: what is left was read in vain. */
+  #dropBuffer(): void {
+    for (const { task } of this.#buffer) this.#candidates.putBack(task);
+    this.#buffer = [];
+  }
+
+  async #refill(): Promise<void> {
+    const { clock } = this.#ports.runtime;
+    const now = clock.monotonic();
+    const endsBefore = this.#ends;
+    this.#reckonPace(now);
+    this.#meetShards(this.#ports.shards() ?? 0);
+    this.#wakeNewLanes();
+    this.#candidates.forgetHeld();
+    this.#unfinished = 0;
+    this.#buffer = await this.#patrol(now);
+    if (this.#buffer.length === 0) await this.#look();
+    // What rests at home, or was never used, may be all that is left.
+    if (this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore) await this.#lookAtRest(now);
+    this.#filledAtMonotonicMs = clock.monotonic();
+    if (this.#buffer.length > 0 || this.#unfinished > 0) return;
+    this.#emptyAfterEnds = endsBefore;
+    // One look serves all slots that wait, unless something has ended meanwhile.
+    if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = clock.monotonic() + this.#settings.pollMs / 2;
+  }
+
+  /** Clients may have more of them than this deployment, or an earlier one had. */
+  #meetShards(known: number): void {
+    const met = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
+    const others = met.filter((shard) => !this.#home.includes(shard));
+    this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
+    this.#shards += met.length;
+  }
+
+  /** What rested because nobody had ever used it need not rest any longer. */
+  #wakeNewLanes(): void {
+    const used = new Set(this.#lanesInUse().map(laneName));
+    const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));
+    for (const view of this.#views.values()) if (added.has(laneName(view.lane))) view.wake();
+    this.#usedLanes = used;
+  }
+
+  /** Over a while, because slots that began together come back together. */
+  #reckonPace(now: number): void {
+    const elapsedMs = now - this.#reckonedAtMonotonicMs;
+    if (elapsedMs < FRESH_MS) return;
+    this.#pace = (this.#taken * FRESH_MS) / 2 / elapsedMs;
+    this.#taken = 0;
+    this.#reckonedAtMonotonicMs = now;
+  }
+
+  /** Rows worth reading: as many as slots will take while they are fresh, and at least one for each slot that waits. */
+  get #wanted(): number {
+    return Math.min(MAX_READ_AT_A_TIME, Math.max(1, this.#waiting, Math.round(this.#pace)));
+  }
+
+  /** Fills the buffer from the first priority that has something, at home or elsewhere. */
+  async #look(): Promise<void> {
+    for (const priority of PRIORITIES) {
+      const isDue = (view: PartitionView): boolean => !view.isResting;
+      const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority)).filter(isDue);
+      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority)).filter(isDue);
+      await this.#fill(() => this.#lookThrough(atHome));
+      await this.#fill(() => this.#lookElsewhere(elsewhere));
+    }
+  }
+
+  /** At home in every lane; and wherever what follows from a task that ended here may wait, for nobody else may look there any more. */
+  async #lookAtRest(since: number): Promise<void> {
+    for (const priority of PRIORITIES) {
+      const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority));
+      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority));
+      const unseen = [
+        ...atHome.filter((view) => view.lookedAtMonotonicMs < since),
+        ...elsewhere.filter((view) => view.lookedAtMonotonicMs < this.#followedAtMonotonicMs),
+      ];
+      await this.#fill(() => this.#lookThrough(unseen));
+    }
+  }
+
+  async #fill(find: () => Promise<readonly Candidate[]>): Promise<void> {
+    if (this.#buffer.length === 0) this.#buffer = shuffled(this.#ports.runtime.random, await find());
+  }
+
+  /** Candidates of some of these partitions, whatever has to be read for them: of those whose pages are not used up, then of those looked at longest ago. */
+  async #lookThrough(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
+    const inTurn = views.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
+    const waiting = [...inTurn.filter(({ isAhead }) => isAhead), ...inTurn.filter(({ isAhead }) => !isAhead)];
+    let wanted = this.#wanted;
+    for (let batch = 0; waiting.length > 0 && batch < BATCHES_LIMIT; batch++) {
+      const some = waiting.splice(0, LOOKS_AT_ONCE);
+      const share = Math.ceil(wanted / some.length);
+      const found = await allOf(some.map((view) => this.#nextOf(view, share)));
+      const candidates = await this.#choose(some, found);
+      if (candidates.length > 0) return candidates;
+      waiting.push(...some.filter((view, at) => found[at]?.length !== 0 || !view.isRound));
+      wanted = Math.min(MAX_READ_AT_A_TIME, 2 * wanted);
+    }
+    this.#unfinished += waiting.length;
+    return [];
+  }
+
+  /** Whoever claimed a task since then will not be found dead yet: so the others' are not asked after. */
+  #aHeartbeatAgo(): number {
+    return this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
+  }
+
+  /** Candidates of one of a few others' partitions. */
+  async #lookElsewhere(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
+    const known = views.filter(({ isAhead }) => isAhead);
+    const unknown = views.filter(({ isAhead }) => !isAhead);
+    const looks = this.isIdle ? LOOKS_ELSEWHERE.atLast : LOOKS_ELSEWHERE.whileBusy;
+    for (const view of [...known, ...shuffled(this.#ports.runtime.random, unknown)].slice(0, looks)) {
+      const hints = await this.#nextOf(view, view.isGiving ? Math.min(this.#wanted, HELPED_AT_A_TIME) : 1);
+      const candidates = await this.#choose([view], [hints], this.#aHeartbeatAgo());
+      if (candidates.length > 0) return candidates;
+      if (hints.length > 0) this.#rest(view);
+    }
+    return [];
+  }
+
+  /** Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died. */
+  async #patrol(now: number): Promise<Candidate[]> {
+    const [shard, ...others] = this.#elsewhere;
+    if (shard === undefined || now < this.#nextPatrolMonotonicMs) return [];
+    this.#nextPatrolMonotonicMs = now + this.#patrolEveryMs();
+    this.#elsewhere = [...others, shard];
+    const oldest = await allOf(this.#lanesInUse().map((lane) => this.#oneOfOldest({ shard, lane })));
+    const seen = await this.#candidates.choose(oldest.flat(), this.#aHeartbeatAgo());
+    const abandoned = seen.filter(({ kind }) => kind === 'abandoned');
+    for (const { kind, task } of seen) if (kind !== 'abandoned') this.#candidates.putBack(task);
+    if (abandoned.length > 0) this.#moveIn(shard);
+    return abandoned;
+  }
+
+  async #oneOfOldest({ shard, lane }: PartitionPlace): Promise<readonly ReadyHint[]> {
+    if (lane.isOfTenants) return this.#nextOf(this.#viewOf({ shard, lane }), 1);
+    const { tasks, runtime } = this.#ports;
+    const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+    const { hints } = await tasks.page(partition, { now: runtime.clock.now(), limit: PATROL_LIMIT });
+    const oldest = hints.filter((hint) => this.#candidates.isWorthReading(hint)).slice(0, PATROLLED);
+    return shuffled(runtime.random, oldest).slice(0, 1);
+  }
+
+  /** All workers together pass by every shard once in this time; how many there are is told by how many shards each was given. */
+  #patrolEveryMs(): number {
+    const { homeShards, heartbeatMs } = this.#settings;
+    const workers = this.#shards / homeShards.length;
+    return (PATROL_HEARTBEATS * heartbeatMs * workers) / Math.max(1, this.#elsewhere.length);
+  }
+
+  #moveIn(shard: number): void {
+    this.#home.push(shard);
+    this.#elsewhere = this.#elsewhere.filter((other) => other !== shard);
+    for (const view of this.#viewsOf([shard], this.#lanesInUse())) view.wake();
+  }
+
+  async #nextOf(view: PartitionView, wanted: number): Promise<readonly ReadyHint[]> {
+    const hints = await view.next({
+      now: this.#ports.runtime.clock.now(),
+      wanted,
+      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
+    });
+    if (hints.length === 0 && view.isRound) this.#rest(view);
+    else if (hints.length > 0) this.#metLanes.add(laneName(view.lane));
+    return hints;
+  }
+
+  async #choose(
+    views: readonly PartitionView[],
+    found: readonly (readonly ReadyHint[])[],
+    claimedBefore?: number,
+  ): Promise<Candidate[]> {
+    const candidates = await this.#candidates.choose(found.flat(), claimedBefore);
+    const chosen = new Set(candidates.map(({ task }) => task.id));
+    views.forEach((view, at) => {
+      const hints = found[at] ?? [];
+      const stale = hints.filter(({ id }) => !chosen.has(id)).length;
+      if (stale < hints.length) view.wake();
+      // Of tenants whatever is let go has lost its turn.
+      if (stale >= STALE_ROWS && !view.lane.isOfTenants) view.letGo();
+    });
+    return candidates;
+  }
+
+  #rest(view: PartitionView): void {
+    const { pollMs } = this.#settings;
+    const { random } = this.#ports.runtime;
+    if (!this.#isInUse(view.lane)) view.rest({ fromMs: UNUSED_EVERY_MS, toMs: UNUSED_EVERY_MS }, random);
+    else if (this.#home.includes(view.shard)) view.rest({ fromMs: pollMs / 8, toMs: pollMs / 2 }, random);
+    // All workers together look at each of the others' as often as they pass by it.
+    else
+      view.rest(
+        { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrolEveryMs() * this.#elsewhere.length) },
+        random,
+      );
+  }
+
+  #lanesInUse(): readonly Lane[] {
+    return LANES.filter((lane) => this.#isInUse(lane));
+  }
+
+  #isInUse(lane: Lane): boolean {
+    const name = laneName(lane);
+    return this.#ports.lanes()?.has(name) !== false || this.#metLanes.has(name);
+  }
+
+  #viewsOf(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionView[] {
+    return shards.flatMap((shard) => lanes.map((lane) => this.#viewOf({ shard, lane })));
+  }
+
+  #viewOf(place: PartitionPlace): PartitionView {
+    const { shard, lane } = place;
+    const name = `${laneName(lane)} ${shard}`;
+    let view = this.#views.get(name);
+    if (view === undefined) {
+      const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+      const options = {
+        ...lane,
+        isExpected: this.#isInUse(lane),
+        isHome: () => this.#home.includes(shard),
+        headEveryMs: this.#settings.heartbeatMs,
+      };
+      view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
+      if (!this.#isInUse(lane)) this.#rest(view);
+      this.#views.set(name, view);
+    }
+    return view;
+  }
+}

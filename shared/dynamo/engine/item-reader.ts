@@ -1,0 +1,142 @@
+import { CorruptItemError } from '../../errors.ts';
+import type { Json } from '../../task/task.ts';
+import type { DynamoItem } from './driver.ts';
+import { joinKey } from './keys.ts';
+import { SCHEMA_VERSION } from './schema.ts';
+
+/**
+ * Reads a row's attributes with their types checked.
+ * A row that does not decode fails closed, for its key alone: every method throws `CorruptItemError`.
+ */
+export class ItemReader {
+  readonly key: string;
+  readonly #item: DynamoItem;
+
+  constructor(item: DynamoItem) {
+    this.#item = item;
+    this.key = typeof item.pk === 'string' ? item.pk : 'without a key';
+    const version = this.number('v');
+    if (version > SCHEMA_VERSION)
+      throw this.corrupt('v', `is ${version}, written by a later version than this one (${SCHEMA_VERSION})`);
+  }
+
+  string(attribute: string): string {
+    const value = this.#item[attribute];
+    if (typeof value !== 'string') throw this.corrupt(attribute, `should be a string and is ${describe(value)}`);
+    return value;
+  }
+
+  number(attribute: string): number {
+    const value = this.#item[attribute];
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      throw this.corrupt(attribute, `should be a number and is ${describe(value)}`);
+    return value;
+  }
+
+  /** A count or a moment: whole, not negative, and exact in a JavaScript number. */
+  count(attribute: string): number {
+    const value = this.number(attribute);
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw this.corrupt(attribute, `should be a whole number and is ${value}`);
+    return value;
+  }
+
+  /** Whole, not negative, and exact: a `bigint` where a JavaScript number would not be. */
+  whole(attribute: string): number | bigint {
+    const value = this.#item[attribute];
+    return typeof value === 'bigint' && value >= 0n ? value : this.count(attribute);
+  }
+
+  numberOrNull(attribute: string): number | null {
+    return this.#item[attribute] === null ? null : this.number(attribute);
+  }
+
+  oneOf<T extends string>(attribute: string, allowed: readonly T[]): T {
+    const value = this.string(attribute);
+    const found = allowed.find((candidate) => candidate === value);
+    if (found === undefined)
+      throw this.corrupt(
+        attribute,
+        `should be one of ${allowed.join(', ')} and is ${JSON.stringify(value.slice(0, 40))}`,
+      );
+    return found;
+  }
+
+  boolean(attribute: string): boolean {
+    const value = this.#item[attribute];
+    if (typeof value !== 'boolean') throw this.corrupt(attribute, `should be true or false and is ${describe(value)}`);
+    return value;
+  }
+
+  strings(attribute: string): readonly string[] {
+    const value = this.#item[attribute];
+    const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
+    if (!isList) throw this.corrupt(attribute, `should be a list of strings and is ${describe(value)}`);
+    return value;
+  }
+
+  /** A set of counts; absent: empty, for DynamoDB holds no empty set. */
+  numbers(attribute: string): ReadonlySet<number> {
+    const value = this.#item[attribute] ?? new Set();
+    const isSet = value instanceof Set && [...value].every((element) => Number.isSafeInteger(element) && element >= 0);
+    if (!isSet) throw this.corrupt(attribute, `should be a set of numbers and is ${describe(value)}`);
+    return value as ReadonlySet<number>;
+  }
+
+  texts(attribute: string): ReadonlySet<string> {
+    const value = this.#item[attribute];
+    const isSet = value instanceof Set && [...value].every((element) => typeof element === 'string');
+    if (!isSet) throw this.corrupt(attribute, `should be a set of strings and is ${describe(value)}`);
+    return value as ReadonlySet<string>;
+  }
+
+  isBinary(attribute: string): boolean {
+    return this.#item[attribute] instanceof Uint8Array;
+  }
+
+  binary(attribute: string): Uint8Array {
+    const value = this.#item[attribute];
+    if (!(value instanceof Uint8Array)) throw this.corrupt(attribute, `should be binary and is ${describe(value)}`);
+    return value;
+  }
+
+  map(attribute: string): DynamoItem {
+    const value = this.#item[attribute];
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw this.corrupt(attribute, `should be a map and is ${describe(value)}`);
+    return value as DynamoItem;
+  }
+
+  /** A value that was stored as JSON text. */
+  json(attribute: string): Json {
+    const text = this.string(attribute);
+    try {
+      return JSON.parse(text) as Json;
+    } catch (cause) {
+      throw new CorruptItemError(this.key, attribute, `should be JSON: ${(cause as Error).message}`);
+    }
+  }
+
+  /** The row's key must say the same as its attributes: writes go by these, and would reach another row. */
+  ensureKey(parts: readonly string[]): void {
+    if (joinKey(parts) !== this.key)
+      throw this.corrupt('pk', `does not fit the ${parts[0] ?? 'row'} that the row says it is`);
+  }
+
+  has(attribute: string): boolean {
+    return this.#item[attribute] !== undefined;
+  }
+
+  optional<T>(attribute: string, read: (attribute: string) => T): T | undefined {
+    return this.has(attribute) ? read(attribute) : undefined;
+  }
+
+  corrupt(attribute: string, found: string): CorruptItemError {
+    return new CorruptItemError(this.key, attribute, found);
+  }
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return 'missing';
+  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}

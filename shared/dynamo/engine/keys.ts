@@ -1,0 +1,117 @@
+/**
+ * Keys of the one table.
+ * The parts of a key are escaped, so that distinct tuples give distinct keys whatever text they are made of:
+ * `#` separates parts and `%` escapes, and neither can stand in a part.
+ */
+import { hash } from 'node:crypto';
+import { ConfigurationError } from '../../errors.ts';
+import { HASH_DIGITS } from '../../task/tenants.ts';
+import { PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
+
+/** As many as a safe integer has, so that tickets sort as numbers do. */
+const TICKET_DIGITS = 16;
+
+export interface RowKey {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
+export const checkKey = (node: string, id: string): RowKey => rowKey('check', [node, id]);
+export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
+export const semaphoreKey = (name: string): RowKey => rowKey('semaphore', [name]);
+export const waitGroupKey = (name: string): RowKey => rowKey('waitgroup', [name]);
+/** One generation's members share a partition, each under its id. */
+export const waitGroupMemberKey = (
+  group: { readonly name: string; readonly generation: number },
+  id: string,
+): RowKey => ({
+  pk: rowKey('waitgroup', [group.name, String(group.generation)]).pk,
+  sk: sortKey('member', id),
+});
+export const rateLimitKey = (name: string, key: string): RowKey => rowKey('ratelimit', [name, key]);
+export const taskKey = (queue: string, id: string): RowKey => rowKey('task', [queue, id]);
+export const slotKey = (schedule: string, slot: string): RowKey => rowKey('slot', [schedule, slot]);
+export const scheduleKey = (queue: string, name: string): RowKey => rowKey('schedule', [queue, name]);
+export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [queue, id]);
+export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);
+/** An input that is too large for its task's row. */
+export const payloadKey = (queue: string, id: string): RowKey => rowKey('payload', [queue, id]);
+/** A line's own row, and the places of those who wait in it, in order of their tickets. */
+export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
+export const linePlaceKey = (queue: string, key: string, ticket: number): RowKey => ({
+  pk: lineKey(queue, key).pk,
+  sk: sortKey('place', String(ticket).padStart(TICKET_DIGITS, '0')),
+});
+export const queueKey = (queue: string): RowKey => rowKey('queue', [queue]);
+
+/** The partition of the ready index. */
+export function readyPartitionKey(queue: string, priority: string, shard: number): string {
+  return joinKey([queue, priority, String(shard)]);
+}
+
+/** Where tenants' tasks wait: a partition of the directory for each of the ready index. */
+export function tenantPartitionKey(queue: string, priority: string, shard: number): string {
+  return joinKey(['tenant', queue, priority, String(shard)]);
+}
+
+/** The place of a tenant's task among the others of its partition: tenants in an order that means nothing, the tasks of each by time. */
+export function tenantPlace(tenant: string, readyAt: number, id: string): string {
+  const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
+  const parts = [hash('sha256', tenant).slice(0, HASH_DIGITS), tenant, at, hash('sha256', id).slice(0, HASH_DIGITS)];
+  return fitting(joinKey(parts), SORT_KEY_LIMIT_BYTES, ['the place of tenant', tenant]);
+}
+
+export function parseTenantPlace(place: string): {
+  readonly tenant: string;
+  readonly readyAt: number;
+  /** Behind all places of the tenant. */
+  readonly end: string;
+} {
+  const [prefix = '', tenant = '', at = ''] = splitKey(place);
+  return { tenant, readyAt: Number(at), end: joinKey([prefix, tenant, BEHIND_DIGITS]) };
+}
+
+/** The last moment that is allowed has as many. */
+const MOMENT_DIGITS = 15;
+const BEHIND_DIGITS = '~';
+
+/** Where the dead tasks of a queue are listed: spread over a few partitions, because they tend to die together. */
+export function deadPartitionKey(queue: string, shard: number): string {
+  return joinKey(['dead', queue, String(shard)]);
+}
+
+/** The shard of a task: its id's hash, so that a writer that is asked twice writes to the same place. */
+export function shardOf(id: string, shards: number): number {
+  return Number.parseInt(hash('sha256', id).slice(0, 8), 16) % shards;
+}
+
+export function joinKey(parts: readonly string[]): string {
+  return parts.map(escapePart).join('#');
+}
+
+export function splitKey(key: string): string[] {
+  return key.split('#').map((part) => part.replaceAll('%23', '#').replaceAll('%25', '%'));
+}
+
+function escapePart(part: string): string {
+  return /[%#]/.test(part) ? part.replaceAll('%', '%25').replaceAll('#', '%23') : part;
+}
+
+function rowKey(kind: string, parts: readonly string[]): RowKey {
+  const pk = joinKey([kind, ...parts]);
+  return { pk: fitting(pk, PARTITION_KEY_LIMIT_BYTES, ['the key of', kind, ...parts]), sk: kind };
+}
+
+function sortKey(kind: string, name: string): string {
+  return fitting(joinKey([kind, name]), SORT_KEY_LIMIT_BYTES, ['the sort key of', kind, name]);
+}
+
+/** @throws ConfigurationError for a key that the service would refuse */
+function fitting(key: string, limitBytes: number, what: readonly string[]): string {
+  const bytes = Buffer.byteLength(key);
+  if (bytes <= limitBytes) return key;
+  throw new ConfigurationError(
+    `${what.join(' ').slice(0, 80)}… has ${bytes} bytes: DynamoDB allows ${limitBytes}; shorten the names, in which each # and % counts as three`,
+  );
+}

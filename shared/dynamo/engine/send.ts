@@ -1,0 +1,278 @@
+/**
+ * The only caller of a driver: time-outs, retries, and what a refused or unanswered write means.
+ *
+ * Three rules make outcomes sound.
+ *   - Every attempt is bounded by a time-out that really aborts, and is preceded by a check that its sender still believes.
+ *   - Every conditional write carries a nonce, and asks for the row that refused it: refused by one's own nonce means that an earlier,
+ *     unanswered attempt was applied, and that is success.
+ *   - What cannot be decided is thrown as `StoreUnavailableError` with `applied: 'unknown'`; nothing is guessed.
+ *
+ * The SDK's own retries stay off: they would sign and send again after a thaw, without asking anybody.
+ */
+import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../errors.ts';
+import type { WriteLimits } from '../../lease/outcome.ts';
+import { fullJitterMs } from '../../runtime/random.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { tellWatcher } from '../../runtime/tell-watcher.ts';
+import type {
+  CancellationReason,
+  DynamoCalls,
+  DynamoDriver,
+  DynamoFaultKind,
+  DynamoItem,
+  DynamoKind,
+} from './driver.ts';
+import { DynamoFault, UNSTORABLE } from './driver.ts';
+import { isMissingTable, missingTable } from './missing-table.ts';
+import type { Statement } from './statement.ts';
+
+export interface SendPolicy {
+  /** One attempt. DynamoDB answers in milliseconds; beyond a second an answer is late rather than slow. */
+  readonly attemptTimeoutMs: number;
+  /** All attempts of one statement, waits included, unless its caller has less time. */
+  readonly budgetMs: number;
+  readonly backoff: { readonly baseMs: number; readonly capMs: number };
+}
+
+const DEFAULT_SEND_POLICY: SendPolicy = {
+  attemptTimeoutMs: 1_500,
+  budgetMs: 8_000,
+  backoff: { baseMs: 25, capMs: 1_000 },
+};
+
+/** The row after a write, or the row that refused it. */
+export type WriteResult =
+  | { readonly kind: 'applied'; readonly item: DynamoItem | undefined; readonly late: boolean }
+  | { readonly kind: 'refused'; readonly item: DynamoItem | undefined; readonly earlierAttempt: 'none' | 'unknown' };
+
+/** `canceled`: one of the actions beside the guarded one was refused. */
+export type TransactionResult =
+  | WriteResult
+  | {
+      readonly kind: 'canceled';
+      readonly reasons: readonly CancellationReason[];
+      readonly earlierAttempt: 'none' | 'unknown';
+    };
+
+/** Sees every attempt: what was sent, and how it ended. For counting capacity, metrics and histories. */
+export interface SendObserver {
+  onAttempt(attempt: {
+    readonly statement: Statement;
+    readonly output?: DynamoCalls[DynamoKind]['output'];
+    readonly fault?: DynamoFault;
+  }): void;
+}
+
+export interface SenderPorts {
+  readonly driver: DynamoDriver;
+  readonly runtime: Runtime;
+  readonly policy?: SendPolicy;
+  readonly observer?: SendObserver | undefined;
+}
+
+export class Sender {
+  readonly #driver: DynamoDriver;
+  readonly #runtime: Runtime;
+  readonly #policy: SendPolicy;
+  readonly #observer: SendObserver | undefined;
+
+  constructor(ports: SenderPorts) {
+    this.#driver = ports.driver;
+    this.#runtime = ports.runtime;
+    this.#policy = ports.policy ?? DEFAULT_SEND_POLICY;
+    this.#observer = ports.observer;
+  }
+
+  async read<K extends 'get' | 'batchGet' | 'query'>(
+    statement: Statement<K>,
+    limits: WriteLimits = {},
+  ): Promise<DynamoCalls[K]['output']> {
+    const answer = await this.#attemptUntilAnswered(statement, limits);
+    if (answer.kind === 'output') return answer.output;
+    throw answer.fault;
+  }
+
+  /** Waits as long as between two attempts of one request, the more the later the round. */
+  pause(round: number): Promise<void> {
+    return this.#runtime.clock.sleep(fullJitterMs(this.#runtime.random, this.#policy.backoff, round));
+  }
+
+  /** A single conditional write that stamps `nonce` into the row. */
+  async write(
+    statement: Statement<'put' | 'update' | 'delete'>,
+    nonce: string,
+    limits: WriteLimits = {},
+  ): Promise<WriteResult> {
+    const answer = await this.#attemptUntilAnswered(statement, limits);
+    if (answer.kind === 'output') return { kind: 'applied', item: answer.output.Attributes, late: false };
+    return resolveRefusal(answer.fault.item, nonce, answer.unanswered);
+  }
+
+  /** A transaction whose first action carries the guard and the nonce. */
+  async transact(
+    statement: Statement<'transactWrite'>,
+    nonce: string,
+    limits: WriteLimits = {},
+  ): Promise<TransactionResult> {
+    const answer = await this.#attemptUntilAnswered(statement, limits);
+    if (answer.kind === 'output') return { kind: 'applied', item: undefined, late: false };
+    const { reasons } = answer.fault;
+    if (reasons[0]?.code === 'ConditionalCheckFailed') return resolveRefusal(reasons[0].item, nonce, answer.unanswered);
+    return { kind: 'canceled', reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
+  }
+
+  /** Ends with an answer that decides something: an output, or the refusal of a condition. */
+  async #attemptUntilAnswered<K extends DynamoKind>(statement: Statement<K>, limits: WriteLimits): Promise<Answer<K>> {
+    const { clock, random } = this.#runtime;
+    const { backoff } = this.#policy;
+    const deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
+    let unanswered = false;
+    for (let attempt = 1; ; attempt++) {
+      limits.ensureBelief?.();
+      const answer = await this.#attempt(statement, deadline, limits.signal);
+      if (answer.kind === 'output') return answer;
+      const { fault } = answer;
+      if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };
+      if (fault.kind === 'rejected')
+        throw unanswered ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
+      unanswered ||= fault.applied === 'unknown';
+      const ensureTimeFor = (waitMs: number): void => {
+        const isOver = limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
+        if (isOver) throw unavailable(statement, attempt, fault, unanswered);
+      };
+      const waitMs = fullJitterMs(random, backoff, attempt);
+      ensureTimeFor(waitMs);
+      await clock.sleep(waitMs, limits.signal);
+      // Whoever was frozen in his sleep wakes long after his time, and what he sent then might meet a row that was swept.
+      ensureTimeFor(0);
+    }
+  }
+
+  async #attempt<K extends DynamoKind>(
+    statement: Statement<K>,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ kind: 'output'; output: DynamoCalls[K]['output'] } | { kind: 'fault'; fault: DynamoFault }> {
+    const { clock } = this.#runtime;
+    const attempt = new AbortController();
+    const answered = new AbortController();
+    const timeoutMs = Math.max(1, Math.min(this.#policy.attemptTimeoutMs, deadline - clock.monotonic()));
+    void clock.sleep(timeoutMs, answered.signal).then(() => {
+      if (!answered.signal.aborted) attempt.abort();
+    });
+    const stop = (): void => {
+      attempt.abort();
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
+      this.#observe({ statement, output });
+      return { kind: 'output', output };
+    } catch (error) {
+      if (!(error instanceof DynamoFault)) throw error;
+      this.#observe({ statement, fault: error });
+      return { kind: 'fault', fault: error };
+    } finally {
+      answered.abort(ANSWERED);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  #observe(attempt: Parameters<SendObserver['onAttempt']>[0]): void {
+    if (this.#observer !== undefined)
+      tellWatcher(this.#observer, (observer) => {
+        observer.onAttempt(attempt);
+      });
+  }
+}
+
+/** Given so that none is made: making an abort's own reason costs more than the rest of it. */
+const ANSWERED = 'answered';
+
+type Answer<K extends DynamoKind> =
+  | { readonly kind: 'output'; readonly output: DynamoCalls[K]['output'] }
+  | { readonly kind: 'refusal'; readonly fault: DynamoFault; readonly unanswered: boolean };
+
+/** The one decision about a refused write: by my own nonce, it was applied. */
+function resolveRefusal(item: DynamoItem | undefined, nonce: string, unanswered: boolean): WriteResult {
+  if (item?.nonce === nonce) return { kind: 'applied', item, late: true };
+  return { kind: 'refused', item, earlierAttempt: earlierAttempt(unanswered) };
+}
+
+/** One that was not answered may be on its way yet, and find true later what was false now. */
+function earlierAttempt(unanswered: boolean): 'none' | 'unknown' {
+  return unanswered ? 'unknown' : 'none';
+}
+
+/** Whether the service has decided: a condition was false. A transaction stopped by conflicts or throttling alone is tried again. */
+function isRefusal(fault: DynamoFault): boolean {
+  if (fault.kind === 'conditionFailed') return true;
+  return fault.kind === 'transactionCanceled' && fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
+}
+
+const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+
+/** In DynamoDB's words, of a put and of an update. */
+const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
+
+function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
+  const { key, tables } = targetOf(input);
+  if (ROW_IS_FULL.test(fault.message))
+    return new CorruptItemError(String(key), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
+  const found = isMissingTable(fault)
+    ? missingTable(tables.join(' or ')) // the service does not say which of them it missed
+    : fault.code === UNSTORABLE
+      ? `${fault.message}; nothing was sent`
+      : `the request was refused (${fault.code}): ${fault.message}`;
+  return new ConfigurationError(`${describe(verb, key)}: ${found}`, { cause: fault });
+}
+
+function unavailable(
+  { verb, kind, input }: Statement,
+  attempts: number,
+  fault: DynamoFault,
+  unanswered: boolean,
+): StoreUnavailableError {
+  const known = READS.has(kind) ? 'nothing was read' : unanswered ? 'it may have been applied' : 'nothing was applied';
+  const found = `gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`;
+  const hint = HINTS[fault.kind] ?? '';
+  return new StoreUnavailableError(`${describe(verb, targetOf(input).key)}: ${found}${hint}`, {
+    // Of a read as well: it may be the last of several requests, of which an earlier one was a write.
+    applied: unanswered ? 'unknown' : 'no',
+    cause: fault,
+  });
+}
+
+const HINTS: Readonly<Partial<Record<DynamoFaultKind, string>>> = {
+  unsent: '; is the endpoint or region right, and are there credentials?',
+  unverified: '; are the credentials and the clock of this machine right?',
+};
+
+const READS: ReadonlySet<DynamoKind> = new Set(['get', 'batchGet', 'query']);
+
+function describe(verb: string, key: string | undefined): string {
+  return key === undefined ? verb : `${verb} of ${key}`;
+}
+
+interface Target {
+  /** Of a transaction with writes of a user's own: theirs as well. */
+  readonly tables: readonly string[];
+  /** Of the row that carries the guard; absent: several rows are read. */
+  readonly key?: string | undefined;
+}
+
+function targetOf(input: Statement['input']): Target {
+  if ('TransactItems' in input) {
+    const items = (input.TransactItems ?? []).flatMap((item): (object | undefined)[] => Object.values(item));
+    const actions = items.filter((item) => item !== undefined).map((item) => targetOf(item as Statement['input']));
+    return { key: actions[0]?.key, tables: [...new Set(actions.flatMap(({ tables }) => tables))] };
+  }
+  if ('RequestItems' in input) return { tables: Object.keys(input.RequestItems ?? {}) };
+  const { TableName, Key, Item } = input as {
+    readonly TableName?: string;
+    readonly Key?: DynamoItem;
+    readonly Item?: DynamoItem;
+  };
+  const row = Key ?? Item;
+  return { tables: [String(TableName)], ...(row === undefined ? {} : { key: String(row.pk) }) };
+}

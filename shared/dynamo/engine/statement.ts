@@ -1,0 +1,177 @@
+/**
+ * A statement: one intent of the protocol as one DynamoDB request.
+ *
+ * Expressions are whole literals in which every attribute stands as `#name`, its own name behind a `#`;
+ * the placeholder map is derived from the text, so that no name can be forgotten, reserved, or taken from a user.
+ */
+import { InvariantError } from '../../errors.ts';
+import type { DynamoCalls, DynamoKind } from './driver.ts';
+import type { RowKey } from './keys.ts';
+import { ATTRIBUTES, DIRECTORY_INDEX } from './schema.ts';
+
+export interface Statement<K extends DynamoKind = DynamoKind> {
+  /** `row.intent`: what the meter and the logs call it. */
+  readonly verb: string;
+  readonly kind: K;
+  readonly input: DynamoCalls[K]['input'];
+}
+
+type Values = Readonly<Record<`:${string}`, unknown>>;
+
+export interface UpdateParts {
+  readonly table: string;
+  readonly key: RowKey;
+  /** When the write may take effect. */
+  readonly guard: string;
+  /** What it changes. */
+  readonly effect: string;
+  readonly values: Values;
+  /** The writer can do without the row that it leaves behind, which then need be neither sent nor read. */
+  readonly isSilent?: boolean;
+  /** Keys of maps that the expressions reach into, as `#CAPITALS`: ids of our own making, never a user's text. */
+  readonly mapKeys?: Readonly<Record<`#${Uppercase<string>}`, string>>;
+}
+
+/** A conditional update that answers with the row it left behind, unless it is silent, or with the row that refused it. */
+export function updateStatement(verb: string, parts: UpdateParts): Statement<'update'> {
+  return {
+    verb,
+    kind: 'update',
+    input: {
+      TableName: parts.table,
+      Key: { ...parts.key },
+      ConditionExpression: parts.guard,
+      UpdateExpression: parts.effect,
+      ExpressionAttributeNames: { ...namesIn(parts.guard, parts.effect), ...parts.mapKeys },
+      ExpressionAttributeValues: { ...parts.values },
+      ReturnValues: parts.isSilent === true ? 'NONE' : 'ALL_NEW',
+      ReturnConsumedCapacity: 'TOTAL',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}
+
+/** A put-if-absent that answers with the row that was there. */
+export function createStatement(verb: string, table: string, item: RowKey & Record<string, unknown>): Statement<'put'> {
+  const guard = 'attribute_not_exists(#pk)';
+  return {
+    verb,
+    kind: 'put',
+    input: {
+      TableName: table,
+      Item: item,
+      ConditionExpression: guard,
+      ExpressionAttributeNames: namesIn(guard),
+      ReturnConsumedCapacity: 'TOTAL',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}
+
+/** What else must be true for a transaction to happen. */
+export type TransactionCheck = NonNullable<DynamoCalls['transactWrite']['input']['TransactItems']>[number];
+
+export function checkStatement(table: string, key: RowKey, guard: string, values: Values): TransactionCheck {
+  return {
+    ConditionCheck: {
+      TableName: table,
+      Key: { ...key },
+      ConditionExpression: guard,
+      ExpressionAttributeNames: namesIn(guard),
+      ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: { ...values } }),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}
+
+/**
+ * Several conditional updates, all or none.
+ * @param token unique per logical write and the same for all its attempts: just what the service's own idempotency asks for
+ * @param checks what else must be true; after the updates, for the first action carries the nonce
+ */
+export function transactStatement(
+  verb: string,
+  updates: readonly Statement<'update'>[],
+  token: string,
+  checks: readonly TransactionCheck[] = [],
+): Statement<'transactWrite'> {
+  const actions = updates.map(({ input }) => {
+    const { ReturnValues: _, ReturnConsumedCapacity: __, UpdateExpression = '', ...update } = input;
+    return { Update: { ...update, UpdateExpression } };
+  });
+  return {
+    verb,
+    kind: 'transactWrite',
+    input: { TransactItems: [...actions, ...checks], ClientRequestToken: token, ReturnConsumedCapacity: 'TOTAL' },
+  };
+}
+
+export function getStatement(verb: string, table: string, key: RowKey): Statement<'get'> {
+  return {
+    verb,
+    kind: 'get',
+    input: { TableName: table, Key: { ...key }, ConsistentRead: true, ReturnConsumedCapacity: 'TOTAL' },
+  };
+}
+
+export function batchGetStatement(
+  verb: string,
+  table: string,
+  keys: readonly RowKey[],
+  options: { readonly consistent: boolean },
+): Statement<'batchGet'> {
+  const Keys = keys.map((key) => ({ ...key }));
+  return {
+    verb,
+    kind: 'batchGet',
+    input: { RequestItems: { [table]: { Keys, ConsistentRead: options.consistent } }, ReturnConsumedCapacity: 'TOTAL' },
+  };
+}
+
+/** The rows behind a page are read in one batch, of which DynamoDB takes a hundred. */
+const DIRECTORY_PAGE_LIMIT = 100;
+
+/** A page of the directory: the keys of one kind of row whose name begins with `prefix`, in order. Eventually consistent. */
+export function directoryStatement(
+  verb: string,
+  table: string,
+  directory: string,
+  prefix: string,
+  after: unknown,
+): Statement<'query'> {
+  // DynamoDB allows no empty text in a condition on a key.
+  const condition = `#directoryKey = :directory${prefix === '' ? '' : ' AND begins_with(#directoryName, :prefix)'}`;
+  return {
+    verb,
+    kind: 'query',
+    input: {
+      TableName: table,
+      IndexName: DIRECTORY_INDEX.name,
+      KeyConditionExpression: condition,
+      ExpressionAttributeNames: namesIn(condition),
+      ExpressionAttributeValues: { ':directory': directory, ...(prefix === '' ? {} : { ':prefix': prefix }) },
+      Limit: DIRECTORY_PAGE_LIMIT,
+      ReturnConsumedCapacity: 'TOTAL',
+      ...(after === undefined ? {} : { ExclusiveStartKey: after as Record<string, unknown> }),
+    },
+  };
+}
+
+/** The placeholder map of the attributes that stand in some expressions; attributes begin with a small letter, map keys do not. */
+export function namesIn(...expressions: readonly string[]): Record<string, string> {
+  const text = expressions.join(' ');
+  let names = namesByText.get(text);
+  if (names === undefined) {
+    names = {};
+    for (const [placeholder] of text.matchAll(/#[a-z]\w*/g)) {
+      const attribute = placeholder.slice(1);
+      if (!ATTRIBUTES.has(attribute)) throw new InvariantError(`${attribute} is no attribute of the schema`);
+      names[placeholder] = attribute;
+    }
+    namesByText.set(text, names);
+  }
+  return names;
+}
+
+/** The set of expressions is finite and known, so this cache is too. */
+const namesByText = new Map<string, Record<string, string>>();

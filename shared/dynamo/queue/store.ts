@@ -1,0 +1,45 @@
+import type { QueueRecord, QueueStore } from '../../task/queue-store.ts';
+import { MAX_SHARDS } from '../../task/task.ts';
+import type { DynamoItem } from '../engine/driver.ts';
+import { ItemReader } from '../engine/item-reader.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import type { Sender } from '../engine/send.ts';
+import * as statements from './statements.ts';
+
+export function createQueueStore(sender: Sender, table: string): QueueStore {
+  return {
+    async get(queue) {
+      const { Item } = await sender.read(statements.readQueue(table, queue));
+      return Item === undefined ? undefined : decodeQueue(Item);
+    },
+
+    async glance(queue) {
+      const { Item } = await sender.read(statements.glanceAtQueue(table, queue));
+      return Item === undefined ? undefined : decodeQueue(Item);
+    },
+
+    async change(queue, observed, to, stamp, limits) {
+      const statement = statements.changeQueue(table, queue, observed, to, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
+    },
+
+    async noteUse(queue, observed, use, stamp, limits) {
+      const statement = statements.noteUse(table, queue, observed, use, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
+    },
+  };
+}
+
+function decodeQueue(item: DynamoItem): QueueRecord {
+  const row = new ItemReader(item);
+  return {
+    queue: row.string('queue'),
+    isPaused: row.boolean('paused'),
+    reason: row.string('reason'),
+    changedAt: row.count('updatedAt'),
+    nonce: row.string('nonce'),
+    lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
+    // Whoever is told of more would look for ever.
+    shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
+  };
+}

@@ -1,0 +1,100 @@
+import type { ScheduleRecord } from '../../schedule/schedule.ts';
+import { MISSED_POLICIES } from '../../schedule/schedule.ts';
+import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../../schedule/store.ts';
+import { PRIORITIES } from '../../task/task.ts';
+import { readInBatches } from '../engine/batches.ts';
+import type { DynamoItem } from '../engine/driver.ts';
+import { ItemReader } from '../engine/item-reader.ts';
+import { splitKey } from '../engine/keys.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import type { Sender } from '../engine/send.ts';
+import * as statements from './statements.ts';
+
+export function createScheduleStore(sender: Sender, table: string): ScheduleStore {
+  return {
+    async get(key) {
+      const { Item } = await sender.read(statements.readSchedule(table, key));
+      return Item === undefined ? undefined : decodeRow(Item);
+    },
+
+    async put(definition, nextAt, observed, stamp, limits) {
+      const statement = statements.putSchedule(table, definition, nextAt, observed, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeRow);
+    },
+
+    async advance(observed, nextAt, stamp, limits) {
+      const statement = statements.advanceSchedule(table, observed, nextAt, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeRow);
+    },
+
+    async remove(observed, stamp, limits) {
+      const statement = statements.removeSchedule(table, observed, stamp);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeRemoved, decodeRow);
+    },
+
+    async due(queue, now, onDamaged) {
+      const due: ScheduleRecord[] = [];
+      let after: unknown;
+      do {
+        const page = await sender.read(statements.dueSchedules(table, queue, now, after));
+        due.push(...(await read(keysOf(page.Items), onDamaged)));
+        after = page.LastEvaluatedKey;
+      } while (after !== undefined);
+      return due;
+    },
+
+    async page(queue, after) {
+      const { Items, LastEvaluatedKey } = await sender.read(statements.pageOfSchedules(table, queue, after));
+      return { schedules: await read(keysOf(Items)), next: LastEvaluatedKey };
+    },
+  };
+
+  async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
+    const items = await readInBatches(sender, table, statements.readSchedules(table, keys));
+    return items.flatMap((item) => {
+      try {
+        const row = decodeRow(item);
+        // The index may still show what was removed.
+        return 'isRemoved' in row ? [] : [row];
+      } catch (error) {
+        // One damaged schedule must not stop the others.
+        if (onDamaged === undefined) throw error;
+        onDamaged(error);
+        return [];
+      }
+    });
+  }
+}
+
+function keysOf(items: readonly DynamoItem[] = []): ScheduleKey[] {
+  return items.map(({ pk }) => {
+    const [, queue = '', name = ''] = splitKey(String(pk));
+    return { queue, name };
+  });
+}
+
+function decodeRow(item: DynamoItem): ScheduleRecord | RemovedSchedule {
+  return item.status === statements.REMOVED ? decodeRemoved(item) : decodeSchedule(item);
+}
+
+function decodeRemoved(item: DynamoItem): RemovedSchedule {
+  const row = new ItemReader(item);
+  return { queue: row.string('queue'), name: row.string('name'), isRemoved: true, nonce: row.string('nonce') };
+}
+
+function decodeSchedule(item: DynamoItem): ScheduleRecord {
+  const row = new ItemReader(item);
+  return {
+    queue: row.string('queue'),
+    name: row.string('name'),
+    task: row.string('task'),
+    input: row.json('input'),
+    priority: row.oneOf('priority', PRIORITIES),
+    cron: row.string('cron'),
+    zone: row.string('zone'),
+    missed: row.oneOf('missed', MISSED_POLICIES),
+    toleranceMs: row.count('toleranceMs'),
+    nextAt: row.optional('readyAt', (attribute) => row.count(attribute)) ?? Infinity,
+    nonce: row.string('nonce'),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
+import type { Stamp } from '../../lease/stamp.ts';
+import type { SemaphoreRecord } from '../../semaphore/semaphore.ts';
+import type { SemaphoreStore } from '../../semaphore/store.ts';
+import { decodeSemaphore } from './codec.ts';
+import { splitKey } from '../engine/keys.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import type { Sender } from '../engine/send.ts';
+import type { Statement } from '../engine/statement.ts';
+import * as statements from './statements.ts';
+
+export function createSemaphoreStore(sender: Sender, table: string): SemaphoreStore {
+  return {
+    async create(semaphore, first, stamp, limits) {
+      const statement = statements.createSemaphore(table, semaphore, first, stamp);
+      const result = await sender.write(statement, stamp.nonce, limits);
+      return outcomeOf(result, decodeSemaphore, decodeSemaphore, statement.input.Item);
+    },
+
+    admit: (semaphore, claim, stamp, limits) =>
+      update(statements.admitHolder(table, semaphore, claim, stamp), stamp, limits),
+
+    queue: (name, ticket, stamp, limits) => update(statements.queueTicket(table, name, ticket, stamp), stamp, limits),
+
+    replace: (observed, next, stamp, limits) =>
+      update(statements.replaceSemaphore(table, observed, next, stamp), stamp, limits),
+
+    release: (name, permit, stamp, limits) =>
+      update(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
+
+    async evict(name, permit, eviction, { closedUntil, isLive }, stamp) {
+      const written = { ...eviction, closedUntil };
+      const result = isLive
+        ? await sender.transact(statements.evictLiveHolder(table, name, permit, written, stamp), stamp.nonce)
+        : await sender.write(statements.evictHolder(table, name, permit, written, stamp), stamp.nonce);
+      return result.kind === 'applied' ? 'applied' : 'refused';
+    },
+
+    async get(name) {
+      const { Item } = await sender.read(statements.readSemaphore(table, name));
+      return Item === undefined ? undefined : decodeSemaphore(Item);
+    },
+
+    async page(prefix, after) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));
+      return { names: Items.map(({ pk }) => splitKey(String(pk))[1] ?? ''), next: LastEvaluatedKey };
+    },
+  };
+
+  async function update(
+    statement: Statement<'update'>,
+    { nonce }: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Outcome<SemaphoreRecord>> {
+    return outcomeOf(await sender.write(statement, nonce, limits), decodeSemaphore, decodeSemaphore);
+  }
+}

@@ -1,0 +1,13 @@
+/** The task row, continued: attributes that are maps. */
+import type { KeyLimit } from '../../task/key-limit.ts';
+import type { NewPayload } from '../../task/store.ts';
+
+type Attribute = Readonly<Record<string, unknown>>;
+
+export function keyAttribute({ key, limit, rate }: KeyLimit): Attribute {
+  return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
+}
+
+export function payloadAttribute({ bytes, digest, reference }: NewPayload, nonce: string): Attribute {
+  return reference === undefined ? { bytes, digest, nonce } : { bytes, digest, reference };
+}

@@ -1,0 +1,72 @@
+import type { WriteLimits, Outcome } from '../../lease/outcome.ts';
+import type { TaskOperatorStore } from '../../task/operator-store.ts';
+import type { TaskRecord } from '../../task/task.ts';
+import { decodeTask } from './codec.ts';
+import { LinkedRows } from './linked-rows.ts';
+import { splitKey } from '../engine/keys.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import { DEAD_SHARDS } from '../engine/schema.ts';
+import type { Sender } from '../engine/send.ts';
+import type { Statement } from '../engine/statement.ts';
+import * as statements from './operator-statements.ts';
+import type { TaskStoreOptions } from './store.ts';
+import { beginAnew, settleTask } from './store.ts';
+
+export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
+  const companions = new LinkedRows(sender, { table, shards });
+  return {
+    cancelAbandoned: (observed, cancellation, stamp, limits) =>
+      settleTask(
+        companions,
+        sender,
+        statements.cancelAbandonedTask(table, observed, cancellation, stamp),
+        { task: observed, from: 'running', to: 'cancelled' },
+        stamp,
+        limits,
+      ),
+
+    async requestCancel(observed, cancellation, stamp, limits) {
+      const statement = statements.requestCancel(table, observed, cancellation, stamp);
+      const { kind } = await sender.transact(statement, stamp.nonce, limits);
+      return { kind: kind === 'applied' ? 'applied' : 'refused' };
+    },
+
+    reschedule: (observed, to, stamp, limits) =>
+      update(statements.rescheduleTask(table, observed, to, shards, stamp), stamp.nonce, limits),
+
+    revive: (observed, runAt, stamp, limits) =>
+      beginAnew(
+        { companions, sender, table },
+        { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
+        (seat) => statements.reviveTask(table, observed, runAt, shards, stamp, seat),
+        ...[[], stamp, limits],
+      ),
+
+    async pageOfDead(queue, after) {
+      const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;
+      const statement = statements.pageOfDead(table, queue, shard, within);
+      const { Items = [], LastEvaluatedKey } = await sender.read(statement);
+      const keys = Items.map(({ pk }) => ({ queue, id: splitKey(String(pk))[2] ?? '' }));
+      return { keys, next: nextCursor(shard, LastEvaluatedKey) };
+    },
+  };
+
+  async function update(
+    statement: Statement<'update'>,
+    nonce: string,
+    limits: WriteLimits | undefined,
+  ): Promise<Outcome<TaskRecord>> {
+    return outcomeOf(await sender.write(statement, nonce, limits), decodeTask, decodeTask);
+  }
+}
+
+/** Where a walk through the list stands: in which of its parts, and after what. */
+interface DeadCursor {
+  readonly shard: number;
+  readonly within: unknown;
+}
+
+function nextCursor(shard: number, within: unknown): DeadCursor | undefined {
+  if (within !== undefined) return { shard, within };
+  return shard + 1 < DEAD_SHARDS ? { shard: shard + 1, within: undefined } : undefined;
+}

@@ -1,0 +1,53 @@
+/** The parts of a task row that only pages have. */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { PageState } from '../../task/task.ts';
+import { PAGE_INPUT_LIMIT_BYTES } from '../../task/page.ts';
+import type { Json } from '../../task/task.ts';
+import { INPUT_LIMIT_BYTES } from '../../task/task.ts';
+import type { ItemReader } from '../engine/item-reader.ts';
+
+/** The input of a task: of a page, a list. @throws CorruptItemError */
+export function decodeInput(row: ItemReader): Json {
+  if (!row.has('total')) return row.json('input');
+  const input = row.isBinary('input') ? inflated(row) : row.json('input');
+  if (!Array.isArray(input) || input.length !== row.count('total'))
+    throw row.corrupt('input', `should be a list of the ${row.count('total')} items that the page has`);
+  return input as readonly Json[];
+}
+
+/** What has become of the items; undefined of a task that is no page. @throws CorruptItemError */
+export function decodePage(row: ItemReader): PageState | undefined {
+  if (!row.has('total')) return undefined;
+  const total = row.count('total');
+  const indexes = (attribute: string): ReadonlySet<number> => {
+    const found = row.numbers(attribute);
+    for (const index of found) if (!(index < total)) throw row.corrupt(attribute, `names item ${index} of ${total}`);
+    return found;
+  };
+  return {
+    done: indexes('done'),
+    moved: indexes('moved'),
+    cancelled: indexes('cancelled'),
+    results: row.has('results') ? (row.json('results') as PageState['results']) : {},
+    sequence: row.optional('sequence', (attribute) => row.count(attribute)) ?? 0,
+  };
+}
+
+/** As text, which people can read, or deflated where that is shorter. */
+export function encodeInput(input: readonly Json[]): string | Uint8Array {
+  const text = JSON.stringify(input);
+  const deflated = deflateRawSync(text, { level: 9 });
+  return deflated.byteLength < Buffer.byteLength(text) ? new Uint8Array(deflated) : text;
+}
+
+/** A page is cut at the one limit, unless a single item is as large as the other allows. */
+const INFLATED_LIMIT_BYTES = PAGE_INPUT_LIMIT_BYTES + INPUT_LIMIT_BYTES;
+
+function inflated(row: ItemReader): unknown {
+  try {
+    const bytes = inflateRawSync(row.binary('input'), { maxOutputLength: INFLATED_LIMIT_BYTES });
+    return JSON.parse(bytes.toString());
+  } catch (error) {
+    throw row.corrupt('input', `should be deflated JSON: ${(error as Error).message}`);
+  }
+}

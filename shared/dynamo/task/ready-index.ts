@@ -1,0 +1,55 @@
+/**
+ * Which tasks may be due: the ready index, and for tenants' tasks a part of the directory.
+ * One partition per queue, priority and shard, ordered by `readyAt`; its entries are the keys of task rows and nothing else.
+ * An entry is not moved by a claim, so that a claim costs one unit: what it leads to may be running, or finished a moment ago.
+ */
+import type { ReadyPartition } from '../../task/store.ts';
+import { readyPartitionKey, tenantPartitionKey } from '../engine/keys.ts';
+import { DIRECTORY_INDEX, READY_INDEX } from '../engine/schema.ts';
+import type { Statement } from '../engine/statement.ts';
+import { namesIn } from '../engine/statement.ts';
+
+/** Entries of one index partition that are due, oldest first. Eventually consistent: the index proposes, the row disposes. */
+export function pageOfReady(
+  table: string,
+  { queue, priority, shard }: ReadyPartition,
+  query: { readonly now: number; readonly limit: number; readonly after?: unknown },
+): Statement<'query'> {
+  const condition = '#readyKey = :partition AND #readyAt <= :now';
+  return {
+    verb: 'task.page',
+    kind: 'query',
+    input: {
+      TableName: table,
+      IndexName: READY_INDEX.name,
+      KeyConditionExpression: condition,
+      ExpressionAttributeNames: namesIn(condition),
+      ExpressionAttributeValues: { ':partition': readyPartitionKey(queue, priority, shard), ':now': query.now },
+      Limit: query.limit,
+      ReturnConsumedCapacity: 'TOTAL',
+      ...(query.after === undefined ? {} : { ExclusiveStartKey: query.after as Record<string, unknown> }),
+    },
+  };
+}
+
+/** Entries of tenants' tasks in one partition, behind a place in their order. Eventually consistent, as above. */
+export function pageOfTenants(
+  table: string,
+  { queue, priority, shard }: ReadyPartition,
+  query: { readonly after: string; readonly limit: number },
+): Statement<'query'> {
+  const condition = '#directoryKey = :partition AND #directoryName > :after';
+  return {
+    verb: 'task.pageOfTenants',
+    kind: 'query',
+    input: {
+      TableName: table,
+      IndexName: DIRECTORY_INDEX.name,
+      KeyConditionExpression: condition,
+      ExpressionAttributeNames: namesIn(condition),
+      ExpressionAttributeValues: { ':partition': tenantPartitionKey(queue, priority, shard), ':after': query.after },
+      Limit: query.limit,
+      ReturnConsumedCapacity: 'TOTAL',
+    },
+  };
+}

@@ -1,0 +1,323 @@
+import { StoreUnavailableError } from '../../errors.ts';
+import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
+import type { Fullness, KeyState } from '../../task/key-limit.ts';
+import { IDLE_KEY, fullnessOf } from '../../task/key-limit.ts';
+import type { Stamp } from '../../lease/stamp.ts';
+import type { Settled, UserWrite } from '../../task/store.ts';
+import type { TaskAndPageStore } from '../../bulk/store.ts';
+import type { Json, ReadyTask, RunningTask, TaskKey, TaskRecord } from '../../task/task.ts';
+import { readInBatches } from '../engine/batches.ts';
+import { decodeBatch } from '../batch/codec.ts';
+import { decodeTask } from './codec.ts';
+import type { Change } from './linked-rows.ts';
+import { LinkedRows } from './linked-rows.ts';
+import type { DynamoItem } from '../engine/driver.ts';
+import { creationOf, partedEffects, payloadOf } from './effects.ts';
+import { ItemReader } from '../engine/item-reader.ts';
+import { parseTenantPlace, splitKey } from '../engine/keys.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import { committedOutcome } from './outcomes.ts';
+import { createPageStore } from './page-store.ts';
+import type { Sender, WriteResult } from '../engine/send.ts';
+import type { Statement } from '../engine/statement.ts';
+import { createBatch, readBatch } from '../batch/statements.ts';
+import { deletePayload, readPayload } from '../payload/statements.ts';
+import { pageOfReady, pageOfTenants } from './ready-index.ts';
+import { waitForChildren } from './children-statements.ts';
+import { enterKey, readKey } from '../task-key/statements.ts';
+import { cancelWaitingTask, expireTask, renewTask, replaceTask } from './operator-statements.ts';
+import type { Seat } from './statements.ts';
+import * as statements from './statements.ts';
+import type { Action } from '../engine/transaction.ts';
+import { actionOf, together } from '../engine/transaction.ts';
+
+export interface TaskStoreOptions {
+  readonly table: string;
+  /** Partitions of the ready index per queue and priority, for new tasks; existing ones stay where they are. */
+  readonly shards: number;
+}
+
+export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPageStore {
+  const companions = new LinkedRows(sender, { table, shards });
+  return {
+    table,
+    bulk: createPageStore(sender, companions, { table, shards }),
+
+    async enqueue(task, stamp, limits) {
+      let written: DynamoItem | undefined;
+      const write = (seat?: Seat): Statement<'put'> => {
+        const statement = statements.enqueueTask(table, task, shards, stamp, seat);
+        written = statement.input.Item;
+        return statement;
+      };
+      const result = await companions.begin(task, write, payloadOf(table, task, stamp), stamp, limits);
+      return outcomeOf(result, decodeReady, decodeTask, written);
+    },
+
+    replace: (observed, task, stamp, limits) =>
+      beginAnew(
+        { companions, sender, table },
+        { queue: task.queue, id: task.id },
+        () => replaceTask(table, observed, task, shards, stamp),
+        ...[payloadOf(table, task, stamp), stamp, limits],
+      ),
+
+    renew: (observed, task, stamp, limits) =>
+      beginAnew(
+        { companions, sender, table },
+        task,
+        (seat) => renewTask(table, observed, task, shards, stamp, seat),
+        ...[payloadOf(table, task, stamp), stamp, limits],
+      ),
+
+    enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
+
+    async createBatch(batch, stamp, limits) {
+      const { waiter } = batch;
+      // Checked before anything is written: the last child creates it, and could never end if there could be no such row.
+      if (waiter.kind === 'callback')
+        statements.enqueueTask(table, { ...waiter.task, runAt: stamp.now }, shards, stamp);
+      const statement = createBatch(table, batch, stamp);
+      const result = await sender.write(statement, stamp.nonce, limits);
+      return outcomeOf(result, decodeBatch, decodeBatch, statement.input.Item);
+    },
+
+    async getBatch(key) {
+      const { Item } = await sender.read(readBatch(table, key));
+      return Item === undefined ? undefined : decodeBatch(Item);
+    },
+
+    async page(partition, query) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
+      return { hints: Items.map(decodeHint), next: LastEvaluatedKey };
+    },
+
+    async pageOfTenants(partition, query) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
+      return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
+    },
+
+    async get({ queue, id }) {
+      const { Item } = await sender.read(statements.readTask(table, queue, id));
+      return Item === undefined ? undefined : decodeTask(Item);
+    },
+
+    async getPayload(key, limits) {
+      const { Item } = await sender.read(readPayload(table, key), limits);
+      return Item === undefined ? undefined : new ItemReader(Item).string('text');
+    },
+
+    async deletePayload(key, { nonce = '' }, limits) {
+      await sender.write(deletePayload(table, key, nonce), nonce, limits);
+    },
+
+    async getMany(keys, onDamaged) {
+      // Indexes may show a task twice: where it was, and where it is.
+      const items = await readInBatches(sender, table, statements.readTasks(table, keys));
+      return items.flatMap((item) => {
+        try {
+          return [decodeTask(item)];
+        } catch (error) {
+          // One damaged row must not keep the others from being worked on.
+          onDamaged?.(error);
+          return [];
+        }
+      });
+    },
+
+    async claim(observed, session, stamp, limits) {
+      const own = statements.claimTask(table, observed, session, stamp);
+      const result =
+        observed.links?.key === undefined
+          ? await sender.write(own, stamp.nonce, limits)
+          : await claimWithPlace(own, observed, stamp, limits);
+      if (result.kind === 'full')
+        return { kind: 'refused', current: undefined, earlierAttempt: 'none', full: result.full };
+      if (result.kind === 'applied' && result.item === undefined)
+        return { kind: 'applied', row: claimedRow(observed, session, stamp) };
+      return outcomeOf(result, decodeRunning, decodeTask);
+    },
+
+    takeOver: (observed, session, stamp, limits) =>
+      update(statements.takeOverTask(table, observed, session, stamp), stamp.nonce, limits, decodeRunning),
+
+    bury: (observed, error, stamp, limits) =>
+      settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp, limits),
+
+    complete: (claim, result, stamp, limits) =>
+      settle(statements.completeTask(table, claim, encode(result), stamp), { task: claim, to: 'done' }, stamp, limits),
+
+    async commit(claim, result, effects, stamp, limits) {
+      // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
+      const { writes, children } = partedEffects(effects);
+      const statement: Change['statement'] = (others, transactionToken, rows) =>
+        statements.commitTask(table, claim, encode(result), [...others, ...writes, ...rows], {
+          ...stamp,
+          transactionToken,
+        });
+      const change: Change = { task: claim, from: 'running', to: 'done', children, statement };
+      return committedOutcome(await companions.change(change, stamp, limits));
+    },
+
+    retry: (claim, failure, stamp, limits) =>
+      settle(statements.retryTask(table, claim, failure, stamp), { task: claim, to: 'ready' }, stamp, limits),
+
+    async waitForChildren(claim, id, children, stamp, limits) {
+      const { queue, tenant } = claim;
+      const parent = tenant === undefined ? { queue, id: claim.id } : { queue, id: claim.id, tenant };
+      const waiter = { kind: 'parent', task: parent } as const;
+      const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter }, stamp));
+      const statement: Change['statement'] = (others, token, rows) =>
+        together(waitForChildren(table, claim, id, stamp), [...others, batch, ...rows], token);
+      const change: Change = { task: claim, from: 'running', to: 'ready', children, statement };
+      return committedOutcome(await companions.change(change, stamp, limits));
+    },
+
+    discard: (claim, error, stamp, limits) =>
+      settle(statements.discardTask(table, claim, error, stamp), { task: claim, to: 'dead' }, stamp, limits),
+
+    giveUp: (claim, reason, stamp, limits) =>
+      settle(statements.giveUpTask(table, claim, reason, stamp), { task: claim, to: 'cancelled' }, stamp, limits),
+
+    cancel: (observed, cancellation, stamp, limits) =>
+      settle(
+        cancelWaitingTask(table, observed, cancellation, stamp),
+        { task: observed, from: 'ready', to: 'cancelled' },
+        stamp,
+        limits,
+      ),
+
+    expire: (observed, stamp, limits) =>
+      settle(
+        expireTask(table, observed, EXPIRED, stamp),
+        { task: observed, from: 'ready', to: 'cancelled' },
+        stamp,
+        limits,
+      ),
+
+    release: (claim, stamp, limits) =>
+      settle(statements.releaseTask(table, claim, stamp), { task: claim, to: 'ready' }, stamp, limits),
+
+    snooze: (claim, readyAt, stamp, limits) =>
+      settle(statements.snoozeTask(table, claim, readyAt, stamp), { task: claim, to: 'ready' }, stamp, limits),
+
+    progress: (claim, progress, stamp, limits) =>
+      update(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp.nonce, limits, decodeTask),
+  };
+
+  async function update<Row>(
+    statement: Statement<'update'>,
+    nonce: string,
+    limits: WriteLimits | undefined,
+    decode: (item: DynamoItem) => Row,
+  ): Promise<Outcome<Row, TaskRecord>> {
+    return outcomeOf(await sender.write(statement, nonce, limits), decode, decodeTask);
+  }
+
+  /** A verb that changes a task's state: alone if nothing hangs on the task. */
+  function settle(
+    own: Statement<'update'>,
+    { task, from = 'running', to }: Pick<Change, 'task' | 'to'> & { readonly from?: Change['from'] },
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Settled> {
+    return settleTask(companions, sender, own, { task, from, to }, stamp, limits);
+  }
+
+  /** A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused. */
+  async function claimWithPlace(
+    own: Statement<'update'>,
+    observed: ReadyTask,
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
+    const limit = observed.links?.key;
+    if (limit === undefined) throw new Error('a task without a key takes no place');
+    const { Item } = await sender.read(readKey(table, observed.queue, limit.key));
+    const state = Item === undefined ? IDLE_KEY : decodeKey(Item);
+    const full = fullnessOf(limit, state, stamp.now);
+    if (full !== undefined) return { kind: 'full', full };
+    const enter = actionOf(enterKey(table, observed, limit, state, stamp));
+    const result = await sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
+    return result.kind === 'canceled' ? { ...result, kind: 'refused', item: undefined } : result;
+  }
+}
+
+/** Gives a task that is there other work, or makes it ready again; in a line, it joins at the end. */
+export async function beginAnew(
+  { companions, sender, table }: { readonly companions: LinkedRows; readonly sender: Sender; readonly table: string },
+  task: TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined },
+  write: (seat?: Seat) => Statement<'update'>,
+  beside: readonly Action[],
+  stamp: Stamp,
+  limits: WriteLimits | undefined,
+): Promise<Outcome<TaskRecord>> {
+  const result = await companions.begin(task, write, beside, stamp, limits);
+  // A transaction answers without the row.
+  const isUnseen = result.kind === 'applied' && result.item === undefined;
+  const written = isUnseen ? await sender.read(statements.readTask(table, task.queue, task.id)) : undefined;
+  return outcomeOf(result, decodeTask, decodeTask, written?.Item);
+}
+
+/** Sends a verb that changes a task's state, with all that hangs on the task. */
+export async function settleTask(
+  companions: LinkedRows,
+  sender: Sender,
+  own: Statement<'update'>,
+  change: Omit<Change, 'statement'>,
+  stamp: Stamp,
+  limits: WriteLimits | undefined,
+): Promise<Settled> {
+  if (change.task.links === undefined) {
+    const written = await sender.write(own, stamp.nonce, limits);
+    if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
+    return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
+  }
+  const statement: Change['statement'] = (others, token) => together(own, others, token);
+  const result = await companions.change({ ...change, statement }, stamp, limits);
+  if (result.kind === 'applied') return { kind: 'applied', row: undefined };
+  if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
+  throw new StoreUnavailableError(`${own.verb}: what hangs on the task refused to change with it`, {
+    applied: result.earlierAttempt === 'unknown' ? 'unknown' : 'no',
+  });
+}
+
+const EXPIRED = 'not started before it expired';
+
+/** Of a claim that answered without the row: its guard says that it was as it had been observed. */
+function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
+  const { leaseCounter, attempts } = observed;
+  const claim = { session, claimedAt: now, nonce, leaseCounter: leaseCounter + 1, attempts: attempts + 1 };
+  return { ...observed, ...claim, state: 'running' };
+}
+
+function encode(result: Json | undefined): string | undefined {
+  return result === undefined ? undefined : JSON.stringify(result);
+}
+
+/** For the row that a write of ours has just left behind. */
+function decodeReady(item: DynamoItem): ReadyTask {
+  return decodeTask(item) as ReadyTask;
+}
+
+function decodeRunning(item: DynamoItem): RunningTask {
+  return decodeTask(item) as RunningTask;
+}
+
+function decodeKey(item: DynamoItem): KeyState {
+  const row = new ItemReader(item);
+  const running = item.running instanceof Set ? item.running.size : 0;
+  const count = (attribute: string): number => row.count(attribute);
+  return { running, window: row.optional('window', count), started: row.optional('started', count) ?? 0 };
+}
+
+function decodeHint(item: DynamoItem) {
+  const [, queue = '', id = ''] = splitKey(String(item.pk));
+  return { queue, id, readyAt: Number(item.readyAt) };
+}
+
+function decodeTenantEntry(item: DynamoItem) {
+  const place = String(item.directoryName);
+  const { tenant, readyAt, end } = parseTenantPlace(place);
+  return { hint: { ...decodeHint(item), readyAt, tenant }, place, end };
+}

@@ -1,0 +1,158 @@
+/**
+ * What an HTTP answer means: the reply, or the fault that it stands for. Both drivers read their answers here.
+ *
+ * Only a 200 whose body is whole, is the one that its checksum was made of, and is one JSON object, counts as success.
+ * The SDK takes a 200 without content for success: a put would seem applied, and the row of a lock absent.
+ * Whatever could come behind a write that was applied is `unanswered`; what is refused before it is looked at is not.
+ */
+import { isUtf8 } from 'node:buffer';
+import { crc32, gunzipSync } from 'node:zlib';
+import { messageOf } from '../../errors.ts';
+import type { CancellationReason, DynamoCalls, DynamoFaultKind, DynamoItem, DynamoKind } from '../engine/driver.ts';
+import { DynamoFault } from '../engine/driver.ts';
+import { decodeMap } from './attribute-value.ts';
+import { decodeOutput } from './documents.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** In lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Uint8Array;
+}
+
+/** Of an answer in memory: a batch has 16 MB at most, and JSON makes more of it. */
+export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
+
+/** @throws DynamoFault */
+export function readAnswer<K extends DynamoKind>(kind: K, answer: Answer): DynamoCalls[K]['output'] {
+  if (answer.status !== 200) throw faultOf(answer);
+  try {
+    const output = parsed(answer);
+    if ('__type' in output) throw new Error('it is an error by its content');
+    return decodeOutput(kind, output);
+  } catch (error) {
+    throw unreadable(`the answer of DynamoDB cannot be read: ${messageOf(error)}`, error);
+  }
+}
+
+/** Milliseconds since 1970, as the service saw them; undefined where the answer does not say, or is older than it says. */
+export function dateOf({ headers }: Pick<Answer, 'headers'>): number | undefined {
+  const date = Date.parse(headers.date ?? '');
+  return Number.isFinite(date) && headers.age === undefined ? date : undefined;
+}
+
+/** Kinds by exception name, at any status; what is not here is judged by its status. */
+const KINDS: Readonly<Record<string, DynamoFaultKind>> = {
+  ConditionalCheckFailedException: 'conditionFailed',
+  TransactionCanceledException: 'transactionCanceled',
+  TransactionConflictException: 'conflict',
+  TransactionInProgressException: 'conflict',
+  // Of a global table with strong consistency: another region writes the row.
+  ReplicatedWriteConflictException: 'conflict',
+  ProvisionedThroughputExceededException: 'throttled',
+  RequestLimitExceeded: 'throttled',
+  ThrottlingException: 'throttled',
+  Throttling: 'throttled',
+  ThrottledException: 'throttled',
+  RequestThrottled: 'throttled',
+  RequestThrottledException: 'throttled',
+  RequestThrottlingException: 'throttled',
+  TooManyRequestsException: 'throttled',
+  SlowDown: 'throttled',
+};
+
+function faultOf(answer: Answer): DynamoFault {
+  const { status, headers } = answer;
+  const content = jsonOf(answer);
+  const code = codeOf(content, headers);
+  const kind = (code === undefined ? undefined : KINDS[code]) ?? kindOfStatus(status);
+  const details = {
+    code: code ?? (content === undefined ? `HTTP ${status}` : 'Unknown'),
+    message: code === undefined ? explanation(answer, content) : (textOf(content) ?? `HTTP ${status}`),
+  };
+  try {
+    return new DynamoFault(kind, {
+      ...details,
+      item: itemOf(content?.Item),
+      reasons: reasonsOf(content?.CancellationReasons),
+    });
+  } catch (error) {
+    return unreadable(`the row in a refusal (${details.code}) cannot be read: ${messageOf(error)}`, error);
+  }
+}
+
+function kindOfStatus(status: number): DynamoFaultKind {
+  if (status === 429) return 'throttled';
+  // 408: somebody between us gave up waiting for the answer. A server error may come after the write.
+  if (status === 408 || status < 300 || status === 304 || status >= 500) return 'unanswered';
+  return 'rejected';
+}
+
+/** Of an answer that names no error of DynamoDB's. */
+function explanation({ status, headers, body }: Answer, content: object | undefined): string {
+  if (status >= 300 && status < 400)
+    return `HTTP ${status} leads to ${headers.location ?? 'nowhere'}: no redirect is followed, give the endpoint itself`;
+  const start = Buffer.from(body.subarray(0, SHOWN_BYTES)).toString();
+  const who = content === undefined && status < 500 ? 'not DynamoDB, but a proxy perhaps, answered ' : '';
+  return `${who}HTTP ${status}: ${start === '' ? 'nothing' : start}`;
+}
+
+const SHOWN_BYTES = 200;
+
+function unreadable(message: string, cause: unknown): DynamoFault {
+  return new DynamoFault('unanswered', { code: 'UnreadableAnswer', message, cause });
+}
+
+type Content = Readonly<Record<string, unknown>>;
+
+/** @throws Error */
+function parsed(answer: Answer): Content {
+  const body = unpacked(answer);
+  if (!isUtf8(body)) throw new Error('it is not text');
+  const content: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) throw new Error('it is not an object');
+  return content as Content;
+}
+
+/** The checksum is that of the bytes as they were sent. */
+function unpacked({ headers, body }: Answer): Uint8Array {
+  const [sum, encoding = 'identity'] = [headers['x-amz-crc32'], headers['content-encoding']];
+  if (sum !== undefined && Number(sum) !== crc32(body)) throw new Error('its checksum is another');
+  if (encoding === 'identity') return body;
+  if (encoding !== 'gzip') throw new Error(`it is encoded as ${encoding}`);
+  return gunzipSync(body, { maxOutputLength: MAX_ANSWER_BYTES });
+}
+
+function jsonOf(answer: Answer): Content | undefined {
+  try {
+    return parsed(answer);
+  } catch {
+    return undefined; // Pages of proxies are no JSON; the status says enough.
+  }
+}
+
+/** The body's `__type`, else its `code`, else the header; with a namespace before it and an address behind. */
+function codeOf(content: Content | undefined, headers: Answer['headers']): string | undefined {
+  const raw = [content?.__type, content?.code, headers['x-amzn-errortype']].find(
+    (name): name is string | number => (typeof name === 'string' && name !== '') || typeof name === 'number',
+  );
+  return raw === undefined ? undefined : /^([^,:]*#)?([^,:#]*)/.exec(String(raw))?.[2];
+}
+
+function textOf(content: Content | undefined): string | undefined {
+  const text = content?.message ?? content?.Message;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function itemOf(item: unknown): DynamoItem | undefined {
+  return item === undefined || item === null ? undefined : decodeMap(item);
+}
+
+function reasonsOf(reasons: unknown): CancellationReason[] {
+  if (!Array.isArray(reasons)) return [];
+  return (reasons as readonly Content[]).map((reason) => ({
+    code: typeof reason.Code === 'string' ? reason.Code : 'None',
+    message: typeof reason.Message === 'string' ? reason.Message : undefined,
+    item: itemOf(reason.Item),
+  }));
+}

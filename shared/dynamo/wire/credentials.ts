@@ -1,0 +1,100 @@
+/**
+ * Refused credentials and refused times: nothing was applied, and often the next attempt can be signed with better ones.
+ *
+ * No part of the SDK asks for other credentials because these have expired, so a process that is handed a new set goes on with the old one until it fails.
+ */
+import type { DynamoFault } from '../engine/driver.ts';
+import type { Answer } from './answer.ts';
+import { dateOf } from './answer.ts';
+
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/** Asked for every request; it keeps them, and refreshes them in time. */
+export type CredentialSource = (options?: { readonly forceRefresh?: boolean }) => Promise<Credentials>;
+
+/** What a request was signed with. */
+export interface Identity {
+  readonly accessKeyId: string;
+  readonly sessionToken?: string | undefined;
+}
+
+/** `credentials`: not valid, or not any more. `time`: signed too long ago or too early. `signature`: anything else about it. */
+export type Refusal = 'credentials' | 'time' | 'signature';
+
+/** Beyond this the service takes a signature for one of another time; it allows 5 minutes. */
+export const SKEW_LIMIT_MS = 4 * 60_000;
+
+/** @returns what it is about the signature that the service refused; undefined when it is something else */
+export function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: number): Refusal | undefined {
+  if (kind !== 'rejected') return undefined;
+  if (BAD_CREDENTIALS.has(code)) return 'credentials';
+  if (BAD_TIMES.has(code)) return 'time';
+  if (!BAD_SIGNATURES.has(code)) return undefined;
+  // The same name stands for a wrong secret; the date tells them apart, else the text.
+  return Math.abs(skewOf(answer, now)) > SKEW_LIMIT_MS || OF_ANOTHER_TIME.test(message) ? 'time' : 'signature';
+}
+
+/** How far the service's clock is ahead of this machine's; 0 where the answer does not say. */
+export function skewOf(answer: Answer, now: number): number {
+  return (dateOf(answer) ?? now) - now;
+}
+
+const BAD_CREDENTIALS = new Set([
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidClientTokenId',
+  'UnrecognizedClientException',
+]);
+const BAD_TIMES = new Set(['RequestExpired', 'RequestTimeTooSkewed']);
+const BAD_SIGNATURES = new Set([
+  'IncompleteSignature',
+  'IncompleteSignatureException',
+  'InvalidSignatureException',
+  'MissingAuthenticationToken',
+  'MissingAuthenticationTokenException',
+  'SignatureDoesNotMatch',
+]);
+const OF_ANOTHER_TIME = /^Signature (expired|not yet current)/;
+
+/** One refresh at a time, however many requests were refused. */
+export class Renewal {
+  readonly #source: CredentialSource;
+  #underWay: Promise<Credentials> | undefined;
+
+  constructor(source: CredentialSource) {
+    this.#source = source;
+  }
+
+  /** Whether others than those that were refused are at hand now. @throws what the source throws */
+  async finds(refused: Identity): Promise<boolean> {
+    if (!isSame(await this.#source(), refused)) return true;
+    this.#underWay ??= this.#source({ forceRefresh: true }).finally(() => {
+      this.#underWay = undefined;
+    });
+    return !isSame(await this.#underWay, refused);
+  }
+}
+
+function isSame(one: Identity, other: Identity): boolean {
+  return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
+}
+
+/** Settles as the promise does, or rejects when the signal aborts; what the promise does afterwards disturbs nobody. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(new Error('given up while waiting'));
+    };
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise
+      .finally(() => {
+        signal.removeEventListener('abort', abort);
+      })
+      .then(resolve, reject);
+  });
+}

@@ -1,0 +1,190 @@
+/**
+ * Where requests go, and with what they are signed: endpoint, region and credentials as the SDK finds them.
+ *
+ * Where the answer is certain without the SDK it is not loaded: keys in the environment, a region that is known, and nothing that could change either.
+ * That is every Lambda function, and every emulator on this machine. Everywhere else a client of the SDK is made, nothing is sent through it,
+ * and it says what it would do: profiles, roles, containers, instance metadata, FIPS, dual-stack and account endpoints are its business.
+ */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { messageOf } from '../../errors.ts';
+import { DynamoFault } from '../engine/driver.ts';
+import type { CredentialSource, Credentials } from './credentials.ts';
+import type { Environment } from './environment.ts';
+import type { HttpPlace } from './http.ts';
+import type { Sdk } from './sdk.ts';
+
+export interface Destination {
+  /** The one of the moment; a promise only while it has to be waited for. @throws DynamoFault */
+  readonly current: () => Target | Promise<Target>;
+  readonly credentials: CredentialSource;
+}
+
+export interface Target {
+  readonly place: HttpPlace;
+  /** As the HTTP header names it: with its port unless it is the usual one. */
+  readonly host: string;
+  readonly region: string;
+  readonly credentials: Credentials;
+}
+
+export interface DestinationOptions {
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  /** Region and credentials that emulators on this machine are given. */
+  readonly local?: { readonly region: string; readonly credentials: Credentials } | undefined;
+}
+
+/** @returns undefined where only the SDK knows */
+export function certainDestination(
+  { endpoint, region, local }: DestinationOptions,
+  environment: () => Environment,
+): Destination | undefined {
+  if (local !== undefined && endpoint !== undefined)
+    return fixed(endpoint, region ?? local.region, () => local.credentials);
+  const variables = environment();
+  const where = region ?? variables.AWS_REGION ?? '';
+  if (!USUAL_REGION.test(where) || keysIn(variables) === undefined || isUnusual(variables)) return undefined;
+  const credentials = (): Credentials | undefined => keysIn(environment());
+  return fixed(endpoint ?? `https://dynamodb.${where}.amazonaws.com`, where, credentials);
+}
+
+/** Of AWS's largest partition; the others have other domains. */
+const USUAL_REGION = /^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+$/;
+
+/** Whether anything is set that may change endpoint or credentials. */
+function isUnusual(variables: Environment): boolean {
+  if (CHANGES.some((name) => (variables[name] ?? '') !== '')) return true;
+  const home = variables.HOME ?? homedir();
+  return existsSync(variables.AWS_CONFIG_FILE ?? path.join(home, '.aws', 'config'));
+}
+
+const CHANGES = [
+  'AWS_PROFILE',
+  'AWS_ENDPOINT_URL',
+  'AWS_ENDPOINT_URL_DYNAMODB',
+  'AWS_USE_FIPS_ENDPOINT',
+  'AWS_USE_DUALSTACK_ENDPOINT',
+  'AWS_ACCOUNT_ID',
+  'AWS_ACCOUNT_ID_ENDPOINT_MODE',
+  'AWS_CREDENTIAL_EXPIRATION',
+] as const;
+
+function keysIn(variables: Environment): Credentials | undefined {
+  const accessKeyId = variables.AWS_ACCESS_KEY_ID ?? '';
+  const secretAccessKey = variables.AWS_SECRET_ACCESS_KEY ?? '';
+  const sessionToken = variables.AWS_SESSION_TOKEN ?? '';
+  if (accessKeyId === '' || secretAccessKey === '') return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
+}
+
+/** Credentials are kept until they are refused. */
+function fixed(endpoint: string, region: string, read: () => Credentials | undefined): Destination {
+  const at = placeOf(endpoint);
+  let target: Target | undefined;
+  const renewed = (): Target => {
+    const credentials = read();
+    if (credentials === undefined)
+      throw new DynamoFault('unsent', { code: 'NoCredentials', message: 'the keys have left the environment' });
+    target = { ...at, region, credentials };
+    return target;
+  };
+  return {
+    current: () => target ?? renewed(),
+    credentials: async (options) => (options?.forceRefresh === true ? renewed() : (target ?? renewed())).credentials,
+  };
+}
+
+function placeOf(endpoint: string): Pick<Target, 'place' | 'host'> {
+  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
+  const isTls = protocol === 'https:';
+  return {
+    host,
+    place: {
+      isTls,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (isTls ? 443 : 80) : Number(port),
+      path: pathname.endsWith('/') ? pathname : `${pathname}/`,
+    },
+  };
+}
+
+/** As a client of the SDK has it. @throws DynamoFault */
+export async function sdkDestination(client: DynamoDBClient, sdk: Sdk): Promise<Destination> {
+  const region = await client.config.region().catch((error: unknown) => {
+    throw settingFault(error);
+  });
+  let account: string | undefined;
+  let at: Promise<Pick<Target, 'place' | 'host' | 'region'>> | undefined;
+  return {
+    current: async () => {
+      const credentials = await client.config.credentials().catch((error: unknown) => {
+        const { name, message } = error as Error;
+        throw new DynamoFault('unsent', { code: name, message, cause: error });
+      });
+      // The host may be that of the account, and other credentials may be of another.
+      if (credentials.accountId !== account) at = undefined;
+      account = credentials.accountId;
+      at ??= endpointOf(client, sdk, region);
+      at.catch(() => {
+        at = undefined;
+      });
+      return { ...(await at), credentials };
+    },
+    credentials: (options) => client.config.credentials(options),
+  };
+}
+
+interface ResolvedRequest {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+}
+
+interface ResolvedEndpoint {
+  readonly properties?: { readonly authSchemes?: readonly { readonly signingRegion?: string }[] };
+}
+
+/** Lets the client make a request, and takes it away before it is signed: only so are all settings heeded that lead to an endpoint. */
+async function endpointOf(
+  client: DynamoDBClient,
+  sdk: Sdk,
+  region: string,
+): Promise<Pick<Target, 'place' | 'host' | 'region'>> {
+  const command = new sdk.GetItemCommand({ TableName: 'table', Key: { pk: { S: 'key' } } });
+  let found: Pick<Target, 'place' | 'host' | 'region'> | undefined;
+  command.middlewareStack.add(
+    (_next, context) => (args) => {
+      const { protocol, hostname, port, path: at } = args.request as ResolvedRequest;
+      const { properties } = (context as { readonly endpointV2?: ResolvedEndpoint }).endpointV2 ?? {};
+      found = {
+        ...placeOf(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${at}`),
+        region: properties?.authSchemes?.[0]?.signingRegion ?? region,
+      };
+      return Promise.reject(new Error('that is all that was asked'));
+    },
+    { step: 'build', name: 'leaseholdEndpoint' },
+  );
+  const error = await client.send(command).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (found === undefined) throw settingFault(error);
+  return found;
+}
+
+/** What no further attempt will find. */
+function settingFault(error: unknown): DynamoFault {
+  const message = messageOf(error);
+  return new DynamoFault('rejected', {
+    code: error instanceof Error ? error.name : 'Error',
+    message:
+      message === 'Region is missing'
+        ? 'no AWS region is known: set AWS_REGION, or give a region or an endpoint'
+        : message,
+    cause: error,
+  });
+}

@@ -1,0 +1,68 @@
+/** Requests and answers between our document form and DynamoDB's JSON: which of their members hold attributes. */
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../engine/driver.ts';
+import type { AttributeMap, BinaryForm } from './attribute-value.ts';
+import { decodeMap, encodeMap } from './attribute-value.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a request says in DynamoDB's words. @throws Error for a value that has no form */
+export function encodeInput<K extends DynamoKind>(
+  kind: K,
+  input: DynamoCalls[K]['input'],
+  binary: BinaryForm,
+): Record<string, unknown> {
+  const members = input as unknown as Members;
+  if (kind === 'transactWrite') return { ...members, TransactItems: actionsOf(members.TransactItems, binary) };
+  if (kind === 'batchGet') return { ...members, RequestItems: keysOf(members.RequestItems, binary) };
+  return encodeDocuments(members, binary);
+}
+
+/** @throws Error for an answer that no DynamoDB gives */
+export function decodeOutput<K extends DynamoKind>(kind: K, output: Members): DynamoCalls[K]['output'] {
+  const decoded: Record<string, unknown> = { ...output };
+  for (const name of ['Item', 'Attributes', 'LastEvaluatedKey'] as const)
+    if (output[name] !== undefined) decoded[name] = decodeMap(output[name]);
+  if (output.Items !== undefined) decoded.Items = listOf(output.Items).map(decodeMap);
+  if (kind === 'batchGet') {
+    decoded.Responses = mapped(output.Responses, (items) => listOf(items).map(decodeMap));
+    decoded.UnprocessedKeys = mapped(output.UnprocessedKeys, (request) => {
+      const { Keys, ...others } = request as Members;
+      return { ...others, Keys: listOf(Keys).map(decodeMap) };
+    });
+  }
+  return decoded;
+}
+
+const DOCUMENTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'] as const;
+
+function encodeDocuments(members: Members, binary: BinaryForm): Record<string, unknown> {
+  const encoded: Record<string, unknown> = { ...members };
+  for (const name of DOCUMENTS) {
+    const document = members[name];
+    if (document !== undefined) encoded[name] = encodeMap(document as DynamoItem, binary);
+  }
+  return encoded;
+}
+
+function actionsOf(actions: unknown, binary: BinaryForm): unknown {
+  return (actions as readonly Members[] | undefined)?.map((action) =>
+    mapped(action, (parts) => parts && encodeDocuments(parts as Members, binary)),
+  );
+}
+
+function keysOf(requests: unknown, binary: BinaryForm): unknown {
+  return mapped(requests, (request) => {
+    const { Keys, ...others } = request as { readonly Keys?: readonly DynamoItem[] };
+    return { ...others, Keys: Keys?.map((key): AttributeMap => encodeMap(key, binary)) };
+  });
+}
+
+function mapped(record: unknown, change: (value: unknown) => unknown): Record<string, unknown> | undefined {
+  if (record === undefined) return undefined;
+  return Object.fromEntries(Object.entries(record as Members).map(([name, value]) => [name, change(value)]));
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error('an answer has no list where one belongs');
+  return value;
+}

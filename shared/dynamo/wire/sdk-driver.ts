@@ -1,0 +1,209 @@
+/**
+ * The driver over the AWS SDK's client: its transport, its credentials, its signatures; one call, one attempt.
+ *
+ * Values and answers are read and written by our own code, which the wire driver shares (`wire/`):
+ * the SDK takes an answer without content for success, and ignores its checksum.
+ */
+import type { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Clock } from '../../runtime/clock.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
+import { DynamoFault } from '../engine/driver.ts';
+import type { Sdk } from './sdk.ts';
+import { loadSdk } from './sdk.ts';
+import type { ResponseTiming } from '../engine/skew-gauge.ts';
+import { unstorableFault } from './unstorable.ts';
+import type { Answer } from './answer.ts';
+import { dateOf, readAnswer } from './answer.ts';
+import { asBytes } from './attribute-value.ts';
+import type { Identity } from './credentials.ts';
+import { Renewal, refusalOf, unlessAborted } from './credentials.ts';
+import { encodeInput } from './documents.ts';
+
+/**
+ * @param client made with `clientSettings`, so that it neither retries nor waits by itself
+ * @param observers.onResponse learns the service's own time with each response
+ */
+export function createSdkDriver(
+  client: DynamoDBClient,
+  observers?: { readonly clock: Clock; readonly onResponse: (timing: ResponseTiming) => void },
+): DynamoDriver {
+  if (observers !== undefined) observeDates(client, observers.clock, observers.onResponse);
+  const clock = observers?.clock ?? systemClock;
+  const renewal = new Renewal((options) => client.config.credentials(options));
+  return {
+    async attempt<K extends DynamoKind>(
+      kind: K,
+      input: DynamoCalls[K]['input'],
+      signal: AbortSignal,
+    ): Promise<DynamoCalls[K]['output']> {
+      const command = commandOf(await loadSdk(), kind, input);
+      const exchange = watched(command, signal);
+      let error: unknown;
+      try {
+        await client.send(command, { abortSignal: signal });
+      } catch (thrown) {
+        error = thrown;
+      }
+      const { answer, signedWith } = exchange;
+      if (answer === undefined) throw exchange.isSent ? brokenOff(error) : neverSent(error);
+      try {
+        return readAnswer(kind, answer);
+      } catch (thrown) {
+        const fault = thrown as DynamoFault;
+        const refusal = refusalOf(fault, answer, clock.now());
+        // The client corrects its time by itself, with every answer.
+        if (refusal === 'time' || (refusal === 'credentials' && (await isRenewed(renewal, signedWith, signal))))
+          throw new DynamoFault('unverified', fault);
+        throw fault;
+      }
+    },
+  };
+}
+
+/** Tells the service's time with each response to any request of the client. */
+export function observeDates(client: DynamoDBClient, clock: Clock, onResponse: (timing: ResponseTiming) => void): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const sentAt = clock.now();
+      const result = await next(args);
+      const serverDate = dateOf({ headers: inLowerCase((result.response as HttpResponse).headers) });
+      if (serverDate !== undefined) onResponse({ serverDate, sentAt, receivedAt: clock.now() });
+      return result;
+    },
+    { step: 'deserialize', name: 'leaseholdDates', priority: 'low' },
+  );
+}
+
+/** Whether another attempt may find other credentials; while their source fails, that is not known. */
+async function isRenewed(renewal: Renewal, refused: Identity, signal: AbortSignal): Promise<boolean> {
+  try {
+    return await unlessAborted(renewal.finds(refused), signal);
+  } catch {
+    return true;
+  }
+}
+
+/** What one request came to, seen beside the SDK's own reading of it. */
+interface Exchange {
+  isSent: boolean;
+  signedWith: Identity;
+  answer: Answer | undefined;
+}
+
+interface HttpRequest {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+interface HttpResponse {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  body: AsyncIterable<Uint8Array> | Uint8Array | undefined;
+}
+
+/** Innermost in the client's stack: what fails before it was never handed to the network. */
+function watched(command: AnyCommand, signal: AbortSignal): Exchange {
+  const exchange: Exchange = { isSent: false, signedWith: { accessKeyId: '' }, answer: undefined };
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      signal.throwIfAborted();
+      exchange.isSent = true;
+      exchange.signedWith = identityIn((args.request as HttpRequest).headers);
+      const result = await next(args);
+      const response = result.response as HttpResponse;
+      response.body = await bytesOf(response.body);
+      exchange.answer = { status: response.statusCode, headers: inLowerCase(response.headers), body: response.body };
+      return result;
+    },
+    { step: 'deserialize', name: 'leaseholdAnswer', priority: 'low' },
+  );
+  return exchange;
+}
+
+function identityIn(headers: HttpRequest['headers']): Identity {
+  return {
+    accessKeyId: /Credential=([^/]*)/.exec(headers.authorization ?? '')?.[1] ?? '',
+    sessionToken: headers['x-amz-security-token'],
+  };
+}
+
+function inLowerCase(headers: HttpResponse['headers']): Answer['headers'] {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+async function bytesOf(body: HttpResponse['body']): Promise<Uint8Array> {
+  if (body === undefined || body instanceof Uint8Array) return body ?? new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** @throws DynamoFault for a value that cannot be stored */
+function commandOf<K extends DynamoKind>(sdk: Sdk, kind: K, input: DynamoCalls[K]['input']): AnyCommand {
+  try {
+    const Command = sdk[COMMANDS[kind]] as new (input: never) => unknown;
+    return new Command(encodeInput(kind, input, asBytes) as never) as AnyCommand;
+  } catch (error) {
+    throw unstorableFault(input, error);
+  }
+}
+
+/** Whichever it is, it is sent in the same way. */
+type AnyCommand = Pick<GetItemCommand, keyof GetItemCommand>;
+
+const COMMANDS = {
+  get: 'GetItemCommand',
+  batchGet: 'BatchGetItemCommand',
+  query: 'QueryCommand',
+  put: 'PutItemCommand',
+  update: 'UpdateItemCommand',
+  delete: 'DeleteItemCommand',
+  transactWrite: 'TransactWriteItemsCommand',
+} as const;
+
+interface SystemError extends Error {
+  readonly code?: string;
+  readonly syscall?: string;
+  /** Of a host with several addresses: what became of each. */
+  readonly errors?: readonly SystemError[];
+}
+
+/** The SDK's words for settings that no further attempt will find, and ours. */
+const NO_REGION = 'Region is missing';
+const NO_REGION_IS_KNOWN = 'no AWS region is known: set AWS_REGION, or give a region or an endpoint';
+
+/** Without credentials another attempt may find some; without a region or an endpoint it finds none. */
+function neverSent(thrown: unknown): DynamoFault {
+  const error = thrown as SystemError;
+  const isSetting = error.message === NO_REGION || error.name === 'EndpointError';
+  return new DynamoFault(isSetting ? 'rejected' : 'unsent', {
+    code: error.code ?? error.name,
+    message: error.message === NO_REGION ? NO_REGION_IS_KNOWN : error.message,
+    cause: thrown,
+  });
+}
+
+function brokenOff(thrown: unknown): DynamoFault {
+  const error = thrown as SystemError;
+  const { code = error.name, errors = [] } = error;
+  return new DynamoFault(isUnconnected(error) ? 'unsent' : 'unanswered', {
+    code,
+    message: error.message === '' ? errors.map(({ message }) => message).join(', ') : error.message,
+    cause: thrown,
+  });
+}
+
+/** Whether there was nobody to send it to, or nobody who proved to be the one: certain, or false. */
+function isUnconnected({ code = '', syscall, message, errors = [] }: SystemError): boolean {
+  if (errors.length > 0) return errors.every(isUnconnected);
+  return syscall === 'connect' || syscall === 'getaddrinfo' || UNCONNECTED.has(code) || BEFORE_TLS.test(message);
+}
+
+const UNCONNECTED = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
+  // Of certificates, which are checked before anything is written.
+  ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+  ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ERR_SSL_WRONG_VERSION_NUMBER'],
+]);
+const BEFORE_TLS = /before secure TLS connection was established|:wrong version number:/;

@@ -1,0 +1,180 @@
+/**
+ * What operators do: of each operation its input, what the audit says that it was done to, and how it is done. Once, for the command and the console,
+ * which parse the input and print the report.
+ *
+ * Guarantees
+ *   - Every operation is written down before it is done, with the operator's name and reason, and afterwards with its outcome: `execute` is the only way in.
+ *   - It names what the operator saw when deciding. A task, a lock or a permit that has another counter by then is left alone.
+ */
+import type { AuditStore } from '../dynamo/audit/store.ts';
+import type { LockClient } from '../lock/client.ts';
+import type { TaskOperator } from '../queue/operator.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { SemaphoreClient } from '../semaphore/client.ts';
+import type { SessionClient } from '../session/client.ts';
+import type { TaskKey } from '../task/task.ts';
+
+export interface OperationPorts {
+  readonly audit: AuditStore;
+  readonly operator: TaskOperator;
+  readonly locks: LockClient;
+  readonly semaphores: SemaphoreClient;
+  readonly sessions: SessionClient;
+  readonly runtime: Runtime;
+}
+
+/** Who does it and why, for the record: it identifies nobody, credentials do that. */
+export interface Operator {
+  readonly by: string;
+  readonly reason: string;
+}
+
+interface TaskInput extends TaskKey {
+  /** The counter that was seen; absent for an item of a page, which has none of its own. */
+  readonly leaseCounter: number | undefined;
+}
+
+interface Operation<Input, Report> {
+  /** As the audit has it. */
+  readonly target: (input: Input) => string;
+  readonly execute: (input: Input, ports: OperationPorts, operator: Operator) => Promise<Report>;
+  /** How it went, in a word or two for the audit. */
+  readonly outcome: (report: Report) => string;
+}
+
+const OPERATIONS = {
+  /** A task that waits for its time is due now. */
+  'task.retry': operation({
+    target: taskTarget,
+    execute: ({ id, queue, leaseCounter }: TaskInput, { operator, runtime }) =>
+      operator.reschedule(id, { runAt: runtime.clock.now() }, { queue, leaseCounter }),
+    outcome: kindOf,
+  }),
+  /** A task that is dead or cancelled comes back, with all its attempts. */
+  'task.redrive': operation({
+    target: taskTarget,
+    execute: ({ id, queue, leaseCounter }: TaskInput, { operator }) => operator.redrive(id, { queue, leaseCounter }),
+    outcome: kindOf,
+  }),
+  'task.cancel': operation({
+    target: taskTarget,
+    execute: ({ id, queue, leaseCounter }: TaskInput, { operator }, { reason }) =>
+      operator.cancel(id, { queue, leaseCounter, reason }),
+    outcome: kindOf,
+  }),
+  'queue.pause': operation({
+    target: queueTarget,
+    execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.pause({ queue, reason }),
+    outcome: () => 'paused',
+  }),
+  'queue.resume': operation({
+    target: queueTarget,
+    execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
+    outcome: () => 'resumed',
+  }),
+  /** All dead tasks of a queue, or those of one definition, or some of them, come back. */
+  'queue.redrive': operation({
+    target: ({ queue, name }: QueueRedriveInput) => (name === undefined ? `${queue}/*` : `${queue}/* ${name}`),
+    execute: ({ queue, name, limit }: QueueRedriveInput, { operator }) =>
+      operator.redriveAll({
+        queue,
+        choose: (task) => name === undefined || task.name === name,
+        ...(limit === undefined ? {} : { limit }),
+      }),
+    outcome: (redriven) => `${redriven} redriven`,
+  }),
+  'lock.release': operation({
+    target: ({ key, leaseCounter }: LockInput) => `${key} ${leaseCounter}`,
+    execute: ({ key, leaseCounter, lockDelay }: LockInput, { locks }, operator) =>
+      locks.forceRelease(key, { ...operator, leaseCounter, lockDelay }),
+    outcome: kindOf,
+  }),
+  'semaphore.evict': operation({
+    target: ({ name, token }: PermitInput) => `${name} ${token}`,
+    execute: ({ name, token }: PermitInput, { semaphores }, operator) => semaphores.evict(name, { ...operator, token }),
+    outcome: (permit) => (permit === undefined ? 'gone' : 'evicted'),
+  }),
+  'semaphore.limit': operation({
+    target: ({ name, seen, limit }: LimitInput) => `${name} ${seen} → ${limit}`,
+    execute: ({ name, limit }: LimitInput, { semaphores }) => semaphores.setLimit(name, limit),
+    outcome: (found) => (found ? 'set' : 'gone'),
+  }),
+  'session.destroy': operation({
+    target: ({ id }: SessionInput) => id,
+    execute: ({ id }: SessionInput, { sessions }) => sessions.destroy(id),
+    outcome: kindOf,
+  }),
+};
+
+interface QueueInput {
+  readonly queue: string;
+}
+
+interface QueueRedriveInput extends QueueInput {
+  /** Only tasks of this definition. */
+  readonly name?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+interface LockInput {
+  readonly key: string;
+  /** The counter of the tenure that was seen. */
+  readonly leaseCounter: number;
+  readonly lockDelay?: number | undefined;
+}
+
+interface PermitInput {
+  readonly name: string;
+  readonly token: number;
+}
+
+interface LimitInput {
+  readonly name: string;
+  readonly limit: number | 'declared';
+  /** The limit that it is changed from. */
+  readonly seen: number;
+}
+
+interface SessionInput {
+  readonly id: string;
+}
+
+export type OperationVerb = keyof typeof OPERATIONS;
+export type InputOf<Verb extends OperationVerb> = Parameters<(typeof OPERATIONS)[Verb]['target']>[0];
+export type ReportOf<Verb extends OperationVerb> = Awaited<ReturnType<(typeof OPERATIONS)[Verb]['execute']>>;
+
+export class Operations {
+  readonly #ports: OperationPorts;
+
+  constructor(ports: OperationPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Writes the operation down, does it, and writes down how it went; what it throws is written down as well.
+   * @throws ConfigurationError without a name or a reason: nothing was done
+   * @throws MismatchError when a task has another counter than the one that was seen: nothing was done
+   */
+  execute<Verb extends OperationVerb>(verb: Verb, input: InputOf<Verb>, operator: Operator): Promise<ReportOf<Verb>> {
+    // The table has them in pairs, which the compiler does not follow through an index.
+    const { target, execute, outcome } = OPERATIONS[verb] as unknown as Operation<InputOf<Verb>, ReportOf<Verb>>;
+    const entry = { verb, target: target(input), by: operator.by, reason: operator.reason };
+    return this.#ports.audit.record(entry, () => execute(input, this.#ports, operator), outcome);
+  }
+}
+
+function operation<Input, Report>(one: Operation<Input, Report>): Operation<Input, Report> {
+  return one;
+}
+
+function taskTarget({ queue, id, leaseCounter }: TaskInput): string {
+  return leaseCounter === undefined ? `${queue}/${id}` : `${queue}/${id} ${leaseCounter}`;
+}
+
+function queueTarget({ queue }: QueueInput): string {
+  return queue;
+}
+
+function kindOf({ kind }: { readonly kind: string }): string {
+  return kind;
+}

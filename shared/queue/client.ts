@@ -1,0 +1,313 @@
+/** The side that has work to be done: enqueue, look, count. */
+import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
+import { findItem, putBulk } from '../bulk/client.ts';
+import type { BulkOptions } from '../bulk/request.ts';
+import { newBulkOf } from '../bulk/request.ts';
+import { ConfigurationError, MismatchError, StoreUnavailableError, assert } from '../errors.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
+import type { Outcome } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import { stampOf } from '../lease/stamp.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
+import { allOf } from '../runtime/all-of.ts';
+import { inFlight } from '../runtime/in-flight.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { REJECT, followingId, judgeDuplicate } from '../task/dedup.ts';
+import type { EndedTask } from '../task/task.ts';
+import type { EnqueueOptions, RequestDefaults, TaskReference, TaskRequest } from '../task/request.ts';
+import { newTaskOf } from '../task/request.ts';
+import type { BatchRecord } from '../task/batch.ts';
+import type { BatchOptions } from './batch-request.ts';
+import { ensureSameBatch, newBatchOf } from './batch-request.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { checkedIn, dropPayload } from '../task/payload.ts';
+import { ensureTransactable, ensureUnordered } from '../task/spawning.ts';
+import type { TaskAndPageStore } from '../bulk/store.ts';
+import type { NewTask, UserWrite } from '../task/store.ts';
+import type { ReadyTask, TaskRecord } from '../task/task.ts';
+import { DEFAULT_QUEUE, describeTask } from '../task/task.ts';
+
+export type { EnqueueOptions, TaskReference } from '../task/request.ts';
+
+export interface Enqueued {
+  /** As given, or made; of a task that replaces a running one, the id of what follows it. */
+  readonly id: string;
+  readonly queue: string;
+  /** False when a task with this id was there already, in whatever state. */
+  readonly created: boolean;
+  /** The task that was there, and waited, took over the new input and time. */
+  readonly replaced: boolean;
+}
+
+export interface EnqueuedBatch {
+  readonly id: string;
+  readonly queue: string;
+  readonly created: boolean;
+}
+
+/** One client process is busy with about as many. */
+const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
+
+/** Whether it is what `validate` answers with: such a request has more than a name. */
+function isChecked(task: unknown): boolean {
+  return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
+}
+
+type Refused<Row> = Extract<Outcome<Row>, { kind: 'refused' }>;
+
+/** Enqueues tasks, one or many, and looks at them. Runs nothing. */
+export class TaskClient {
+  readonly #store: TaskAndPageStore;
+  readonly #runtime: Runtime;
+  readonly #queue: string;
+  readonly #traceparent: () => string | undefined;
+  readonly #payloads: PayloadStore | undefined;
+
+  constructor(
+    ports: { readonly store: TaskAndPageStore; readonly runtime: Runtime },
+    options: {
+      readonly queue?: string | undefined;
+      /** The trace of the moment: tasks that are given none belong to it. */
+      readonly traceparent?: () => string | undefined;
+      /** Where inputs go that do not fit into the table; absent: they are refused. */
+      readonly payloads?: PayloadStore | undefined;
+    } = {},
+  ) {
+    this.#store = ports.store;
+    this.#runtime = ports.runtime;
+    this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
+    this.#traceparent = options.traceparent ?? (() => undefined);
+    this.#payloads = options.payloads;
+  }
+
+  /**
+   * Adds a task, unless its id is there already. A definition's schema is checked first; nothing is written when it fails.
+   * @throws MismatchError when the id is there with other input or another name
+   * @throws ConfigurationError when an option or the input is not usable
+   */
+  async enqueue<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options: EnqueueOptions = {},
+  ): Promise<Enqueued> {
+    return this.#put(await this.validate(task, input, options));
+  }
+
+  /**
+   * Adds many tasks that `validate` has checked, some of them at a time.
+   * Those of one line, or of one id, are added one after the other, in the order given.
+   * A conflict with a task that is there is that task's own outcome and stops no other.
+   * @throws StoreUnavailableError when the store is gone: then nothing more is sent; calling again with the same ids adds what is missing
+   */
+  async enqueueAll(
+    tasks: readonly NewTask[],
+    options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
+  ): Promise<readonly (Enqueued | MismatchError)[]> {
+    validOptions('the options of enqueueAll', options, { inFlight: true, onProgress: true });
+    const given: unknown = tasks;
+    if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
+    const stranger = tasks.findIndex((task: unknown) => !isChecked(task));
+    if (stranger >= 0)
+      throw new ConfigurationError(
+        `enqueueAll: number ${stranger + 1} is no task: give what \`validate\` has answered`,
+      );
+    const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
+    let done = 0;
+    const put = async (task: NewTask): Promise<Enqueued | MismatchError> => {
+      try {
+        return await this.#put(task);
+      } catch (error) {
+        if (error instanceof MismatchError) return error;
+        throw error;
+      } finally {
+        options.onProgress?.(++done);
+      }
+    };
+    const last = new Map<string, Promise<unknown>>();
+    return allOf(
+      tasks.map((task) => {
+        const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
+        const before = last.get(line) ?? Promise.resolve();
+        const adding = before.then(() => run(() => put(task)));
+        // Whoever comes after one that failed is not added: it would take its place.
+        last.set(line, adding);
+        return adding;
+      }),
+    );
+  }
+
+  /** Checks everything that `enqueue` would, and writes nothing. @throws ConfigurationError */
+  async validate<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options: EnqueueOptions = {},
+  ): Promise<NewTask> {
+    return newTaskOf(task, input, options, this.#defaults());
+  }
+
+  /**
+   * A task as actions of a transaction of your own: your writes and the task happen together, or not at all.
+   * The transaction is refused when the id is taken, and fresh ids are made for each call: build it once, and send it as often as needed.
+   */
+  async enqueueWrites<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options: EnqueueOptions = {},
+  ): Promise<{ readonly id: string; readonly queue: string; readonly writes: readonly UserWrite[] }> {
+    const asked = await this.validate(task, input, options);
+    ensureUnordered(asked);
+    ensureTransactable(asked, 'part of a transaction of your own');
+    const { id, queue } = asked;
+    const checked = await this.#checkedIn(asked);
+    return { id, queue, writes: this.#store.enqueueWrites(checked, stampOf(this.#runtime)) };
+  }
+
+  /**
+   * Adds tasks that are waited for together, and the task that is to follow them all.
+   * The batch is there before its children, so calling again with the same id after a failure adds what is missing, and never counts twice.
+   * @throws MismatchError when the id stands for another batch, or one of its children for other work
+   */
+  async enqueueBatch(children: readonly TaskRequest[], options: BatchOptions): Promise<EnqueuedBatch> {
+    const { queue, id, waiter, tasks } = await newBatchOf(children, options, this.#defaults());
+    const batch = { queue, id, total: tasks.length, waiter };
+    const outcome = await this.#store.createBatch(batch, stampOf(this.#runtime));
+    if (outcome.kind === 'refused') ensureSameBatch(batch, outcome.current);
+    const results = await this.enqueueAll(tasks);
+    const mismatch = results.find((result) => result instanceof MismatchError);
+    if (mismatch !== undefined) throw mismatch;
+    return { id, queue, created: outcome.kind === 'applied' };
+  }
+
+  /**
+   * Adds many small tasks of one definition, several in a row of the table: each then costs about a quarter of what a task of its own would.
+   * They are claimed a page at a time and run one after the other; see `task/page.ts` for what they promise, and what not.
+   * Calling again with the same id and inputs adds what is missing.
+   * @throws MismatchError when the id stands for other inputs
+   * @throws ConfigurationError when an option or an input is not usable; then nothing was written
+   */
+  async enqueueBulk<Given>(
+    task: TaskReference<Given>,
+    inputs: readonly NoInfer<Given>[],
+    options: BulkOptions = {},
+  ): Promise<EnqueuedBulk> {
+    const bulk = await newBulkOf(task, inputs, options, this.#defaults());
+    return putBulk(bulk, { store: this.#store, runtime: this.#runtime });
+  }
+
+  /** One task of a bulk, by its id; undefined when there is none, or none any more. */
+  async getItem(id: string, queue = this.#queue): Promise<BulkItem | undefined> {
+    return findItem({ queue, id }, this.#store);
+  }
+
+  /** How far a batch is; undefined when there is none, or none any more. */
+  async getBatch(id: string, queue = this.#queue): Promise<BatchRecord | undefined> {
+    return this.#store.getBatch({ queue, id });
+  }
+
+  async get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
+    return this.#store.get({ queue, id });
+  }
+
+  #defaults(): RequestDefaults {
+    return {
+      ...{ runtime: this.#runtime, queue: this.#queue, traceparent: this.#traceparent() },
+      hasPayloadStore: this.#payloads !== undefined,
+    };
+  }
+
+  #checkedIn(task: NewTask): Promise<NewTask> {
+    return checkedIn(task, this.#payloads, this.#runtime.ids.unique());
+  }
+
+  /** With its payload in its place; one that turns out not to be needed is removed again. */
+  async #put(asked: NewTask): Promise<Enqueued> {
+    const task = await this.#checkedIn(asked);
+    try {
+      const enqueued = await this.#putRow(task);
+      if (!enqueued.created && !enqueued.replaced) await this.#discard(task);
+      return enqueued;
+    } catch (error) {
+      if (error instanceof MismatchError) await this.#discard(task);
+      throw error;
+    }
+  }
+
+  async #discard({ payload }: NewTask): Promise<void> {
+    const { reference } = payload ?? {};
+    if (reference !== undefined) await tidy(async () => this.#payloads?.delete(reference));
+  }
+
+  /** What a task had before it got other work; a payload in the table may have been replaced by the new one. */
+  async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
+    const isReplaced = former.payload?.reference === undefined && task.payload?.reference === undefined;
+    if (!isReplaced || task.payload === undefined)
+      await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
+  }
+
+  async #putRow(task: NewTask): Promise<Enqueued> {
+    const { id, queue } = task;
+    const stamp = stampOf(this.#runtime);
+    const outcome = await this.#store.enqueue(task, stamp);
+    if (outcome.kind === 'applied' || hasBegun(outcome, stamp)) return { id, queue, created: true, replaced: false };
+    return this.#settleDuplicate(task, outcome.current ?? (await this.#store.get(task)));
+  }
+
+  /** The id is taken: see `dedup.ts`. */
+  async #settleDuplicate(task: NewTask, current: TaskRecord | undefined): Promise<Enqueued> {
+    const { id, queue, dedup = REJECT } = task;
+    assert(current !== undefined, `${describeTask(task)} was refused by a row that is not there`);
+    const stamp = stampOf(this.#runtime);
+    switch (judgeDuplicate(current, task, dedup, stamp.now)) {
+      case 'keep':
+        return { id, queue, created: false, replaced: false };
+      case 'mismatch':
+        throw mismatch(task, current);
+      case 'follow':
+        return this.#putRow({ ...task, id: validName('the id of what follows a running task', followingId(current)) });
+      case 'replace': {
+        const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
+        if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task);
+        if (outcome.kind === 'refused') return this.#putRow(task);
+        await this.#dropFormer(current, task);
+        return { id, queue, created: false, replaced: true };
+      }
+      case 'renew': {
+        const outcome = await this.#store.renew(current as EndedTask, task, stamp);
+        if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) return this.#putRow(task);
+        await this.#dropFormer(current, task);
+        return { id, queue, created: true, replaced: false };
+      }
+    }
+  }
+}
+
+async function tidy(removal: () => Promise<void>): Promise<void> {
+  try {
+    await removal();
+  } catch {
+    // The outcome stands, and its caller must hear of it. What stays is swept in time: by the table's TTL, or a lifecycle rule of the bucket.
+  }
+}
+
+/** Whether an attempt whose answer was lost has begun the work after all, and it has gone on since: it would be begun a second time. */
+function hasBegun(outcome: Refused<TaskRecord>, { now }: Stamp): boolean {
+  return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
+}
+
+/** The row does not say whose input it has once somebody has claimed it. */
+function undecided(task: NewTask): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${describeTask(task)}: whether its input was replaced is not known, for the answer was lost and the task has gone on since; ` +
+      'ask again if the work may be done once more',
+    { applied: 'unknown' },
+  );
+}
+
+function mismatch(task: NewTask, current: TaskRecord): MismatchError {
+  return new MismatchError(
+    describeTask(task),
+    `${describeTask(task)} is there already (${current.state}) with ${current.name === task.name ? 'other input' : `another name, ${current.name}`}: ` +
+      `an id stands for one piece of work, give this one an id of its own`,
+  );
+}

@@ -1,0 +1,62 @@
+/** Walks through everything of a queue that is ready or running, by its indexes: for people, who want to see it without reading the whole table. */
+import type { ReadyHint, ReadyPartition, TaskStore } from '../task/store.ts';
+import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
+import { PRIORITIES } from '../task/task.ts';
+import { FIRST_PLACE } from '../task/tenants.ts';
+
+export interface ListingQuery {
+  readonly queue: string;
+  /** Partitions of the index, as the queue's workers have them. */
+  readonly shards: number;
+  readonly priorities?: readonly Priority[];
+  /** Entries that are due later are left out. */
+  readonly now: number;
+}
+
+type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
+
+const PAGE_LIMIT = 100;
+
+/** Entries a page at a time: one priority after the other, tasks of no tenant first, each partition in its order. A moment behind. */
+export async function* openEntries(
+  tasks: ListingStore,
+  { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
+): AsyncGenerator<readonly ReadyHint[]> {
+  for (const priority of priorities)
+    for (let shard = 0; shard < shards; shard++) {
+      const partition = { queue, priority, shard };
+      let after: unknown;
+      do {
+        const { hints, next } = await tasks.page(partition, { now, limit: PAGE_LIMIT, after });
+        if (hints.length > 0) yield hints;
+        after = next;
+      } while (after !== undefined);
+      yield* entriesOfTenants(tasks, partition, now);
+    }
+}
+
+/** The tasks behind the entries. What stands in a line behind others is in no index, and is not among them. */
+export async function* openTasks(
+  tasks: ListingStore,
+  query: ListingQuery,
+  onDamaged?: (error: unknown) => void,
+): AsyncGenerator<ReadyTask | RunningTask> {
+  for await (const hints of openEntries(tasks, query))
+    for (const task of await tasks.getMany(hints, onDamaged))
+      if (task.state === 'ready' || task.state === 'running') yield task;
+}
+
+async function* entriesOfTenants(
+  tasks: ListingStore,
+  partition: ReadyPartition,
+  now: number,
+): AsyncGenerator<readonly ReadyHint[]> {
+  let after = FIRST_PLACE;
+  for (;;) {
+    const { entries, isLast } = await tasks.pageOfTenants(partition, { after, limit: PAGE_LIMIT });
+    const hints = entries.map(({ hint }) => hint).filter(({ readyAt }) => readyAt <= now);
+    if (hints.length > 0) yield hints;
+    if (isLast) return;
+    after = entries.at(-1)?.place ?? after;
+  }
+}

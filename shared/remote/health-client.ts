@@ -1,0 +1,208 @@
+/** Nodes and health checks: registering, reporting, deregistering, and what that does to the sessions that are bound to them. */
+import { ConfigurationError } from '../errors.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import type { Outcome } from '../lease/outcome.ts';
+import { ensureUnwritten } from '../lease/outcome.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
+import type { CheckStore } from './check-store.ts';
+import type { CheckKey, CheckRecord, CheckStatus } from '../session/health.ts';
+import { NODE_CHECK } from '../session/health.ts';
+import type { SessionClient } from '../session/client.ts';
+import type { SessionStore } from '../session/store.ts';
+
+export interface CheckOptions {
+  /** How long a report is good for; absent: until the next. */
+  readonly ttl?: Duration | undefined;
+  readonly note?: string | undefined;
+  /** The first report; absent: passing. */
+  readonly status?: Exclude<CheckStatus, 'deregistered'> | undefined;
+}
+
+export interface HealthPorts {
+  readonly checks: CheckStore;
+  readonly sessions: SessionStore;
+  readonly sessionClient: SessionClient;
+  readonly runtime: Runtime;
+}
+
+/** Node and check are one sort key of the listing, which takes 1,024 bytes. */
+const ID_LIMIT_BYTES = 256;
+const NOTE_LIMIT_BYTES = 1_024;
+const CONTENTION = { rounds: 10 };
+
+/** Nodes and their health checks: register, report, deregister. A check that fails ends the sessions that are bound to it. */
+export class HealthClient {
+  readonly #ports: HealthPorts;
+
+  constructor(ports: HealthPorts) {
+    this.#ports = ports;
+  }
+
+  /** A node is a check like any other, by the name of `node`. Registering again is harmless. */
+  registerNode(node: string, options: CheckOptions = {}): Promise<Check> {
+    return this.register(node, NODE_CHECK, options);
+  }
+
+  /** Registers a check with a first report, or registers it again. A critical one ends nothing: whoever is bound to it looks. */
+  async register(node: string, id: string, { ttl, note = '', status = 'passing' }: CheckOptions = {}): Promise<Check> {
+    const key = { node: validName('node', node), id: validId(id) };
+    const ttlMs = ttl === undefined ? null : durationMs('ttl of a check', ttl);
+    if (ttlMs === 0)
+      throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, give a longer time`);
+    const { checks, runtime } = this.#ports;
+    const check = { ...key, status, note: validNote(note), ttlMs };
+    let observed: CheckRecord | undefined;
+    return retryContended(describe(key), CONTENTION, async () => {
+      const outcome = await checks.register(observed, check, stampOf(runtime));
+      if (outcome.kind === 'applied') return new Check(outcome.row, this.#ports);
+      ensureUnwritten(describe(key), outcome);
+      observed = outcome.current;
+      return contended(outcome);
+    });
+  }
+
+  /** A check that somebody registered, to report on or to look at. */
+  async check(node: string, id: string): Promise<Check | undefined> {
+    const record = await this.#ports.checks.get({ node: validName('node', node), id: validId(id) });
+    return record === undefined || record.status === 'deregistered' ? undefined : new Check(record, this.#ports);
+  }
+
+  /** The registered checks of a node, or of all; the listing is eventually consistent. */
+  async *list(node?: string): AsyncGenerator<CheckRecord> {
+    let after: unknown;
+    do {
+      const { keys, next } = await this.#ports.checks.page(node === undefined ? node : validName('node', node), after);
+      for (const key of keys) {
+        const record = await this.#ports.checks.get(key);
+        if (record !== undefined && record.status !== 'deregistered') yield record;
+      }
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /** Deregisters a node with all its checks, and ends the sessions that are bound to any of them. @returns how many ended */
+  async deregisterNode(node: string): Promise<number> {
+    const ids: string[] = [];
+    for await (const record of this.list(node)) {
+      await new Check(record, this.#ports).markDeregistered();
+      ids.push(record.id);
+    }
+    return endSessionsBoundTo(
+      ids.map((id) => ({ node, id })),
+      this.#ports,
+    );
+  }
+}
+
+/** One check in the hands of its reporter: one write unit per report. */
+export class Check {
+  readonly node: string;
+  readonly id: string;
+  readonly #ports: HealthPorts;
+  #record: CheckRecord;
+
+  constructor(record: CheckRecord, ports: HealthPorts) {
+    this.node = record.node;
+    this.id = record.id;
+    this.#record = record;
+    this.#ports = ports;
+  }
+
+  /** As this process last wrote or read it. */
+  get record(): CheckRecord {
+    return this.#record;
+  }
+
+  async pass(note = ''): Promise<void> {
+    await this.#report('passing', note);
+  }
+
+  /** Says that something is not as it should be; ends nothing. */
+  async warn(note: string): Promise<void> {
+    await this.#report('warning', note);
+  }
+
+  /** Reports failure, and ends the sessions that are bound to this check. @returns how many ended */
+  async fail(note: string): Promise<number> {
+    await this.#report('critical', note);
+    return endSessionsBoundTo([this], this.#ports);
+  }
+
+  /** Ends the check for good, and the sessions that are bound to it. @returns how many ended */
+  async deregister(): Promise<number> {
+    await this.markDeregistered();
+    return endSessionsBoundTo([this], this.#ports);
+  }
+
+  /** The first half of `deregister`. Of a check that is not registered any more there is nothing to mark. */
+  async markDeregistered(): Promise<void> {
+    const { checks, runtime } = this.#ports;
+    await retryContended(describe(this), CONTENTION, async () => {
+      if (this.#record.status === 'deregistered') return undefined;
+      const outcome = await checks.deregister(this.#record, stampOf(runtime));
+      const found = outcome.kind === 'applied' ? outcome.row : outcome.current;
+      this.#record = found ?? { ...this.#record, status: 'deregistered' };
+      if (outcome.kind === 'applied') return undefined;
+      if (this.#record.status !== 'deregistered') ensureUnwritten(describe(this), outcome);
+      return contended(outcome);
+    });
+  }
+
+  #report(status: CheckStatus, note: string): Promise<void> {
+    const report = { status, note: validNote(note) };
+    return this.#write((observed) => this.#ports.checks.report(observed, report, stampOf(this.#ports.runtime)));
+  }
+
+  /** Builds on what was written last, by us or by another reporter; the last report is right. */
+  async #write(send: (observed: CheckRecord) => Promise<Outcome<CheckRecord>>): Promise<void> {
+    const what = describe(this);
+    await retryContended(what, CONTENTION, async () => {
+      if (this.#record.status === 'deregistered')
+        throw new ConfigurationError(`${what} is not registered any more: register it again before reporting on it`);
+      const outcome = await send(this.#record);
+      if (outcome.kind === 'refused' && outcome.current === undefined)
+        throw new ConfigurationError(`${what} was deregistered long ago: register it again before reporting on it`);
+      this.#record = outcome.kind === 'applied' ? outcome.row : (outcome.current ?? this.#record);
+      return outcome.kind === 'applied' ? undefined : contended(outcome);
+    });
+  }
+}
+
+function describe({ node, id }: CheckKey): string {
+  return `check ${id} of node ${node}`;
+}
+
+/**
+ * Reads all sessions once, which is what a rare event may cost; every session is asked for its checks again by its holder and its contenders,
+ * so that one which the listing does not show yet ends as well.
+ */
+async function endSessionsBoundTo(
+  keys: readonly CheckKey[],
+  { sessions, sessionClient, runtime }: HealthPorts,
+): Promise<number> {
+  let ended = 0;
+  for await (const session of sessionClient.list()) {
+    const isBound = keys.some(({ node, id }) => session.node === node && session.checks.includes(id));
+    if (session.status !== 'live' || !isBound) continue;
+    const outcome = await sessions.invalidate({ id: session.id, reason: 'check', ...stampOf(runtime) });
+    if (outcome.kind === 'applied') ended++;
+  }
+  return ended;
+}
+
+function validId(id: string): string {
+  const name = validName('check id', id);
+  if (Buffer.byteLength(name) > ID_LIMIT_BYTES)
+    throw new ConfigurationError(`check id ${name.slice(0, 40)}… is longer than ${ID_LIMIT_BYTES} bytes`);
+  return name;
+}
+
+function validNote(note: string): string {
+  if (typeof note !== 'string' || !note.isWellFormed() || Buffer.byteLength(note) > NOTE_LIMIT_BYTES)
+    throw new ConfigurationError(`the note of a check is not well-formed text of at most ${NOTE_LIMIT_BYTES} bytes`);
+  return note;
+}

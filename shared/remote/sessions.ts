@@ -1,0 +1,78 @@
+/**
+ * Remote sessions: their holders are beyond a gateway, speak another protocol, and know nothing of a session but its id.
+ *
+ * Guarantees
+ *   - Nothing in this process keeps them alive: a renewal is one conditional write, asked for by the holder, through any gateway.
+ *   - The TTL is a lower bound whichever gateways the renewals come through: a renewal counts from when the gateway received it, no late attempt
+ *     takes back time that a later renewal has promised, and whoever ends a session waits for the bound on clock differences beside the TTL.
+ *   - They end as all sessions do, in one step, by anybody who finds them expired. A renewal that comes after the TTL, but before anybody may have
+ *     ended it, is still accepted: the row decides, and nobody can have taken over what it holds.
+ *
+ * Does not guarantee
+ *   - That there is only one holder: whoever knows the id renews it.
+ */
+import { stampOf } from '../lease/stamp.ts';
+import type { ContenderPorts } from '../session/contender.ts';
+import { settleSession } from '../session/contender.ts';
+import type { LiveSession, SessionBehaviour, SessionRecord } from '../session/record.ts';
+
+export interface RemoteSessionSettings {
+  /** For people; may be empty. */
+  readonly name: string;
+  readonly node: string;
+  /** `null`: never expires, until somebody destroys it. */
+  readonly ttlMs: number | null;
+  readonly lockDelayMs: number;
+  readonly behaviour: SessionBehaviour;
+  readonly checks: readonly string[];
+}
+
+export type RenewalResult =
+  | { readonly kind: 'renewed'; readonly session: LiveSession }
+  /** It has ended, expired, or never was. */
+  | { readonly kind: 'gone' }
+  /** It is live, and its own holder renews it. */
+  | { readonly kind: 'notRemote' };
+
+export class RemoteSessions {
+  readonly #ports: ContenderPorts;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: ContenderPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /** One write unit per KB. The caller has checked the settings. */
+  async create(settings: RemoteSessionSettings): Promise<LiveSession> {
+    const { sessions, runtime } = this.#ports;
+    for (;;) {
+      const session = { ...settings, id: runtime.ids.unique(), remote: true, ...stampOf(runtime) };
+      const outcome = await sessions.create(session);
+      if (outcome.kind === 'applied') return outcome.row;
+    }
+  }
+
+  /** One conditional write; a read of its checks as well when it is bound to any. */
+  async renew(id: string): Promise<RenewalResult> {
+    const { sessions, runtime } = this.#ports;
+    const stamp = stampOf(runtime);
+    const outcome = await sessions.renewRemote({ id, expiredBefore: stamp.now - this.#maxClockSkewMs, ...stamp });
+    if (outcome.kind === 'applied' && outcome.row.checks.length === 0) return { kind: 'renewed', session: outcome.row };
+    const session = await this.#liveOf(outcome.kind === 'applied' ? outcome.row : outcome.current);
+    if (session === undefined) return { kind: 'gone' };
+    // Refused and live: it has no TTL, or was renewed later than this.
+    return session.remote === true ? { kind: 'renewed', session } : { kind: 'notRemote' };
+  }
+
+  /** The session if it is live, strongly consistent; ends it if it has expired, or if one of its checks has failed. */
+  async live(id: string): Promise<LiveSession | undefined> {
+    return this.#liveOf(await this.#ports.sessions.get(id));
+  }
+
+  async #liveOf(session: SessionRecord | undefined): Promise<LiveSession | undefined> {
+    if (session?.status !== 'live') return undefined;
+    const standing = await settleSession(session, this.#ports, this.#maxClockSkewMs);
+    return standing.kind === 'live' ? session : undefined;
+  }
+}

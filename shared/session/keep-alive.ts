@@ -1,0 +1,371 @@
+/**
+ * The holder's side of a session: create, heartbeat, belief, end.
+ *
+ * Failure by failure:
+ *   - A renewal that is not answered, or throttled: belief does not grow; the next beat tries again until the window closes.
+ *   - A renewal that is refused: the session is lost at once, whatever time was left.
+ *   - No beat at all (frozen, starved): `remainingTrustMs` runs out by the clocks; every write asks it before it is sent.
+ *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
+ *   - A health check that it is bound to fails: seen with the next beat; the session ends itself.
+ *   - An operator takes away one thing that hangs on it: learnt from the next beat; the session goes on.
+ *   - Without a TTL nothing is renewed: each beat reads the row instead, and learns what others did to it.
+ *   - An answer is lost, of an acquire or a release of something that hangs on it: settled with the coming heartbeats (`settling.ts`).
+ *   - A hook of `SessionEvents` throws: it stops nothing.
+ *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
+ */
+import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Moment, TrustWindow } from '../lease/trust.ts';
+import { momentOf, remainingTrustMs } from '../lease/trust.ts';
+import type { SessionTiming } from '../lease/timing.ts';
+import { trustDurationMs } from '../lease/timing.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { tellWatcher } from '../runtime/tell-watcher.ts';
+import { firstFailure } from './health.ts';
+import type { LiveSession, SessionBehaviour, SessionRecord } from './record.ts';
+import type { Settle } from './settling.ts';
+import { Settling } from './settling.ts';
+import type { SessionStore } from './store.ts';
+import { truthfulSignal } from './truthful-signal.ts';
+
+export interface SessionOptions {
+  readonly timing: SessionTiming;
+  readonly name: string;
+  readonly node: string;
+  readonly behaviour: SessionBehaviour;
+  /** Checks of the node that the session is bound to. */
+  readonly checks?: readonly string[] | undefined;
+}
+
+/** What is undecided is tried again this often at least, however seldom the heart beats. */
+const SETTLE_EVERY_MS = 10_000;
+
+/** What a session tells those who watch it; never needed for correctness. */
+export interface SessionEvents {
+  onRenewed?(session: LiveSession): void;
+  /** Also of what else a beat does, and of the request that ends it. */
+  onRenewalFailed?(error: unknown): void;
+  /** Not of an orderly end. */
+  onLost?(error: LeaseLostError): void;
+}
+
+/** A session that this process keeps alive, and how far it may be believed in. Users hold it as a `Session`. */
+export class SessionHolder implements AsyncDisposable {
+  readonly id: string;
+  readonly timing: SessionTiming;
+  /** Aborts, with a `LeaseLostError`, when the session may no longer be believed in: lost, or ended (`released`). Its `aborted` is computed when asked. */
+  readonly signal: AbortSignal;
+
+  readonly #store: SessionStore;
+  readonly #runtime: Runtime;
+  readonly #events: SessionEvents;
+  readonly #lost = new AbortController();
+  readonly #stopped = new AbortController();
+  #record: LiveSession;
+  #trust: TrustWindow;
+  #loss: LeaseLostError | undefined;
+  /** Nonces of renewals that were never answered: one of them may be in the row. */
+  #unanswered: string[] = [];
+  /** Who wants to know that something was taken away from this session. */
+  readonly #revocationListeners = new Map<string, () => void>();
+  readonly #settling: Settling;
+  #sequence = 0;
+  #loops: Promise<unknown> = Promise.resolve();
+  #ending: Promise<void> | undefined;
+
+  private constructor(
+    record: LiveSession,
+    opened: Moment,
+    options: SessionOptions,
+    ports: { readonly store: SessionStore; readonly runtime: Runtime; readonly events: SessionEvents },
+  ) {
+    this.id = record.id;
+    this.timing = options.timing;
+    this.#record = record;
+    this.#store = ports.store;
+    this.#runtime = ports.runtime;
+    this.#events = ports.events;
+    this.#trust = { opened, durationMs: trustDurationMs(options.timing) };
+    this.#settling = new Settling({
+      pause: () => this.#pause(Math.min(this.timing.heartbeatMs, SETTLE_EVERY_MS)),
+      isOver: () => this.#stopped.signal.aborted,
+      onFailed: (error) => {
+        this.#tell((events) => events.onRenewalFailed?.(error));
+      },
+    });
+    this.signal = truthfulSignal(this.#lost.signal, () => this.#noticeExpiry());
+  }
+
+  /**
+   * Creates a session and starts its heartbeat.
+   * @throws StoreUnavailableError when the store did not confirm it within the trust window
+   */
+  static async create(
+    options: SessionOptions,
+    ports: { readonly store: SessionStore; readonly runtime: Runtime; readonly events?: SessionEvents },
+  ): Promise<SessionHolder> {
+    const { store, runtime, events = {} } = ports;
+    const { timing } = options;
+    const opened = momentOf(runtime.clock);
+    const trust: TrustWindow = { opened, durationMs: trustDurationMs(timing) };
+    const outcome = await store.create(
+      {
+        id: runtime.ids.unique(),
+        name: options.name,
+        node: options.node,
+        behaviour: options.behaviour,
+        checks: options.checks,
+        ttlMs: timing.ttlMs,
+        lockDelayMs: timing.lockDelayMs,
+        now: opened.wallMs,
+        nonce: runtime.ids.unique(),
+      },
+      { budgetMs: timing.ttlMs ?? undefined },
+    );
+    if (outcome.kind === 'refused' || remainingTrustMs(trust, momentOf(runtime.clock)) <= 0)
+      throw new StoreUnavailableError('creating a session took longer than its own TTL; try again', {
+        applied: 'unknown',
+      });
+    const holder = new SessionHolder(outcome.row, opened, options, { store, runtime, events });
+    holder.#start();
+    return holder;
+  }
+
+  /** For what is timed beside it. */
+  get clock(): Clock {
+    return this.#runtime.clock;
+  }
+
+  /** The session as last confirmed by the store. */
+  get record(): LiveSession {
+    return this.#record;
+  }
+
+  /** Milliseconds for which the holder may still believe; zero or less: lost. */
+  remainingTrustMs(): number {
+    if (this.#loss !== undefined || this.#ending !== undefined) return 0;
+    return remainingTrustMs(this.#trust, momentOf(this.#runtime.clock));
+  }
+
+  /** @throws LeaseLostError when the session may no longer be believed in */
+  ensureBelief(): void {
+    this.#noticeExpiry();
+    if (this.#loss !== undefined) throw this.#loss;
+    if (this.#ending !== undefined) throw this.#releasedError();
+  }
+
+  /** Stops the heartbeat and ends the session, so that whatever still hangs on it is free at once. Never throws: a TTL ends what this cannot. */
+  end(): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = this.#end();
+      // What hangs on it, and whoever waits on its behalf, ends with it. It is no loss, so nobody is told `onLost`.
+      this.#lost.abort(this.#releasedError());
+    }
+    return this.#ending;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end();
+  }
+
+  /**
+   * Learns, with the next renewal, that an operator has taken away something that hangs on this session.
+   * @param revocation as the operator's write spells it
+   * @returns what stops listening
+   */
+  onRevoked(revocation: string, listener: () => void): () => void {
+    this.#revocationListeners.set(revocation, listener);
+    // A heartbeat may have brought it before the answer to the very write that it takes back.
+    if (this.#record.revoked.includes(revocation))
+      queueMicrotask(() => {
+        this.#revocationListeners.get(revocation)?.();
+      });
+    return () => {
+      this.#revocationListeners.delete(revocation);
+    };
+  }
+
+  /**
+   * Something that hangs on this session is undecided, because an answer was lost: `settle` is called with the coming heartbeats, until it
+   * says that it is decided or the session is over, which decides everything.
+   */
+  settleLater(what: string, settle: Settle): void {
+    this.#settling.add(what, settle);
+  }
+
+  /** Whether something is still to be settled. */
+  isUndecided(what: string): boolean {
+    return this.#settling.has(what);
+  }
+
+  /** Grows with every call: orders what this session writes under one lease counter. */
+  nextSequence(): number {
+    return ++this.#sequence;
+  }
+
+  /** Declares the session lost because a write of its own was refused for it. */
+  markLost(error: LeaseLostError): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = error;
+    this.#lost.abort(error);
+    this.#stopped.abort();
+    this.#tell((events) => {
+      events.onLost?.(error);
+    });
+  }
+
+  #start(): void {
+    const { ttlMs } = this.timing;
+    this.#loops = ttlMs === null ? this.#look() : Promise.all([this.#heartbeat(ttlMs), this.#watch()]);
+  }
+
+  /** Without a TTL nothing is renewed, and what others did to the session is learnt by looking: one read unit each time. */
+  async #look(): Promise<void> {
+    for (;;) {
+      await this.#pause(this.timing.heartbeatMs);
+      if (this.#stopped.signal.aborted) return;
+      try {
+        const current = await this.#store.get(this.id);
+        if (current?.status === 'live') await this.#learnFrom(current);
+        else this.markLost(this.#lossBy(current));
+      } catch (error) {
+        // What could not be read has not ended.
+        this.#tell((events) => events.onRenewalFailed?.(error));
+      }
+    }
+  }
+
+  async #learnFrom(current: LiveSession): Promise<void> {
+    this.#record = current;
+    this.#noticeRevocations(current);
+    await this.#noticeFailedCheck();
+  }
+
+  /** Jitter of a tenth keeps a fleet that started together from beating together. */
+  #pause(ms: number): Promise<void> {
+    const { clock, random } = this.#runtime;
+    return clock.sleep(ms * (0.9 + 0.1 * random.next()), this.#stopped.signal);
+  }
+
+  async #heartbeat(ttlMs: number): Promise<void> {
+    let waitMs = this.timing.heartbeatMs;
+    for (;;) {
+      await this.#pause(waitMs);
+      if (this.#stopped.signal.aborted || this.#ending !== undefined) return;
+      const renewed = await this.#renew(ttlMs);
+      if (renewed) await this.#noticeFailedCheck();
+      if (this.#loss !== undefined) return;
+      // After a failed beat the next comes sooner: the window is already running down.
+      waitMs = renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4;
+    }
+  }
+
+  async #renew(ttlMs: number): Promise<boolean> {
+    const { clock, ids } = this.#runtime;
+    const opened = momentOf(clock);
+    const nonce = ids.unique();
+    try {
+      this.ensureBelief();
+      const outcome = await this.#store.renew(
+        { id: this.id, ttlMs, lastNonce: this.#record.nonce, now: opened.wallMs, nonce },
+        {
+          ensureBelief: () => {
+            this.ensureBelief();
+          },
+          budgetMs: Math.max(1, Math.min(remainingTrustMs(this.#trust, opened), this.timing.heartbeatMs)),
+        },
+      );
+      if (outcome.kind === 'refused') return await this.#afterRefusal(ttlMs, outcome.current);
+      this.#record = outcome.row;
+      this.#unanswered = [];
+      this.#trust = { opened, durationMs: this.#trust.durationMs };
+      this.#noticeRevocations(outcome.row);
+      this.#tell((events) => events.onRenewed?.(outcome.row));
+      return true;
+    } catch (error) {
+      // Not confirmed, so belief does not grow; only the watch decides when it ends.
+      this.#unanswered.push(nonce);
+      this.#tell((events) => events.onRenewalFailed?.(error));
+      return false;
+    }
+  }
+
+  /** A renewal refused by one of our own unanswered ones is no loss: that one was applied, and the next builds on it. */
+  async #afterRefusal(ttlMs: number, current: SessionRecord | undefined): Promise<boolean> {
+    if (current?.status === 'live' && this.#unanswered.includes(current.nonce)) {
+      this.#record = current;
+      this.#unanswered = [];
+      return this.#renew(ttlMs);
+    }
+    this.markLost(this.#lossBy(current));
+    return false;
+  }
+
+  #lossBy(current: SessionRecord | undefined): LeaseLostError {
+    const key = `session ${this.id}`;
+    if (current === undefined) return new LeaseLostError(key, 'missing', 'its row is gone');
+    if (current.status === 'invalid')
+      return new LeaseLostError(key, 'invalidated', `it was ended (${current.reason}) at ${current.invalidatedAt}`);
+    // Ours and live, so what refused is its expiry: an unanswered renewal was sent while the clock was behind.
+    if (current.nonce === this.#record.nonce)
+      return new LeaseLostError(key, 'expired', `the clock went from behind ${String(current.expiresAt)} to beyond it`);
+    return new LeaseLostError(key, 'superseded', 'somebody else renewed it');
+  }
+
+  #releasedError(): LeaseLostError {
+    return new LeaseLostError(`session ${this.id}`, 'released', 'it was ended by its holder');
+  }
+
+  #tell(say: (events: SessionEvents) => void): void {
+    tellWatcher(this.#events, say);
+  }
+
+  #noticeRevocations({ revoked }: LiveSession): void {
+    for (const revocation of revoked) this.#revocationListeners.get(revocation)?.();
+  }
+
+  /** Whoever sees a check fail may end what is bound to it, and nobody sooner than the session itself. */
+  async #noticeFailedCheck(): Promise<void> {
+    const { node, checks } = this.#record;
+    if (checks.length === 0) return;
+    try {
+      const found = await this.#store.getChecks(node, checks);
+      const failure = firstFailure(this.#record, found, this.#runtime.clock.now(), this.timing.maxClockSkewMs);
+      if (failure === undefined) return;
+      this.markLost(new LeaseLostError(`session ${this.id}`, 'invalidated', failure));
+      await this.#store.invalidate({ id: this.id, reason: 'check', ...stampOf(this.#runtime) });
+    } catch (error) {
+      // Checks that cannot be read have not failed; the session's own TTL stands guard.
+      this.#tell((events) => events.onRenewalFailed?.(error));
+    }
+  }
+
+  /** Sleeps to the end of the window, again and again as renewals move it, and aborts the signal when it is really over. */
+  async #watch(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      this.#noticeExpiry();
+      const restMs = remainingTrustMs(this.#trust, momentOf(this.#runtime.clock));
+      await this.#runtime.clock.sleep(Math.max(1, restMs), this.#stopped.signal);
+    }
+  }
+
+  #noticeExpiry(): void {
+    if (this.#loss !== undefined || this.#ending !== undefined) return;
+    if (remainingTrustMs(this.#trust, momentOf(this.#runtime.clock)) > 0) return;
+    const detail = `no renewal was confirmed within ${this.#trust.durationMs} ms`;
+    this.markLost(new LeaseLostError(`session ${this.id}`, 'expired', detail));
+  }
+
+  async #end(): Promise<void> {
+    this.#stopped.abort();
+    await this.#loops;
+    await this.#settling.idle();
+    if (this.#loss !== undefined) return;
+    try {
+      await this.#store.invalidate({ id: this.id, reason: 'ended', ...stampOf(this.#runtime) });
+    } catch (error) {
+      this.#tell((events) => events.onRenewalFailed?.(error));
+    }
+  }
+}

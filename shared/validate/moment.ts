@@ -1,0 +1,22 @@
+import { ConfigurationError, shown } from '../errors.ts';
+import type { Duration } from './duration.ts';
+import { durationMs } from './duration.ts';
+
+/** The last moment of year 9999: later ones are mistakes of unit. */
+export const MAX_EPOCH_MS = 253_402_300_799_999;
+
+/** A moment that a user gave, in epoch milliseconds. @throws ConfigurationError */
+export function validMoment(what: string, moment: number | Date): number {
+  const at = moment instanceof Date ? moment.getTime() : moment;
+  if (!Number.isFinite(at) || at < 0 || at > MAX_EPOCH_MS)
+    throw new ConfigurationError(`${what} = ${shown(moment)}: give a Date, or milliseconds since 1970`);
+  return Math.round(at);
+}
+
+/** A moment that far behind another. @throws ConfigurationError when no date can say it */
+export function laterBy(what: string, from: number, span: Duration): number {
+  const at = from + durationMs(what, span);
+  if (at > MAX_EPOCH_MS)
+    throw new ConfigurationError(`${what} = ${shown(span)} ends after the year 9999: give a shorter time`);
+  return at;
+}

@@ -1,0 +1,51 @@
+import { ConfigurationError, shown } from '../errors.ts';
+
+/**
+ * Checks the names of options that a user gave, once, at the edge; `keyof T` keeps each list of them complete.
+ * @throws ConfigurationError for what is no object, and for a name that nobody reads: misspelt, it would silently be its default
+ */
+export function validOptions<T extends object>(what: string, options: T, known: Readonly<Record<keyof T, true>>): T {
+  const names = Object.keys(known);
+  if (!isObject(options))
+    throw new ConfigurationError(`${what} are ${shown(options)}: give an object, of ${names.join(', ')}`);
+  for (const [name, value] of Object.entries(options)) {
+    if (Object.hasOwn(known, name) || value === undefined) continue;
+    const near = nearest(name, names);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    throw new ConfigurationError(`${what}: unknown option ${shown(name)}: known are ${names.join(', ')}${hint}`);
+  }
+  return options;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A name that holds the given one or is held by it, as `ttlMs` holds `ttl`, the longest first; else one that is two typing errors away. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const asked = name.toLowerCase();
+  const [holding] = known
+    .filter((one) => asked.includes(one.toLowerCase()) || one.toLowerCase().includes(asked))
+    .sort((a, b) => b.length - a.length);
+  const [closest] = known
+    .map((one) => ({ one, errors: typingErrors(asked, one.toLowerCase()) }))
+    .filter(({ one, errors }) => errors <= 2 && errors < one.length / 2)
+    .sort((a, b) => a.errors - b.errors);
+  return holding ?? closest?.one;
+}
+
+/** Characters to insert, delete, replace or swap with their neighbour to make one text of the other. */
+function typingErrors(from: string, to: string): number {
+  const rows = [Array.from({ length: to.length + 1 }, (_, j) => j)];
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = at(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      row[j] = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, replaced, isSwap ? at(i - 2, j - 2) + 1 : Infinity);
+    }
+  }
+  return at(from.length, to.length);
+}

@@ -1,0 +1,69 @@
+/** Optimistic writes: look, write on what was seen, look again when another writer was faster. The one loop for all of them. */
+import { StoreUnavailableError } from '../errors.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { fullJitterMs } from '../runtime/random.ts';
+
+/** How long to go on while others are faster. */
+export interface Contention {
+  /** Each round but the last was lost to another writer. */
+  readonly rounds: number;
+  /**
+   * Pauses with full jitter, from the third round on: the second comes at once, for it has seen what the first could not know.
+   * Absent: no pauses. Aborting `signal` ends a pause, not the retries.
+   */
+  readonly backoff?:
+    | (Pick<Runtime, 'clock' | 'random'> & {
+        readonly baseMs: number;
+        readonly capMs: number;
+        readonly signal?: AbortSignal | undefined;
+      })
+    | undefined;
+}
+
+/** Of an act of a person or a deployment: a row that changes with each of so many looks is being fought over. */
+export const ACT = { rounds: 5 } as const satisfies Contention;
+
+/** What an attempt returns that was lost to another writer. */
+export class Contended {
+  readonly kind = 'contended';
+  readonly earlierAttempt: 'none' | 'unknown';
+
+  constructor(earlierAttempt: 'none' | 'unknown') {
+    this.earlierAttempt = earlierAttempt;
+  }
+}
+
+/** @param refusal of the write that was lost; absent: it was read that others had written */
+export function contended(refusal?: { readonly earlierAttempt: 'none' | 'unknown' }): Contended {
+  return new Contended(refusal?.earlierAttempt ?? 'none');
+}
+
+/**
+ * Looks and acts, until an attempt decides something.
+ * @param attempt `round` is 1 at first
+ * @throws StoreUnavailableError when every round was lost; `applied: 'unknown'` when one of them had an attempt without an answer
+ */
+export async function retryContended<Result>(
+  what: string,
+  { rounds, backoff }: Contention,
+  attempt: (round: number) => Promise<Result | Contended>,
+): Promise<Result> {
+  let earlierAttempt: Contended['earlierAttempt'] = 'none';
+  for (let round = 1; round <= rounds; round++) {
+    if (round > 2 && backoff !== undefined)
+      await backoff.clock.sleep(fullJitterMs(backoff.random, backoff, round - 1), backoff.signal);
+    const result = await attempt(round);
+    if (!(result instanceof Contended)) return result;
+    if (result.earlierAttempt === 'unknown') earlierAttempt = 'unknown';
+  }
+  throw tooContended(what, rounds, earlierAttempt);
+}
+
+function tooContended(what: string, rounds: number, earlierAttempt: 'none' | 'unknown'): StoreUnavailableError {
+  const found = `${what} was changed by others in each of ${rounds} attempts`;
+  return earlierAttempt === 'none'
+    ? new StoreUnavailableError(`${found}, and nothing was done; try again`, { applied: 'no' })
+    : new StoreUnavailableError(`${found}, and one of ours went unanswered: it may have been applied; look first`, {
+        applied: 'unknown',
+      });
+}

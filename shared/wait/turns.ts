@@ -1,0 +1,97 @@
+/**
+ * Turns: the waiters of one process for one key, first come, first served.
+ *
+ * Only the first of them asks the store; the others wait for their turn, for what it is told is true for them as well.
+ * A release within the process wakes it at once. So a crowd in one process costs what a single waiter costs.
+ * Waiters of one key that want different things, more permits or fewer, are of different kinds: each kind has a line of its own,
+ * so that a large request holds up no small one for which there is room.
+ */
+import type { Clock } from '../runtime/clock.ts';
+import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
+
+interface Line<Obstacle> {
+  /** The one in front has the turn. */
+  readonly waiting: Turn<Obstacle>[];
+  /** What the first was told when it asked last. */
+  told: Obstacle | undefined;
+}
+
+export class Turns<Obstacle> {
+  readonly #clock: Clock;
+  /** By key, then by kind. */
+  readonly #lines = new Map<string, Map<string, Line<Obstacle>>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A place at the end of the line of its key and kind; `end` must be called. */
+  join(key: string, kind = ''): Turn<Obstacle> {
+    const kinds = this.#lines.get(key) ?? new Map<string, Line<Obstacle>>();
+    this.#lines.set(key, kinds);
+    const line = kinds.get(kind) ?? { waiting: [], told: undefined };
+    kinds.set(kind, line);
+    const turn = new Turn(this.#clock, line, () => {
+      kinds.delete(kind);
+      if (kinds.size === 0) this.#lines.delete(key);
+    });
+    line.waiting.push(turn);
+    return turn;
+  }
+
+  /** What is waited for has come back in this very process. */
+  wake(key: string): void {
+    for (const { waiting } of this.#lines.get(key)?.values() ?? []) waiting[0]?.wake();
+  }
+}
+
+export class Turn<Obstacle> {
+  readonly #clock: Clock;
+  readonly #line: Line<Obstacle>;
+  readonly #onEmpty: () => void;
+  #alarm = new AbortController();
+
+  constructor(clock: Clock, line: Line<Obstacle>, onEmpty: () => void) {
+    this.#clock = clock;
+    this.#line = line;
+    this.#onEmpty = onEmpty;
+  }
+
+  get isFirst(): boolean {
+    return this.#line.waiting[0] === this;
+  }
+
+  /** What the first in the line met when it looked last; undefined before its first look. */
+  get told(): Obstacle | undefined {
+    return this.#line.told;
+  }
+
+  tell(obstacle: Obstacle): void {
+    this.#line.told = obstacle;
+  }
+
+  /** Until it is first, the time is over, or `signal` aborts. */
+  async come(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.isFirst) await this.sleep(Math.min(ms, LONGEST_TIMER_MS), signal);
+  }
+
+  /** Until the time is over, a release within the process wakes it, or `signal` aborts. */
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(ms, AbortSignal.any([this.#alarm.signal, signal]));
+    if (this.#alarm.signal.aborted) this.#alarm = new AbortController();
+  }
+
+  wake(): void {
+    this.#alarm.abort();
+  }
+
+  /** Leaves the line; the next one is first. */
+  end(): void {
+    const { waiting } = this.#line;
+    const wasFirst = this.isFirst;
+    const at = waiting.indexOf(this);
+    if (at >= 0) waiting.splice(at, 1);
+    if (waiting.length === 0) this.#onEmpty();
+    else if (wasFirst) waiting[0]?.wake();
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Waiting until contention has passed: look, pause, look again. The one engine for locks, elections, permits, wait groups and rate limits.
+ *
+ *   - Pauses grow, with full jitter, so that contenders of many processes spread out. A holder may release at any time, and looking is how
+ *     another process learns of it; a moment at which something is known to change is met, and nothing is sent before a closed time is over.
+ *   - The waiters of one process stand in a line, and only the first of them looks (`turns.ts`).
+ *   - A deadline, a signal and the waiter's session end the wait. The last look comes when the time is over; a wait of 0 is one look.
+ *   - A store that is away is waited for like a holder: a look that fails with `StoreUnavailableError` found nothing, and the wait goes on
+ *     for as long as it may. When the time is over and the last look failed, its error is thrown. Every other error ends the wait at once.
+ *
+ * Clock: the deadline counts monotonic time; `until` is a moment of the wall clock.
+ */
+import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { fullJitterMs } from '../runtime/random.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import type { Turn, Turns } from './turns.ts';
+
+export interface WaitOptions {
+  /** How long to wait at most; absent: without end, or as long as the session lives. A store that is away is waited for as well. */
+  readonly wait?: Duration | undefined;
+  /** The longest pause between two looks; the first ones are shorter. */
+  readonly pause?: Duration | undefined;
+  /** Ends the wait by throwing its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const WAIT_OPTIONS = { wait: true, pause: true, signal: true } as const satisfies Record<
+  keyof WaitOptions,
+  true
+>;
+
+/** What one look found: the thing itself, or what stands in its way. */
+export type Look<Found, Obstacle> = { readonly kind: 'found'; readonly found: Found } | Blocked<Obstacle>;
+
+export interface Blocked<Obstacle> {
+  readonly kind: 'blocked';
+  readonly by: Obstacle;
+  /** When something is known to change, by the wall clock; `null` when no time can be told. */
+  readonly until: number | null;
+  /** Nothing changes before `until`, so there is no look before. */
+  readonly isClosed?: boolean | undefined;
+}
+
+/** `blocked`: the time is over, and this is what stood in the way last. */
+export type Waited<Found, Obstacle> =
+  | { readonly kind: 'found'; readonly found: Found }
+  | { readonly kind: 'blocked'; readonly by: Obstacle; readonly waitedMs: number };
+
+export interface LookContext {
+  /** How many looks there were before this one. */
+  readonly looks: number;
+  /** Infinity without a deadline. */
+  readonly remainingMs: number;
+}
+
+export interface Pauses {
+  /** Bounds of the first pause, and of the longest unless the caller gives one: the first is the same share of that. */
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** Waiters that all wait for one moment spread over a tenth of their wait behind it, and no more than this. */
+  readonly spreadMs: number;
+}
+
+export interface Patience<Obstacle> {
+  readonly options: WaitOptions;
+  readonly pauses: Pauses;
+  /** On whose behalf; a lost session has nothing to wait for. */
+  readonly session?: { readonly signal: AbortSignal; ensureBelief(): void } | undefined;
+  /** Where the waiters of this process stand; absent: each looks for itself. Waiters of one key and kind want the same. */
+  readonly line?:
+    { readonly turns: Turns<Obstacle>; readonly key: string; readonly kind?: string | undefined } | undefined;
+}
+
+const SPREAD = { share: 0.1, minMs: 50 };
+
+/** @throws ConfigurationError */
+export function validSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal !== undefined && !((signal as unknown) instanceof AbortSignal))
+    throw new ConfigurationError(`signal = ${shown(signal)}: give an AbortSignal`);
+  return signal;
+}
+
+/**
+ * Looks until something is found, or the time is over.
+ * @throws LeaseLostError when the session is lost; the reason of `signal`; what `look` throws, but for a store that is away
+ */
+export async function waitFor<Found, Obstacle>(
+  look: (context: LookContext) => Promise<Look<Found, Obstacle>>,
+  patience: Patience<Obstacle>,
+  runtime: Pick<Runtime, 'clock' | 'random'>,
+): Promise<Waited<Found, Obstacle>> {
+  const wait = new Wait(patience, runtime);
+  wait.ensure();
+  try {
+    const told = await wait.standInLine();
+    if (told !== undefined) return wait.blocked(told);
+    for (let looks = 0; ; looks++) {
+      const seen = await wait.bear(() => look({ looks, remainingMs: wait.remainingMs }));
+      if (seen?.kind === 'found') return seen;
+      wait.ensure();
+      if (seen !== undefined) {
+        wait.tell(seen.by);
+        if (wait.remainingMs === 0) return wait.blocked(seen.by);
+      }
+      await wait.pause(looks + 1, seen);
+    }
+  } finally {
+    wait.end();
+  }
+}
+
+/** One caller's wait. */
+class Wait<Obstacle> {
+  readonly #patience: Patience<Obstacle>;
+  readonly #runtime: Pick<Runtime, 'clock' | 'random'>;
+  readonly #startedAt: number;
+  readonly #deadline: number;
+  readonly #backoff: { readonly baseMs: number; readonly capMs: number };
+  readonly #over: AbortSignal;
+  #turn: Turn<Obstacle> | undefined;
+
+  constructor(patience: Patience<Obstacle>, runtime: Pick<Runtime, 'clock' | 'random'>) {
+    const { options, pauses, session } = patience;
+    const { wait, pause, signal } = options;
+    this.#patience = patience;
+    this.#runtime = runtime;
+    this.#over = AbortSignal.any([session?.signal, validSignal(signal)].filter((given) => given !== undefined));
+    const capMs = pause === undefined ? pauses.longestMs : durationMs('pause', pause);
+    this.#backoff = { baseMs: (capMs * pauses.firstMs) / pauses.longestMs, capMs };
+    this.#startedAt = runtime.clock.monotonic();
+    this.#deadline = this.#startedAt + (wait === undefined ? Infinity : durationMs('wait', wait));
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#deadline - this.#runtime.clock.monotonic());
+  }
+
+  /** After everything that took time: whether to go on. @throws when the session or the caller's signal says no */
+  ensure(): void {
+    this.#patience.session?.ensureBelief();
+    this.#patience.options.signal?.throwIfAborted();
+  }
+
+  /** Waits for its turn. @returns what the first in the line met, when the time is over before */
+  async standInLine(): Promise<Obstacle | undefined> {
+    const { line } = this.#patience;
+    if (line === undefined || this.remainingMs === 0) return undefined;
+    this.#turn = line.turns.join(line.key, line.kind);
+    await this.#turn.come(this.remainingMs, this.#over);
+    this.ensure();
+    return this.#turn.isFirst ? undefined : this.#turn.told;
+  }
+
+  /** Those behind in the line need not look for themselves. */
+  tell(obstacle: Obstacle): void {
+    this.#turn?.tell(obstacle);
+  }
+
+  /** A look; undefined when the store is away and there is time left. */
+  async bear<Seen>(look: () => Promise<Seen>): Promise<Seen | undefined> {
+    try {
+      return await look();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      this.ensure();
+      if (this.remainingMs === 0) throw error;
+      return undefined;
+    }
+  }
+
+  async pause(looks: number, seen: Blocked<unknown> | undefined): Promise<void> {
+    const ms = Math.max(1, Math.ceil(Math.min(this.#pauseMs(looks, seen), this.remainingMs)));
+    await (this.#turn ?? this.#runtime.clock).sleep(ms, this.#over);
+    this.ensure();
+  }
+
+  blocked(by: Obstacle): Waited<never, Obstacle> {
+    return { kind: 'blocked', by, waitedMs: this.#runtime.clock.monotonic() - this.#startedAt };
+  }
+
+  /** Leaves the line; no timer stays behind. */
+  end(): void {
+    this.#turn?.end();
+  }
+
+  #pauseMs(looks: number, seen: Blocked<unknown> | undefined): number {
+    const { clock, random } = this.#runtime;
+    const knownMs = seen === undefined || seen.until === null ? Infinity : Math.max(0, seen.until - clock.now());
+    const spreadMs = Math.min(this.#patience.pauses.spreadMs, Math.max(SPREAD.minMs, knownMs * SPREAD.share));
+    const thenMs = knownMs + random.next() * spreadMs;
+    if (seen?.isClosed === true) return thenMs;
+    return Math.min(thenMs, fullJitterMs(random, this.#backoff, looks));
+  }
+}

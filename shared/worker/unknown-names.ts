@@ -1,0 +1,41 @@
+/**
+ * Tasks whose names the worker's module does not define: left to workers that know them, for another deployment may.
+ *
+ * A claim would prove nothing about such a task, and end it with the last attempt. Its row is looked at again after a while, and what was left
+ * is counted and said once for each name.
+ */
+import type { TaskLog } from '../task/context.ts';
+import type { TaskRegistry } from '../task/definition.ts';
+import type { TaskKey } from '../task/task.ts';
+
+/** A deployment that adds the name meets its tasks at the latest after this long. */
+export const UNKNOWN_RECHECK_MS = 60_000;
+/** A module that was given for another lacks all of its names; a log line for each of the first ones tells as much. */
+const NAMES_SAID = 20;
+
+export class UnknownNames {
+  readonly #registry: TaskRegistry;
+  readonly #log: TaskLog;
+  readonly #names = new Set<string>();
+  #left = 0;
+
+  constructor(registry: TaskRegistry, log: TaskLog) {
+    this.#registry = registry;
+    this.#log = log;
+  }
+
+  /** How often a task was left because of its name. */
+  get left(): number {
+    return this.#left;
+  }
+
+  note({ id, name }: TaskKey & { readonly name: string }): void {
+    this.#left++;
+    if (this.#names.has(name) || this.#names.size === NAMES_SAID) return;
+    this.#names.add(name);
+    this.#log.error('task left alone, its name is unknown', {
+      ...{ name, task: id, known: [...this.#registry.keys()] },
+      remedy: 'deploy the module that defines it to the workers of this queue, or give this module a queue of its own',
+    });
+  }
+}

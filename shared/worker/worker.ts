@@ -1,0 +1,391 @@
+/**
+ * A worker: claims and runs tasks under one session until the backlog is empty or it is told to stop.
+ *
+ * `concurrency` slots work side by side, each one claim at a time; one backlog feeds them all.
+ * When nothing is due, the slots that have nothing to do wait as long as others are at work, for their tasks may come back, or new ones come in.
+ * No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that is fenced.
+ */
+import type { ClockSkewError } from '../errors.ts';
+import { runTaskOrPage } from '../bulk/run-page.ts';
+import { CorruptItemError, InvariantError, LeaseLostError, StoreUnavailableError, messageOf } from '../errors.ts';
+import type { SkewGauge } from '../lease/skew.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
+import { limitsOf } from '../session/limits.ts';
+import type { SessionStore } from '../session/store.ts';
+import { Backlog } from '../backlog/backlog.ts';
+import type { Candidate } from '../backlog/candidates.ts';
+import { Company } from './solo-gate.ts';
+import type { TaskLog } from '../task/context.ts';
+import type { AnyTask, RetryPolicy, TaskRegistry } from '../task/definition.ts';
+import { retryOf } from '../task/definition.ts';
+import type { TaskEvents } from '../run/events.ts';
+import { tell } from '../run/events.ts';
+import { QueueGate } from './gate.ts';
+import type { Fullness } from '../task/key-limit.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import type { QueueStore } from '../task/queue-store.ts';
+import type { Settlement } from '../run/settle.ts';
+import type { TaskAndPageStore } from '../bulk/store.ts';
+import type { ReadyTask, RunningTask } from '../task/task.ts';
+import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
+
+export interface WorkerSettings {
+  readonly queue: string;
+  readonly shards: number;
+  readonly homeShards: readonly number[];
+  /** Tasks at work side by side. */
+  readonly concurrency: number;
+  /** Wait between looks at an empty backlog while tasks are still at work here. */
+  readonly pollMs: number;
+  /** How long task code may take to stop once asked to hand back, or past its timeout. */
+  readonly graceMs: number;
+  /** Monotonic moment by which everything must be handed back. */
+  readonly deadlineMonotonicMs: number;
+}
+
+export interface WorkerPorts {
+  readonly tasks: TaskAndPageStore;
+  readonly sessions: SessionStore;
+  /** Where inputs are that do not fit into the table; absent: nowhere. */
+  readonly payloads?: PayloadStore | undefined;
+  /** What operators have set; absent: nothing. */
+  readonly queues?: QueueStore | undefined;
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+  readonly log: TaskLog;
+  readonly events?: TaskEvents | undefined;
+}
+
+/** What one worker did. */
+export interface WorkerReport {
+  readonly claimed: number;
+  /** Claims of tasks whose holders had died; part of `claimed`. */
+  readonly takenOver: number;
+  readonly claimsRefused: number;
+  readonly buried: number;
+  /** Dropped because nobody had started them before they expired. */
+  readonly expired: number;
+  /** Failed attempts of tasks that had been failing for ten minutes. */
+  readonly failing: number;
+  /** Hand-backs at the deadline without new progress, each at least the second in a row of its task. */
+  readonly stalled: number;
+  /** Times that a task was left to others because no definition here has its name. */
+  readonly unknown: number;
+  /** Rows that cannot be used, or not any more. */
+  readonly damaged: number;
+  /** Tasks; those of a page one by one. */
+  readonly settled: Readonly<Record<Settlement, number>>;
+  readonly ended: 'drained' | 'handedBack' | 'paused' | 'sessionLost' | 'storeUnavailable';
+}
+
+/** Runs until the backlog is drained, `handBack` aborts, or the session is lost. */
+export function runWorker(
+  registry: TaskRegistry,
+  ports: WorkerPorts,
+  settings: WorkerSettings,
+  handBack: AbortSignal,
+): Promise<WorkerReport> {
+  return new Worker(registry, ports, settings, handBack).run();
+}
+
+/** One may be chance; the next makes it likely that the task never fits into a worker's life. */
+const STALLED_HAND_BACKS = 2;
+/** What has failed for so long will hardly pass by itself soon: a person should look, long before the last attempt. */
+const FAILING_LONG_MS = 10 * 60_000;
+
+class Worker {
+  readonly #registry: TaskRegistry;
+  readonly #ports: WorkerPorts;
+  readonly #settings: WorkerSettings;
+  readonly #handBack: AbortSignal;
+  readonly #backlog: Backlog;
+  readonly #gate: QueueGate;
+  readonly #company = new Company();
+  readonly #counts = { claimed: 0, takenOver: 0, claimsRefused: 0, buried: 0, expired: 0, failing: 0, stalled: 0 };
+  readonly #lifeMs: number;
+  readonly #damages = new Set<string>();
+  readonly #unknown: UnknownNames;
+  readonly #settled: Record<Settlement, number> = {
+    done: 0,
+    retried: 0,
+    dead: 0,
+    released: 0,
+    snoozed: 0,
+    cancelled: 0,
+    lost: 0,
+    unsettled: 0,
+  };
+  /** Wakes the slots that wait while the backlog is empty. */
+  readonly #over = new AbortController();
+  #storeFailure: unknown;
+  /** An error that nobody foresaw: thrown when all slots have ended. */
+  #mistake: Error | undefined;
+  #isPaused = false;
+  #isSkewed = false;
+
+  constructor(registry: TaskRegistry, ports: WorkerPorts, settings: WorkerSettings, handBack: AbortSignal) {
+    this.#registry = registry;
+    this.#ports = ports;
+    this.#settings = settings;
+    this.#handBack = handBack;
+    this.#lifeMs = settings.deadlineMonotonicMs - ports.runtime.clock.monotonic();
+    this.#unknown = new UnknownNames(registry, ports.log);
+    const { queue, shards, homeShards, pollMs } = settings;
+    const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
+    this.#gate = new QueueGate(queue, ports.queues, ports.runtime.clock);
+    this.#backlog = new Backlog(
+      ports.session.id,
+      { queue, shards, homeShards, pollMs, maxClockSkewMs, heartbeatMs },
+      {
+        ...ports,
+        lanes: () => this.#gate.lanes,
+        shards: () => this.#gate.shards,
+        onDamaged: (error) => this.#onDamaged(error),
+        onSkewed: (error) => this.#onSkewed(error),
+      },
+    );
+  }
+
+  /** Until the backlog is empty, or there is a reason to stop. */
+  async run(): Promise<WorkerReport> {
+    const stop = (): void => {
+      this.#over.abort();
+    };
+    this.#handBack.addEventListener('abort', stop, { once: true });
+    this.#ports.session.signal.addEventListener('abort', stop, { once: true });
+    try {
+      // Each slot is seen to its end, whatever becomes of the others.
+      await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
+      if (this.#mistake !== undefined) throw this.#mistake;
+    } finally {
+      this.#handBack.removeEventListener('abort', stop);
+      this.#ports.session.signal.removeEventListener('abort', stop);
+    }
+    const { left: unknown } = this.#unknown;
+    return { ...this.#counts, unknown, damaged: this.#damages.size, settled: this.#settled, ended: this.#ended() };
+  }
+
+  async #slot(): Promise<void> {
+    while (!this.#mustStop()) {
+      const candidate = await this.#next();
+      if (candidate !== undefined) {
+        await this.#work(candidate);
+      } else if (this.#backlog.isDrained) {
+        this.#over.abort();
+      } else if (!this.#backlog.isIdle || this.#backlog.isExpecting) {
+        await this.#pause();
+      }
+    }
+  }
+
+  #pause(): Promise<void> {
+    const { clock, random } = this.#ports.runtime;
+    return clock.sleep(this.#settings.pollMs * (0.5 + 0.5 * random.next()), this.#over.signal);
+  }
+
+  async #next(): Promise<Candidate | undefined> {
+    try {
+      if (await this.#isOpen()) return await this.#backlog.next();
+      this.#isPaused = true;
+      this.#over.abort();
+      return undefined;
+    } catch (error) {
+      this.#giveUp(error);
+      await this.#pause();
+      return undefined;
+    }
+  }
+
+  /** Nobody knows whether a queue is paused whose row is damaged: it is closed until somebody has repaired it. */
+  async #isOpen(): Promise<boolean> {
+    try {
+      return await this.#gate.isOpen();
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      this.#onDamaged(error);
+      return false;
+    }
+  }
+
+  /** Claims a candidate and sees it through. */
+  async #work(candidate: Candidate): Promise<void> {
+    const { log, session, runtime } = this.#ports;
+    const definition = this.#registry.get(candidate.task.name);
+    // What nobody started in time is over, whoever knows its name.
+    if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
+      this.#unknown.note(candidate.task);
+      this.#backlog.skip(candidate.task, UNKNOWN_RECHECK_MS);
+      this.#backlog.putBack(candidate.task);
+      return;
+    }
+    const leave = await this.#company.enter(this.#isLastChance(candidate, definition));
+    try {
+      // Waiting for the place may have taken long.
+      const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
+      if (task === undefined || definition === undefined) {
+        this.#backlog.putBack(candidate.task);
+        return;
+      }
+      this.#counts.claimed++;
+      const { id, name, leaseCounter, attempts } = task;
+      log.debug('task claimed', {
+        task: id,
+        name,
+        leaseCounter,
+        attempt: attempts,
+        session: session.id,
+        takenOver: candidate.kind === 'abandoned',
+      });
+      this.#tell((events) => events.onClaimed?.(task, { takenOver: candidate.kind === 'abandoned' }));
+      const { settlement, settled } = await runTaskOrPage(task, definition, {
+        ...this.#ports,
+        handBack: this.#handBack,
+        deadlineMonotonicMs: this.#settings.deadlineMonotonicMs,
+        graceMs: this.#settings.graceMs,
+        lifeMs: this.#lifeMs,
+        onStalled: (handBacks) => {
+          if (handBacks >= STALLED_HAND_BACKS) this.#counts.stalled++;
+        },
+        onFollowers: () => this.#backlog.expectFollowers(),
+      });
+      if (settlement === 'retried' && this.#hasFailedLong(task)) this.#counts.failing++;
+      for (const [how, count] of Object.entries(settled)) this.#settled[how as Settlement] += count;
+      this.#tell((events) => events.onSettled?.(task, settlement));
+      log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
+      if (settlement === 'unsettled') this.#backlog.park(task);
+      else this.#backlog.settle(task);
+    } catch (error) {
+      if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
+      else this.#backlog.settle(candidate.task);
+      this.#giveUp(error);
+    } finally {
+      leave();
+    }
+  }
+
+  #hasFailedLong({ failingSince = Infinity }: RunningTask): boolean {
+    return this.#ports.runtime.clock.now() - failingSince >= FAILING_LONG_MS;
+  }
+
+  /** Its last holder died, and so may its next: see `solo-gate.ts`. */
+  #isLastChance({ kind, task }: Candidate, definition: AnyTask | undefined): boolean {
+    const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
+    if (!hasDied || definition === undefined) return false;
+    const { maxAttempts, maxDeaths } = retryOf(definition, task);
+    const deaths = kind === 'abandoned' ? task.deaths + 1 : task.deaths;
+    return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
+  }
+
+  /** @param definition absent: the candidate is overdue, and nothing of it is run */
+  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | undefined> {
+    const { tasks, session, runtime } = this.#ports;
+    if (candidate.kind === 'adopted') return candidate.task;
+    // A page loses the item that killed its holder, and lives on.
+    const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
+    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task))) {
+      await this.#bury(candidate.task);
+      return undefined;
+    }
+    const stamp = stampOf(runtime);
+    if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
+      const { kind } = await tasks.expire(candidate.task, stamp);
+      if (kind === 'applied') this.#noteExpiry(candidate.task);
+      this.#backlog.skip(candidate.task);
+      return undefined;
+    }
+    const limits = limitsOf(session);
+    const outcome =
+      candidate.kind === 'ready'
+        ? await tasks.claim(candidate.task, session.id, stamp, limits)
+        : await tasks.takeOver(candidate.task, session.id, stamp, limits);
+    if (outcome.kind === 'applied') {
+      if (candidate.kind === 'abandoned') this.#counts.takenOver++;
+      return outcome.row;
+    }
+    const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
+    if (full === undefined) this.#counts.claimsRefused++;
+    if (candidate.task.links?.key === undefined) this.#backlog.skip(candidate.task);
+    else this.#backlog.turnAway(candidate.task, full);
+    return undefined;
+  }
+
+  /** The task used up its attempts by killing, or outliving, every worker that took it. */
+  async #bury(task: RunningTask): Promise<void> {
+    const { tasks, runtime, log } = this.#ports;
+    const now = runtime.clock.now();
+    const deaths = task.deaths + 1;
+    const message =
+      `its worker died ${deaths} times without a word, the last in session ${task.session}` +
+      (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '');
+    const error = { name: 'WorkerDied', message, at: now };
+    const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
+    if (outcome.kind === 'applied') {
+      this.#counts.buried++;
+      this.#tell((events) => events.onBuried?.(task, error));
+      log.error('task is dead', { task: task.id, name: task.name, error });
+    }
+    this.#backlog.skip(task);
+  }
+
+  #noteExpiry(task: ReadyTask): void {
+    this.#counts.expired++;
+    this.#tell((events) => events.onExpired?.(task));
+  }
+
+  #tell(say: (events: TaskEvents) => void): void {
+    tell(this.#ports.events, this.#ports.log, say);
+  }
+
+  #mustStop(): boolean {
+    return this.#over.signal.aborted || this.#ports.session.remainingTrustMs() <= 0;
+  }
+
+  #ended(): WorkerReport['ended'] {
+    if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
+    if (this.#storeFailure !== undefined) return 'storeUnavailable';
+    if (this.#handBack.aborted) return 'handedBack';
+    return this.#isPaused ? 'paused' : 'drained';
+  }
+
+  /** A row that cannot be understood stops nobody; a store that is gone stops claiming, while the tasks at work settle as they can. */
+  #giveUp(error: unknown): void {
+    if (error instanceof LeaseLostError) return;
+    if (error instanceof CorruptItemError) {
+      this.#onDamaged(error);
+      return;
+    }
+    if (error instanceof StoreUnavailableError) {
+      this.#storeFailure = error;
+      this.#ports.log.error('store unavailable, no more claims', { error: error.message });
+    } else {
+      this.#mistake ??= error instanceof Error ? error : new InvariantError(messageOf(error));
+    }
+    this.#over.abort();
+  }
+
+  #onSkewed({ message: error }: ClockSkewError): void {
+    if (!this.#isSkewed) this.#ports.log.error('nothing is taken over', { error });
+    this.#isSkewed = true;
+  }
+
+  /** Its entry is met with every page that is read; it is told of once. */
+  #onDamaged(error: unknown): void {
+    const found = String(error);
+    if (this.#damages.has(found)) return;
+    this.#damages.add(found);
+    this.#ports.log.error('row skipped', { error: found });
+  }
+}
+
+/** Of a task whose holder has just been found dead. */
+function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
+  return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
+}
+
+/** Nobody has started it before it expired. */
+function isOverdue({ kind, task }: Candidate, now: number): boolean {
+  return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
+}
