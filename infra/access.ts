@@ -7,7 +7,7 @@
  * A transaction is authorised item by item, by the actions that it consists of; there is no action of its own to allow.
  */
 import { continuationSchedule } from '../functions/env.ts';
-import type { DIRECTORY_INDEX, READY_INDEX } from '../shared/dynamo/schema.ts';
+import type { DIRECTORY_INDEX, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
 
 export type RowAction =
   'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'ConditionCheckItem' | 'Query';

@@ -22,6 +22,8 @@ export interface AlarmThresholds {
   readonly oldestReadyTask?: Duration;
   /** Tasks that died within five minutes. Default: 1. */
   readonly deadTasks?: number;
+  /** Failed attempts within five minutes of tasks that have been failing for ten. Default: 1. */
+  readonly failingTasks?: number;
   /** Rights lost within five minutes, twice within a quarter of an hour; once, for a schedule slower than five minutes. Default: 1. */
   readonly lostLeases?: number;
   /** Share of refused claims, in percent, when more than a hundred were tried in five minutes. Default: 20. */
@@ -78,7 +80,7 @@ export class Alarms extends Construct {
 
   private createAlarm({ address, topic }: AlarmsProps, rule: Rule): Alarm {
     const alarm = new Alarm(this, rule.id, {
-      alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: ARCHITECTURE.md#runbook-${kebab(rule.id)}`,
+      alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: docs/operating.md#runbook-${kebab(rule.id)}`,
       metric: rule.metric,
       threshold: rule.threshold,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -116,6 +118,14 @@ function alarmRules(props: AlarmsProps): Rule[] {
       ...{ breaching: 1, of: 1 },
     },
     {
+      id: 'FailingTasks',
+      what: 'tasks have been failing for ten minutes, and will be dead if they go on',
+      metric: queueMetric(address, METRIC.tasksFailingLong),
+      threshold: thresholds.failingTasks ?? 1,
+      // Their attempts are far apart by then.
+      ...{ breaching: 1, of: 1 },
+    },
+    {
       id: 'LostLeases',
       what: 'workers lose their sessions while they work',
       metric: queueMetric(address, METRIC.leasesLost),
@@ -142,6 +152,21 @@ function alarmRules(props: AlarmsProps): Rule[] {
       metric: queueMetric(address, METRIC.rowsSkipped),
       threshold: 1,
       // An upgrade may show one for a moment; what stays for a quarter of an hour needs a person.
+      ...perTick({ breaching: 3, of: 3 }),
+    },
+    {
+      id: 'StalledTasks',
+      what: 'tasks are handed back at the deadline again and again, and come no further',
+      metric: queueMetric(address, METRIC.tasksStalled),
+      threshold: 1,
+      ...{ breaching: 1, of: 1 },
+    },
+    {
+      id: 'UnknownTasks',
+      what: 'tasks wait whose names no worker that met them knows',
+      metric: queueMetric(address, METRIC.tasksUnknown),
+      threshold: 1,
+      // While a deployment that adds a task rolls out, old workers meet it.
       ...perTick({ breaching: 3, of: 3 }),
     },
     {

@@ -2,7 +2,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import { AlarmStatusWidget, Dashboard, GraphWidget } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { MetricName } from '../functions/metric-names.ts';
@@ -12,7 +12,7 @@ import { queueMetric } from './metrics.ts';
 
 export interface QueueDashboardProps {
   readonly queue: string;
-  readonly table: Table;
+  readonly table: ITable;
   readonly dispatcher: IFunction;
   readonly worker: IFunction;
   /** Absent when the queue has none. */
@@ -47,8 +47,10 @@ export class QueueDashboard extends Construct {
           graph('Finished', [
             reported(METRIC.tasksCompleted),
             reported(METRIC.tasksFailed),
+            reported(METRIC.tasksFailingLong),
             reported(METRIC.tasksDead),
             reported(METRIC.tasksReleased),
+            reported(METRIC.tasksStalled),
           ]),
         ],
         [
@@ -62,6 +64,7 @@ export class QueueDashboard extends Construct {
             reported(METRIC.storeThrottled),
             reported(METRIC.ticksDuplicated),
             reported(METRIC.rowsSkipped),
+            reported(METRIC.tasksUnknown),
           ]),
           graph('Capacity units', [
             table.metricConsumedWriteCapacityUnits({ period: Duration.minutes(1) }),

@@ -1,5 +1,5 @@
 /** The function that a schedule wakes, which invokes as many workers as the backlog needs; and that schedule, with its dead letters. */
-import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Aws, Duration, Stack } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -11,6 +11,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ENV } from '../functions/env.ts';
 import { dispatchAccess } from './access.ts';
+import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -76,7 +77,7 @@ export class Dispatcher extends Construct {
       encryption: QueueEncryption.SQS_MANAGED,
       retentionPeriod: Duration.days(14),
     });
-    Validations.of(queue).acknowledge({
+    acknowledge(queue, {
       id: 'AwsSolutions-SQS3',
       reason: 'This is the dead-letter queue: an alarm watches it, and nothing consumes it that could fail.',
     });

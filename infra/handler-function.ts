@@ -1,21 +1,28 @@
 /** One Lambda function of ours: its bundle, its role, its log group. The dispatcher and the worker differ in what they are given. */
 import path from 'node:path';
 import type { Duration } from 'aws-cdk-lib';
-import { AssetStaging, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { AssetStaging, RemovalPolicy } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import { Effect, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { CfnFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
-import { Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
+import { acknowledge, node24 } from './cdk-version.ts';
 
 /** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */
 const REQUIRE_BANNER =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+
+/**
+ * The runtime has it, and it is loaded only where our own driver hands over: in the bundle it would be half of every cold start.
+ * Code of a user's tasks that imports it gets the runtime's.
+ */
+export const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
 
 const BUNDLING: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -30,6 +37,7 @@ const BUNDLING: BundlingOptions = {
   banner: REQUIRE_BANNER,
   // The SDK that was tested is the one that runs, and one file loads faster than the runtime's hundreds.
   bundleAwsSDK: true,
+  externalModules: LOADED_WHEN_NEEDED,
   commandHooks: {
     beforeBundling: () => [],
     beforeInstall: () => [],
@@ -82,7 +90,7 @@ export class HandlerFunction extends Construct {
       entry: props.entry,
       handler: 'handler',
       description: props.description,
-      runtime: Runtime.NODEJS_24_X,
+      runtime: node24(),
       architecture: Architecture.ARM_64,
       timeout: props.timeout,
       memorySize: props.memorySize,
@@ -106,7 +114,7 @@ export class HandlerFunction extends Construct {
   /** What the construct library gives roles of its own making. */
   private allowNetwork(): void {
     this.role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
-    Validations.of(this.role).acknowledge({
+    acknowledge(this.role, {
       id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
       reason:
         'Network interfaces have no names to allow before they are made: AWS keeps the list of what Lambda does with them.',
@@ -127,7 +135,7 @@ export class HandlerFunction extends Construct {
         }),
       ],
     });
-    Validations.of(policy).acknowledge({
+    acknowledge(policy, {
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason:
         'X-Ray has no resources to name: both actions only accept a wildcard, and this policy holds nothing else.',

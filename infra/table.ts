@@ -5,14 +5,15 @@
  * and two holders of one key would be the result. What cannot be configured cannot be configured wrongly.
  */
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
-import type { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable, StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/schema.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/engine/schema.ts';
 import { ConfigurationError } from '../shared/errors.ts';
+import { validOptions } from '../shared/validate/options.ts';
 import type { AccessRule } from './access.ts';
 import { coordinateAccess } from './access.ts';
 
@@ -23,47 +24,88 @@ export interface CoordinationTableProps {
   readonly encryptionKey?: IKey;
   /** Publish changes of rows. Default: no stream. */
   readonly stream?: StreamViewType;
+  /** Default: CloudFormation makes one up, which lets a changed table be replaced. */
+  readonly tableName?: string;
+  /** What becomes of the table when it leaves the stack. Default: retained in production, else destroyed. */
+  readonly removalPolicy?: RemovalPolicy;
 }
+
+const TABLE_PROPS = {
+  production: true,
+  encryptionKey: true,
+  stream: true,
+  tableName: true,
+  removalPolicy: true,
+} as const satisfies Record<keyof CoordinationTableProps, true>;
 
 /** Of each of its shards, by DynamoDB's own limit; every queue that is woken by it has a reader. */
 const STREAM_READERS_LIMIT = 2;
 
 /** The table, with the grants that its rows allow. */
 export class CoordinationTable extends Construct {
-  readonly table: Table;
+  /**
+   * A table that is there already: of another stack, restored from a backup, or retained by a stack that is gone.
+   * `leasehold doctor` holds it against the schema; a restored table has no TTL, recovery, protection or tags of its own.
+   * @param options.encryptionKey the key that it is encrypted with, when it is a customer's
+   */
+  static fromTable(
+    scope: Construct,
+    id: string,
+    table: ITable,
+    options: Pick<CoordinationTableProps, 'encryptionKey'> = {},
+  ): CoordinationTable {
+    return new CoordinationTable(
+      scope,
+      id,
+      validOptions('the options of fromTable', options, { encryptionKey: true }),
+      table,
+    );
+  }
+
+  readonly table: ITable;
   private readonly encryptionKey: IKey | undefined;
   private readonly queues = new Set<string>();
   private readonly wokenQueues = new Set<string>();
 
-  constructor(scope: Construct, id: string, props: CoordinationTableProps = {}) {
+  /** @param existing see `fromTable` */
+  constructor(scope: Construct, id: string, props: CoordinationTableProps = {}, existing?: ITable) {
     super(scope, id);
-    const production = props.production ?? true;
+    validOptions('the props of CoordinationTable', props, TABLE_PROPS);
     this.encryptionKey = props.encryptionKey;
-    this.table = new Table(this, 'Table', {
+    // Its stream is there once it is asked for, which exact optional types do not say.
+    this.table = existing ?? (this.createTable(props) as ITable);
+  }
+
+  private createTable(props: CoordinationTableProps): Table {
+    const production = props.production ?? true;
+    const removalPolicy = props.removalPolicy ?? (production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY);
+    const table = new Table(this, 'Table', {
       partitionKey: { name: TABLE.partitionKey, type: AttributeType.STRING },
       sortKey: { name: TABLE.sortKey, type: AttributeType.STRING },
       timeToLiveAttribute: TABLE.ttlAttribute,
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: production,
-      removalPolicy: production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      deletionProtection: production && removalPolicy !== RemovalPolicy.DESTROY,
+      removalPolicy,
+      ...(props.tableName === undefined ? {} : { tableName: props.tableName }),
       ...(props.encryptionKey === undefined
         ? { encryption: TableEncryption.DEFAULT }
         : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey: props.encryptionKey }),
       ...(props.stream === undefined ? {} : { stream: props.stream }),
     });
-    this.table.addGlobalSecondaryIndex({
+    table.addGlobalSecondaryIndex({
       indexName: READY_INDEX.name,
       partitionKey: { name: READY_INDEX.partitionKey, type: AttributeType.STRING },
       sortKey: { name: READY_INDEX.sortKey, type: AttributeType.NUMBER },
       projectionType: ProjectionType.KEYS_ONLY,
     });
-    this.table.addGlobalSecondaryIndex({
+    table.addGlobalSecondaryIndex({
       indexName: DIRECTORY_INDEX.name,
       partitionKey: { name: DIRECTORY_INDEX.partitionKey, type: AttributeType.STRING },
       sortKey: { name: DIRECTORY_INDEX.sortKey, type: AttributeType.STRING },
       projectionType: ProjectionType.KEYS_ONLY,
     });
+    return table;
   }
 
   get tableName(): string {

@@ -6,12 +6,13 @@
  * The module `entry` exports tasks made with `defineTask`; its other exports are ignored.
  * Every setting is checked here, alone and against the others, so that a deployment that could not work does not happen.
  */
-import type { TimeZone } from 'aws-cdk-lib';
+import type { RemovalPolicy, TimeZone } from 'aws-cdk-lib';
 import { Duration } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
@@ -25,11 +26,13 @@ import {
   DEFAULT_SHARDS,
   DEFAULT_TASKS_PER_WORKER,
   DEFAULT_WORKER_LOCK_DELAY_MS,
+  ENV,
 } from '../functions/env.ts';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/lease/timing.ts';
+import { validOptions } from '../shared/validate/options.ts';
 import { enqueueAccess, observeAccess, operateAccess } from './access.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { Alarms } from './alarms.ts';
@@ -39,7 +42,7 @@ import type { NetworkPlace } from './handler-function.ts';
 import { queueMetric } from './metrics.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
-import { validateWorkers } from './validate.ts';
+import { validateEnvironment, validateWorkers } from './validate.ts';
 import { Waker } from './waker.ts';
 import { Worker } from './worker.ts';
 
@@ -118,7 +121,43 @@ export interface TaskWorkersProps {
   readonly dashboard?: boolean;
   /** Keep the table and the logs when the stack goes. Default: true. */
   readonly production?: boolean;
+  /** What becomes of a table of its own when it leaves the stack. Default: retained in production, else destroyed. */
+  readonly removalPolicy?: RemovalPolicy;
 }
+
+const PROPS = {
+  entry: true,
+  queue: true,
+  table: true,
+  schedule: true,
+  flexibleWindow: true,
+  scheduleEnabled: true,
+  maxWorkers: true,
+  tasksPerWorker: true,
+  concurrency: true,
+  shards: true,
+  sessionTtl: true,
+  heartbeatInterval: true,
+  lockDelay: true,
+  maxClockSkew: true,
+  workerTimeout: true,
+  deadlineMargin: true,
+  continuation: true,
+  wakeOnEnqueue: true,
+  workerMemory: true,
+  reservedConcurrency: true,
+  environment: true,
+  bundling: true,
+  vpc: true,
+  vpcSubnets: true,
+  securityGroups: true,
+  logRetention: true,
+  alarms: true,
+  alarmTopic: true,
+  dashboard: true,
+  production: true,
+  removalPolicy: true,
+} as const satisfies Record<keyof TaskWorkersProps, true>;
 
 /** Every minute: the longest that a task waits for its first worker, at 43,200 short invocations a month. */
 const DEFAULT_PERIOD = Duration.minutes(1);
@@ -135,12 +174,16 @@ export class TaskWorkers extends Construct implements IGrantable {
   readonly waker: Waker | undefined;
   readonly alarms: Alarms | undefined;
   readonly dashboard: QueueDashboard | undefined;
+  readonly #settings: WorkerSettings;
 
   constructor(scope: Construct, id: string, props: TaskWorkersProps) {
     super(scope, id);
+    validOptions('the props of TaskWorkers', props, PROPS);
+    ensureTable(props.table);
     const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
     const settings = settingsOf(props, expressionString);
     validateWorkers(settings);
+    this.#settings = settings;
 
     const production = props.production ?? true;
     const logRetention = props.logRetention ?? RetentionDays.ONE_MONTH;
@@ -151,6 +194,7 @@ export class TaskWorkers extends Construct implements IGrantable {
       props.table ??
       new CoordinationTable(this, 'Table', {
         production,
+        ...(props.removalPolicy === undefined ? {} : { removalPolicy: props.removalPolicy }),
         ...(wakeOnEnqueue ? { stream: StreamViewType.KEYS_ONLY } : {}),
       });
     this.table.claimQueue(this.queue);
@@ -207,9 +251,29 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.worker.function.grantPrincipal;
   }
 
+  /** One more variable for your tasks. @throws ConfigurationError for a name that is ours */
+  addEnvironment(name: string, value: string): this {
+    validateEnvironment({ [name]: value });
+    this.worker.function.addEnvironment(name, value);
+    return this;
+  }
+
   /** Put tasks into this queue and look at them. */
   grantEnqueue(grantee: IGrantable): Grant {
     return this.table.grant(grantee, enqueueAccess(this.queue));
+  }
+
+  /**
+   * Lets a function put tasks into this queue: `grantEnqueue`, and the variables from which `createLeasehold()` in its code takes
+   * table, queue, shards and clock bound.
+   */
+  connect(producer: LambdaFunction): Grant {
+    const { queue, shards, maxClockSkewMs } = this.#settings;
+    producer.addEnvironment(ENV.table, this.table.tableName);
+    producer.addEnvironment(ENV.queue, queue);
+    producer.addEnvironment(ENV.shards, String(shards));
+    producer.addEnvironment(ENV.maxClockSkewMs, String(maxClockSkewMs));
+    return this.grantEnqueue(producer);
   }
 
   /** Sessions, locks, elections, semaphores and wait groups of the table; no tasks. */
@@ -256,6 +320,14 @@ export class TaskWorkers extends Construct implements IGrantable {
   metricWorkersLive(options?: MetricOptions): Metric {
     return this.metric(METRIC.workersLive, options);
   }
+}
+
+/** @throws ConfigurationError for a table of the CDK's own, which has not our grants */
+function ensureTable(table: unknown): void {
+  if (table === undefined || table instanceof CoordinationTable) return;
+  throw new ConfigurationError(
+    'table is not a CoordinationTable: wrap a table that is there already with CoordinationTable.fromTable(scope, id, table)',
+  );
 }
 
 /** @throws ConfigurationError when there is a place in a network, and no network */

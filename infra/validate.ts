@@ -128,7 +128,8 @@ function validateReservedConcurrency({ reservedConcurrency, maxWorkers }: Worker
     );
 }
 
-function validateEnvironment(environment: Readonly<Record<string, string>>): void {
+/** @throws ConfigurationError for a name that is ours or Lambda's */
+export function validateEnvironment(environment: Readonly<Record<string, string>>): void {
   const taken = Object.keys(environment).find((name) => name.startsWith('LEASEHOLD_'));
   if (taken !== undefined)
     throw new ConfigurationError(
@@ -144,10 +145,12 @@ function validateQueue(name: string): void {
   );
 }
 
-function validateEntry(entry: string): void {
+function validateEntry(entry: unknown): void {
+  if (typeof entry !== 'string')
+    throw new ConfigurationError('entry is missing: give the path of the module that exports your tasks');
   if (statSync(entry, { throwIfNoEntry: false })?.isFile() !== true)
     throw new ConfigurationError(
-      `entry = ${JSON.stringify(entry)} is no file: give the module that exports your tasks`,
+      `entry = ${JSON.stringify(entry)} is not a file: give the module that exports your tasks`,
     );
 }
 

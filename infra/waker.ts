@@ -1,5 +1,5 @@
 /** The function that the table's stream invokes when a task is enqueued, and what lets it read that stream. */
-import { Duration, Validations } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Grant, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, FilterCriteria, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -7,6 +7,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { wakeSchedule } from '../functions/env.ts';
 import { dispatchAccess } from './access.ts';
+import { acknowledge } from './cdk-version.ts';
 import { dispatcherEnvironment } from './dispatcher.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
@@ -77,7 +78,7 @@ export class Waker extends Construct {
         new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }),
       ],
     });
-    Validations.of(policy).acknowledge({
+    acknowledge(policy, {
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason: 'Listing streams has no resource to name, and Lambda asks for it; it says their names and nothing else.',
     });

@@ -11,7 +11,7 @@ import { Construct } from 'constructs';
 import { ENV } from '../functions/env.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
-import { HandlerFunction, handlerModule } from './handler-function.ts';
+import { HandlerFunction, LOADED_WHEN_NEEDED, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
@@ -49,7 +49,7 @@ export class Worker extends Construct {
       network: props.network,
       logRetention: props.logRetention,
       production: props.production,
-      bundling: { externalModules: RARELY_NEEDED, ...props.bundling },
+      bundling: { externalModules: [...RARELY_NEEDED, ...LOADED_WHEN_NEEDED], ...props.bundling },
       environment: { ...settings.environment, ...workerEnvironment(settings, table.tableName) },
     });
     // The lease is the retry: a task whose worker died is taken over by whoever comes next, so the platform must not run the event again.
