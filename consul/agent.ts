@@ -1,9 +1,12 @@
 /** `/v1/agent/self` and `/v1/status`: what clients ask to see whether anybody is there. */
 import type { Endpoint, Exchange } from './exchange.ts';
+import type { Gateway } from './gateway.ts';
 import { ensure } from './tokens.ts';
 
 /** The version of Consul whose documentation this API follows: clients decide by it what they may ask for. */
-const VERSION = '1.20.0';
+const VERSION = '1.20.6';
+/** Of the gateway's own node. */
+export const OWN_ADDRESS = '127.0.0.1';
 /** Where a leader's peers would find it; there are none, for the table is what decides. */
 const LEADER = '127.0.0.1:8300';
 
@@ -20,11 +23,22 @@ export const agentSelf: Endpoint = ({ gateway, rights }: Exchange) => {
         Server: true,
         Version: VERSION,
       },
-      Member: { Name: node, Addr: '127.0.0.1', Port: 8301, Tags: { dc: datacenter, role: 'consul' }, Status: 1 },
+      Member: memberOf(gateway),
       Meta: {},
     },
   });
 };
+
+/** Gateways do not know each other: each is alone in its cluster. */
+export const agentMembers: Endpoint = ({ gateway, rights }: Exchange) => {
+  ensure.nodes(rights, 'read');
+  return Promise.resolve({ json: [memberOf(gateway)] });
+};
+
+function memberOf({ settings }: Gateway): Record<string, unknown> {
+  const { node, datacenter } = settings;
+  return { Name: node, Addr: OWN_ADDRESS, Port: 8301, Tags: { dc: datacenter, role: 'consul' }, Status: 1 };
+}
 
 export const statusLeader: Endpoint = () => Promise.resolve({ json: LEADER });
 export const statusPeers: Endpoint = () => Promise.resolve({ json: [LEADER] });

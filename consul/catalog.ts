@@ -1,7 +1,8 @@
 /** `/v1/catalog` and `/v1/health`, as far as sessions need them: nodes, and their checks. There are no services. */
-import { validName } from '../shared/lease/name.ts';
+import { validName } from '../shared/validate/name.ts';
 import type { CheckRecord } from '../shared/session/health.ts';
 import { NODE_CHECK } from '../shared/session/health.ts';
+import { OWN_ADDRESS } from './agent.ts';
 import { blockingLook } from './blocking.ts';
 import { checkIdOf, noteOf, statusOf } from './checks.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
@@ -11,8 +12,6 @@ import { lookOf } from './polls.ts';
 import { badRequest } from './problem.ts';
 import { catalogNode, healthCheck } from './shapes.ts';
 import { ensure } from './tokens.ts';
-
-const OWN_ADDRESS = '127.0.0.1';
 
 /** Registers a node, and the checks that come with it. */
 export const registerNode: Endpoint = async (exchange) => {
@@ -73,12 +72,6 @@ export const healthState: Endpoint = (exchange) => {
   return health(exchange, 'checks', undefined, (check) => state === 'any' || check.Status === state);
 };
 
-/** Of services, of which there are none. */
-export const noServices: Endpoint = (exchange) => {
-  ensure.nodes(exchange.rights, 'read');
-  return Promise.resolve({ json: [], index: 1 });
-};
-
 async function health(
   exchange: Exchange,
   what: string,
@@ -96,9 +89,17 @@ function checksLook({ gateway }: Exchange, node: string | undefined): () => Prom
   const { leasehold, runtime, settings } = gateway;
   return async () => {
     const checks = await Array.fromAsync(leasehold.health.list(node));
+    if (node === undefined || node === settings.node) addOwnNode(checks, settings.node);
     const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };
     // A report that says the same again is no change.
     const facts = checks.map((check) => [check.node, check.id, check.note, healthCheck(check, judge).Status]);
     return lookOf(checks, facts, Math.max(0, ...checks.map(({ updatedAt }) => updatedAt)));
   };
+}
+
+/** The gateway answers, so its node is well, unless it was registered and something else is known of it. */
+function addOwnNode(checks: CheckRecord[], node: string): void {
+  if (checks.some((check) => check.node === node && check.id === NODE_CHECK)) return;
+  const always = { ttlMs: null, expiresAt: null, updatedAt: 1, nonce: '' } as const;
+  checks.unshift({ ...always, node, id: NODE_CHECK, status: 'passing', note: OWN_ADDRESS });
 }

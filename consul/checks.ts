@@ -1,6 +1,6 @@
 /** `/v1/agent/check`: health checks of the gateway's own node, reported by whoever watches over something there. */
 import { NODE_CHECK } from '../shared/session/health.ts';
-import type { Check } from '../shared/session/health-client.ts';
+import type { Check } from '../shared/remote/health-client.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
 import { Problem, badRequest } from './problem.ts';

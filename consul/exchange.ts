@@ -1,13 +1,20 @@
 /** One request and its answer, in Consul's manners: parameters, methods, headers, bodies. */
-import type { Context } from 'hono';
 import { Body } from './body.ts';
 import { stringifyExactly, parseExactly } from './json.ts';
 import type { Gateway } from './gateway.ts';
-import { Problem, badRequest, problemOf } from './problem.ts';
+import { Problem, badRequest, failed, problemOf } from './problem.ts';
+import type { Route } from './route.ts';
 import type { Rights } from './tokens.ts';
 
 /** What an endpoint answers with: something as JSON, or a whole response. */
-export type Answer = { readonly json: unknown; readonly index?: number; readonly status?: 200 | 409 } | Response;
+export type Answer =
+  | {
+      readonly json: unknown;
+      readonly index?: number;
+      readonly status?: 200 | 409;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | Response;
 export type Endpoint = (exchange: Exchange) => Promise<Answer>;
 
 export class Exchange {
@@ -15,23 +22,22 @@ export class Exchange {
   readonly rights: Rights;
   readonly method: string;
   readonly query: URLSearchParams;
-  /** Aborts when the client goes away, or the gateway closes. */
-  readonly signal: AbortSignal;
   /** What follows the endpoint's own path, decoded. */
   readonly rest: string;
-  readonly #context: Context;
+  readonly #request: Request;
 
-  constructor(context: Context, gateway: Gateway, path: string) {
-    const { url } = context.req;
-    // Taken from the text: a URL object would resolve the dots in a key.
-    const [before, after] = splitOnce(url, '?');
-    this.#context = context;
+  constructor(gateway: Gateway, request: Request, { rest, query }: Found) {
+    this.#request = request;
     this.gateway = gateway;
-    this.method = context.req.method;
-    this.query = new URLSearchParams(splitOnce(after, '#')[0]);
-    this.rest = decoded(before.slice(before.indexOf(path, before.indexOf('//') + 2) + path.length));
-    this.signal = AbortSignal.any([context.req.raw.signal, gateway.closing]);
+    this.method = request.method;
+    this.query = new URLSearchParams(query);
+    this.rest = rest;
     this.rights = gateway.tokens.rightsOf(this.#token());
+  }
+
+  /** Aborts when the client goes away, or the gateway closes. Made for those who wait: most requests do not. */
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.#request.signal, this.gateway.closing]);
   }
 
   has(name: string): boolean {
@@ -50,7 +56,10 @@ export class Exchange {
 
   /** The body's bytes. What is too large is not kept, but read to its end within reason: a client that is cut off sees no answer. @throws Problem 413 */
   async bytes(limit: number): Promise<Uint8Array> {
-    const body: AsyncIterable<Uint8Array> | null = this.#context.req.raw.body;
+    const declared = this.#request.headers.get('content-length');
+    // What is declared is no longer than that, and read at once, which costs much less than piece by piece.
+    if (declared !== null && Number(declared) <= limit) return new Uint8Array(await this.#request.arrayBuffer());
+    const body: AsyncIterable<Uint8Array> | null = this.#request.body;
     if (body === null) return new Uint8Array();
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -81,8 +90,8 @@ export class Exchange {
   }
 
   #token(): string | undefined {
-    const bearer = /^Bearer\s+(.+)$/i.exec(this.#context.req.header('authorization') ?? '')?.[1];
-    const token = this.query.get('token') ?? this.#context.req.header('x-consul-token') ?? bearer;
+    const bearer = /^Bearer\s+(.+)$/i.exec(this.#request.headers.get('authorization') ?? '')?.[1];
+    const token = this.query.get('token') ?? this.#request.headers.get('x-consul-token') ?? bearer;
     return token === '' ? undefined : token;
   }
 }
@@ -94,24 +103,26 @@ const READ_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Sessions, checks and transactions without their values are small. */
 const JSON_LIMIT_BYTES = 512 * 1024;
 
+type Found = Extract<Route<Readonly<Record<string, Endpoint>>>, { kind: 'found' }>;
+
 /** Serves one path by method, and turns whatever is thrown into Consul's answer. */
-export function serve(gateway: Gateway, path: string, methods: Readonly<Record<string, Endpoint>>) {
-  return async (context: Context): Promise<Response> => {
-    try {
-      const endpoint = methods[context.req.method];
-      const allowed = Object.keys(methods).join(',');
-      if (context.req.method === 'OPTIONS') return new Response(null, { headers: { Allow: `OPTIONS,${allowed}` } });
-      if (endpoint === undefined)
-        throw new Problem(405, `method ${context.req.method} not allowed`, { Allow: allowed });
-      const exchange = new Exchange(context, gateway, path);
-      ensureConsistency(exchange);
-      const answer = await endpoint(exchange);
-      return answer instanceof Response ? answer : jsonResponse(answer, exchange);
-    } catch (error) {
-      const { status, message, headers } = problemOf(error);
-      return new Response(message, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } });
-    }
-  };
+export async function serve(gateway: Gateway, request: Request, route: Found): Promise<Response> {
+  try {
+    const { method } = request;
+    const endpoint = route.endpoint[method];
+    const allowed = ['OPTIONS', ...Object.keys(route.endpoint)].join(',');
+    if (method === 'OPTIONS')
+      return new Response(null, { headers: { Allow: allowed, 'Content-Type': 'application/json' } });
+    if (endpoint === undefined) throw new Problem(405, `method ${method} not allowed`, { Allow: allowed });
+    const exchange = new Exchange(gateway, request, route);
+    ensureConsistency(exchange);
+    ensureDatacenter(exchange, route.pattern);
+    const answer = await endpoint(exchange);
+    return answer instanceof Response ? answer : jsonResponse(answer, exchange);
+  } catch (error) {
+    const { status, message, headers } = problemOf(error);
+    return new Response(message, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } });
+  }
 }
 
 /** What clients read beside the body of a query. Every gateway is as good as a leader, and reads what is there. */
@@ -132,6 +143,7 @@ function jsonResponse(answer: Exclude<Answer, Response>, exchange: Exchange): Re
     headers: {
       'Content-Type': 'application/json',
       ...(answer.index === undefined ? {} : metaHeaders(answer.index)),
+      ...answer.headers,
     },
   });
 }
@@ -142,19 +154,17 @@ function ensureConsistency(exchange: Exchange): void {
     throw badRequest('Cannot specify ?stale with ?consistent, conflicting semantics.');
 }
 
+/** Of the agent itself, wherever the rest is asked. */
+const OF_THE_AGENT = ['/v1/agent/', '/v1/catalog/datacenters', '/v1/event/list'];
+
+/** There is one datacenter: a lock that was asked for in another must not be taken here. */
+function ensureDatacenter({ query, gateway }: Exchange, pattern: string): void {
+  const { datacenter } = gateway.settings;
+  const asked = ['datacenter', 'dc'].map((name) => query.get(name) ?? '').find((name) => name !== '') ?? datacenter;
+  if (asked === datacenter || OF_THE_AGENT.some((prefix) => pattern.startsWith(prefix))) return;
+  throw failed('No path to datacenter');
+}
+
 function bodyTooLarge(size: number, limit: number, headers: Readonly<Record<string, string>>): Problem {
   return new Problem(413, `Request body(${size} bytes) too large, max size: ${limit} bytes.`, headers);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw badRequest(`invalid URL escape in ${JSON.stringify(text.slice(0, 80))}`);
-  }
-}
-
-function splitOnce(text: string, separator: string): readonly [string, string] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

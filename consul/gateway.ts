@@ -1,6 +1,7 @@
 /** What every endpoint works with: the library, the settings, and who is asking. */
 import { MAX_TTL_MS } from '../shared/lease/timing.ts';
 import type { Leasehold } from '../shared/leasehold.ts';
+import type { Remote } from '../shared/remote/remote.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import type { PrefixIndexes } from './prefix-index.ts';
 import type { Polls } from './polls.ts';
@@ -29,6 +30,7 @@ export const DEFAULT_SETTINGS = {
 
 export interface Gateway {
   readonly leasehold: Leasehold;
+  readonly remote: Remote;
   readonly runtime: Runtime;
   readonly settings: GatewaySettings;
   readonly tokens: TokenBook;

@@ -1,7 +1,7 @@
 /** `/v1/kv`: the entries of locks, and the verbs of their holders. */
-import { validName } from '../shared/lease/name.ts';
-import type { Content, LockInfo } from '../shared/lock/lock.ts';
-import { VALUE_LIMIT_BYTES, validContent } from '../shared/lock/lock.ts';
+import { validName } from '../shared/validate/name.ts';
+import type { Content, LockInfo } from '../shared/lock/record.ts';
+import { VALUE_LIMIT_BYTES, validContent } from '../shared/lock/record.ts';
 import type { PrefixView } from '../shared/lock/prefix.ts';
 import { allOf } from '../shared/runtime/all-of.ts';
 import { inFlight } from '../shared/runtime/in-flight.ts';
@@ -16,6 +16,9 @@ import { ensure } from './tokens.ts';
 
 /** Deletions side by side. */
 const DELETIONS_IN_FLIGHT = 16;
+
+/** What Consul says before what its log has refused. */
+const APPLY_FAILED = 'raft apply failed';
 
 export const readKeys: Endpoint = (exchange) => {
   if (exchange.has('keys')) return listKeys(exchange);
@@ -82,33 +85,34 @@ export const writeKey: Endpoint = async (exchange) => {
   const flags = exchange.number('flags') ?? 0n;
   const cas = exchange.number('cas');
   const content = contentFor(key, await exchange.bytes(VALUE_LIMIT_BYTES), flags);
-  const { remote } = exchange.gateway.leasehold;
-  const isNew = await isUnlisted(exchange, key);
-  const isDone = await write();
-  if (isDone && isNew) await exchange.gateway.leasehold.locks.awaitListed(key);
+  const { remote } = exchange.gateway;
+  const { locks } = exchange.gateway.leasehold;
+  const startedAt = exchange.gateway.runtime.clock.now();
+  const { isDone, createdAt } = await write();
+  // An entry that this request may have made must be listed before its writer is told.
+  if (createdAt !== undefined && startedAt <= createdAt) await locks.awaitListed(key);
+  if (isDone) locks.nudge([key]);
   return { json: isDone };
 
-  async function write(): Promise<boolean> {
+  async function write(): Promise<{ readonly isDone: boolean; readonly createdAt?: number | undefined }> {
     if (exchange.has('acquire')) {
       const session = sessionParameter(exchange, 'acquire');
       const acquisition = await remote.locks.acquire(key, session, content);
-      if (acquisition.kind === 'sessionGone') throw failed(`invalid session ${JSON.stringify(session)}`);
-      return acquisition.kind === 'acquired';
+      if (acquisition.kind === 'sessionGone')
+        throw failed(`${APPLY_FAILED}: invalid session ${JSON.stringify(session)}`);
+      if (acquisition.kind !== 'acquired') return { isDone: false };
+      return { isDone: true, createdAt: acquisition.lock.entry?.createIndex };
     }
-    if (exchange.has('release'))
-      return (await remote.locks.release(key, sessionParameter(exchange, 'release'), content)) === 'released';
+    if (exchange.has('release')) {
+      const release = await remote.locks.release(key, sessionParameter(exchange, 'release'), content);
+      return { isDone: release === 'released' };
+    }
     const { value, ...options } = content;
     const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
-    const { locks } = exchange.gateway.leasehold;
     const result = await locks.put(key, value, { ...options, ...ifIndex, evenIfHeld: true });
-    return result.kind === 'written';
+    return result.kind === 'written' ? { isDone: true, createdAt: result.info.createIndex } : { isDone: false };
   }
 };
-
-/** Whether the key has no entry yet, so that writing it makes one that must be listed before its writer is told. */
-async function isUnlisted({ gateway }: Exchange, key: string): Promise<boolean> {
-  return (await gateway.leasehold.locks.look(key)).info === undefined;
-}
 
 export const deleteKeys: Endpoint = async (exchange) => {
   ensureOneOf(exchange, ['recurse', 'cas']);
@@ -119,6 +123,7 @@ export const deleteKeys: Endpoint = async (exchange) => {
   const { locks } = exchange.gateway.leasehold;
   const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
   const result = await locks.delete(key, { ...ifIndex, evenIfHeld: true });
+  locks.nudge([key]);
   // What is not there need not be deleted, whatever index was expected.
   return { json: result.kind !== 'conflict' || result.current === undefined };
 };
@@ -126,12 +131,12 @@ export const deleteKeys: Endpoint = async (exchange) => {
 /** One key after the other, so others may see some of them gone before the rest. */
 async function deletePrefix(exchange: Exchange): Promise<true> {
   const prefix = exchange.rest;
-  ensure.key(exchange.rights, 'write', prefix);
+  ensure.tree(exchange.rights, prefix);
   const { locks } = exchange.gateway.leasehold;
   const { entries } = await locks.view(prefix);
-  for (const { key } of entries) ensure.key(exchange.rights, 'write', key);
   const run = inFlight(DELETIONS_IN_FLIGHT);
   await allOf(entries.map(({ key }) => run(() => locks.delete(key, { evenIfHeld: true }))));
+  locks.nudge(entries.map(({ key }) => key));
   return true;
 }
 
@@ -155,12 +160,15 @@ function keyOf({ rest }: Exchange): string {
 
 function sessionParameter({ query }: Exchange, name: 'acquire' | 'release'): string {
   const session = query.get(name) ?? '';
-  if (session === '') throw failed('missing session');
+  if (session === '') throw failed(`${APPLY_FAILED}: missing session`);
   return session;
 }
 
 function ensureOneOf({ query }: Exchange, names: readonly string[]): void {
-  if (names.filter((name) => query.has(name)).length > 1) throw badRequest(`Conflicting flags: ${query.toString()}\n`);
+  if (names.filter((name) => query.has(name)).length <= 1) return;
+  const sorted = new URLSearchParams(query);
+  sorted.sort();
+  throw badRequest(`Conflicting flags: ${sorted.toString()}\n`);
 }
 
 function notFound(index: number): Response {

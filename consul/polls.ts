@@ -21,6 +21,9 @@ const POLL_MS = { min: 800, max: 950 };
 type Listener = (look: Look<unknown> | Error) => void;
 
 interface Poll {
+  /** Aborts the pause before the next look; another one for each pause. */
+  pause: AbortController;
+  isNudged: boolean;
   readonly listeners: Set<Listener>;
   readonly idle: AbortController;
   /** When its last look is over. */
@@ -62,10 +65,18 @@ export class Polls {
     });
   }
 
+  /** Something of all that was just changed by this gateway: those who wait here need not wait for the next poll. */
+  nudge(): void {
+    for (const poll of this.#polls.values()) {
+      poll.isNudged = true;
+      poll.pause.abort();
+    }
+  }
+
   #begin(look: () => Promise<Look<unknown>>, listener: Listener): Poll {
-    const listeners = new Set([listener]);
-    const idle = new AbortController();
-    return { listeners, idle, ended: this.#run(look, listeners, idle.signal) };
+    const [listeners, idle] = [new Set([listener]), new AbortController()];
+    const poll = { listeners, idle, pause: new AbortController(), isNudged: false };
+    return Object.assign(poll, { ended: this.#run(look, poll) });
   }
 
   /** @returns the poll, if that was the last to wait for it */
@@ -78,11 +89,15 @@ export class Polls {
     return poll;
   }
 
-  async #run(look: () => Promise<Look<unknown>>, listeners: ReadonlySet<Listener>, idle: AbortSignal): Promise<void> {
+  async #run(look: () => Promise<Look<unknown>>, poll: Omit<Poll, 'ended'>): Promise<void> {
     const { clock, random } = this.#runtime;
+    const { listeners, idle } = poll;
     for (;;) {
-      await clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(), idle);
-      if (idle.aborted) return;
+      const pauseMs = POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next();
+      if (!poll.isNudged) await clock.sleep(pauseMs, AbortSignal.any([idle.signal, poll.pause.signal]));
+      if (idle.signal.aborted) return;
+      poll.pause = new AbortController();
+      poll.isNudged = false;
       const seen = await look().catch((error: unknown) =>
         error instanceof Error ? error : new Error(messageOf(error)),
       );

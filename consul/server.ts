@@ -8,6 +8,7 @@ import { isLoopbackHost } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import type { GatewayOptions } from './app.ts';
 import { createConsulApp } from './app.ts';
+import { refusalOf } from './gate.ts';
 
 export interface RunningGateway {
   readonly url: string;
@@ -28,7 +29,15 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
     );
   const closing = new AbortController();
   const app = createConsulApp({ ...options, closing: closing.signal });
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  const guarded: typeof app.fetch = (request, bindings) => {
+    const refusal = options.tokens === undefined ? refusalOf(request) : undefined;
+    return refusal === undefined
+      ? app.fetch(request, bindings)
+      : Promise.resolve(
+          new Response(refusal, { status: 403, headers: { 'Content-Type': 'text/plain; charset=utf-8' } }),
+        );
+  };
+  const server = createAdaptorServer({ fetch: guarded, overrideGlobalObjects: false }) as Server;
   await listen(server, host, port);
   const address = server.address() as AddressInfo;
   return {

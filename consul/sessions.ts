@@ -1,9 +1,9 @@
 /** `/v1/session`: remote sessions of the library, kept alive by nobody but their clients' renewals. */
 import { DEFAULT_LOCK_DELAY_MS, MAX_LOCK_DELAY_MS } from '../shared/lease/timing.ts';
-import { validName } from '../shared/lease/name.ts';
+import { validName } from '../shared/validate/name.ts';
 import { NODE_CHECK, failureOf } from '../shared/session/health.ts';
-import type { LiveSession, SessionRecord } from '../shared/session/session.ts';
-import { judgeSession } from '../shared/session/session.ts';
+import type { LiveSession, SessionRecord } from '../shared/session/record.ts';
+import { judgeSession } from '../shared/session/record.ts';
 import { blockingLook } from './blocking.ts';
 import type { Body } from './body.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
@@ -23,30 +23,35 @@ const NS_PER_MS = 1_000_000;
 export const createSession: Endpoint = async (exchange) => {
   ensure.sessions(exchange.rights, 'write');
   const body = await exchange.body();
-  const { leasehold, settings } = exchange.gateway;
+  const { remote, settings } = exchange.gateway;
   const node = body.text('Node') === '' ? settings.node : validName('node', body.text('Node'));
   const name = body.text('Name') === '' ? '' : validName('session name', body.text('Name'));
-  const session = await leasehold.remote.sessions.create({
+  const session = await remote.sessions.create({
     ...{ name, node },
     ttlMs: ttlOf(body, settings),
     lockDelayMs: lockDelayOf(body),
     behaviour: behaviourOf(body),
     checks: await checksOf(body, node, exchange.gateway),
   });
+  exchange.gateway.polls.nudge();
   return { json: { ID: session.id } };
 };
 
 /** Idempotent: what is gone is destroyed. */
 export const destroySession: Endpoint = async (exchange) => {
   ensure.sessions(exchange.rights, 'write');
-  await exchange.gateway.leasehold.sessions.destroy(idOf(exchange));
+  const { leasehold, polls } = exchange.gateway;
+  const id = idOf(exchange);
+  await leasehold.sessions.destroy(id);
+  leasehold.locks.nudgeHeldBy(id);
+  polls.nudge();
   return { json: true };
 };
 
 export const renewSession: Endpoint = async (exchange) => {
   ensure.sessions(exchange.rights, 'write');
   const id = idOf(exchange);
-  const renewal = await exchange.gateway.leasehold.remote.sessions.renew(id);
+  const renewal = await exchange.gateway.remote.sessions.renew(id);
   if (renewal.kind === 'gone') throw new Problem(404, `Session id '${id}' not found`);
   // Whoever renewed it would take it from its holder.
   if (renewal.kind === 'notRemote') throw denied();
@@ -57,7 +62,7 @@ export const sessionInfo: Endpoint = async (exchange) => {
   ensure.sessions(exchange.rights, 'read');
   const id = idOf(exchange);
   const look = async (): Promise<Look<readonly LiveSession[]>> => {
-    const session = await exchange.gateway.leasehold.remote.sessions.live(id);
+    const session = await exchange.gateway.remote.sessions.live(id);
     return sessionsLook(session === undefined ? [] : [session]);
   };
   const { value, index } = await blockingLook(exchange, `session ${id}`, look);
@@ -145,9 +150,10 @@ async function checksOf(
 ): Promise<readonly string[]> {
   const isGiven = body.has('Checks') || body.has('NodeChecks');
   const wanted = isGiven ? [...body.texts('Checks'), ...body.texts('NodeChecks')] : [SERF_CHECK];
-  if (body.list('ServiceChecks').length > 0) throw failed('Missing check registration: there are no services here');
+  if (body.list('ServiceChecks').length > 0)
+    throw failed('apply failed: Missing check registration: there are no services here');
   const nodeCheck = await leasehold.health.check(node, NODE_CHECK);
-  if (nodeCheck === undefined && node !== settings.node) throw failed('Missing node registration');
+  if (nodeCheck === undefined && node !== settings.node) throw failed('apply failed: Missing node registration');
   const ids = new Set<string>();
   for (const id of wanted) {
     if (id === SERF_CHECK) {
@@ -155,9 +161,9 @@ async function checksOf(
       continue;
     }
     const check = await leasehold.health.check(node, id);
-    if (check === undefined) throw failed(`Missing check '${id}' registration`);
+    if (check === undefined) throw failed(`apply failed: Missing check '${id}' registration`);
     if (failureOf(check.record, runtime.clock.now(), settings.maxClockSkewMs) !== undefined)
-      throw failed(`Check '${id}' is in critical state`);
+      throw failed(`apply failed: Check '${id}' is in critical state`);
     ids.add(id);
   }
   return [...ids];

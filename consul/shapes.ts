@@ -1,13 +1,15 @@
 /** Rows as Consul's JSON has them. */
-import type { Encoding, Flags } from '../shared/lock/lock.ts';
+import type { Encoding, Flags } from '../shared/lock/record.ts';
 import type { CheckRecord } from '../shared/session/health.ts';
 import { NODE_CHECK, failureOf } from '../shared/session/health.ts';
-import type { LiveSession } from '../shared/session/session.ts';
+import type { LiveSession } from '../shared/session/record.ts';
 import { formatGoDuration } from './go-duration.ts';
 
 const NS_PER_MS = 1_000_000;
 /** What Consul calls the check that stands for the node itself. */
 export const SERF_CHECK = 'serfHealth';
+const SERF_NAME = 'Serf Health Status';
+const SERF_OUTPUT = 'Agent alive and reachable';
 
 export interface KeyFacts {
   readonly key: string;
@@ -49,7 +51,8 @@ export function valueOf(bytes: Uint8Array): { readonly value: string; readonly e
 }
 
 export function sessionEntry(session: LiveSession): Record<string, unknown> {
-  const checks = session.checks.map((id) => (id === NODE_CHECK ? SERF_CHECK : id));
+  // A gateway's own node needs no registration to be well: its sessions are bound to nothing, and show its check.
+  const bound = session.remote === true && session.checks.length === 0 ? [NODE_CHECK] : session.checks;
   return {
     ID: session.id,
     Name: session.name,
@@ -57,8 +60,7 @@ export function sessionEntry(session: LiveSession): Record<string, unknown> {
     LockDelay: session.lockDelayMs * NS_PER_MS,
     Behavior: session.behaviour,
     TTL: session.ttlMs === null ? '' : formatGoDuration(session.ttlMs),
-    Checks: checks,
-    NodeChecks: checks,
+    NodeChecks: bound.map((id) => (id === NODE_CHECK ? SERF_CHECK : id)),
     ServiceChecks: null,
     CreateIndex: session.createdAt,
     ModifyIndex: session.createdAt,
@@ -74,14 +76,15 @@ export function healthCheck(
   return {
     Node: check.node,
     CheckID: id,
-    Name: id,
+    Name: check.id === NODE_CHECK ? SERF_NAME : id,
     Status: failureOf(check, judge.now, judge.maxClockSkewMs) === undefined ? check.status : 'critical',
     Notes: '',
-    Output: check.note,
+    Output: check.id === NODE_CHECK ? SERF_OUTPUT : check.note,
     ServiceID: '',
     ServiceName: '',
     ServiceTags: [],
     Type: check.ttlMs === null ? '' : 'ttl',
+    ...{ Interval: '', Timeout: '', ExposedPort: 0 },
     Definition: {},
     CreateIndex: check.updatedAt,
     ModifyIndex: check.updatedAt,

@@ -29,6 +29,10 @@ export interface TokenRules {
 /** What one request may do. */
 export interface Rights {
   mayKey(level: 'read' | 'write', key: string): boolean;
+  /** Whether there is any key that it may read. */
+  mayAnyKey(): boolean;
+  /** Every key that begins with the prefix, whether it exists or not: one rule below that forbids writing is enough to refuse. */
+  mayWriteTree(prefix: string): boolean;
   maySessions(level: 'read' | 'write'): boolean;
   mayNodes(level: 'read' | 'write'): boolean;
 }
@@ -37,6 +41,9 @@ export interface Rights {
 export const ensure = {
   key(rights: Rights, level: 'read' | 'write', key: string): void {
     if (!rights.mayKey(level, key)) throw denied();
+  },
+  tree(rights: Rights, prefix: string): void {
+    if (!rights.mayWriteTree(prefix)) throw denied();
   },
   sessions(rights: Rights, level: 'read' | 'write'): void {
     if (!rights.maySessions(level)) throw denied();
@@ -141,6 +148,16 @@ class RuledRights implements Rights {
     return isEnough(this.#prefixes.find(([prefix]) => key.startsWith(prefix))?.[1] ?? 'deny', level);
   }
 
+  mayAnyKey(): boolean {
+    return this.#prefixes.some(([, level]) => level !== 'deny');
+  }
+
+  // A key below is decided by a rule below, or by the one that decides over the prefix itself.
+  mayWriteTree(prefix: string): boolean {
+    const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
+    return this.mayKey('write', prefix) && below.every(([, level]) => isEnough(level, 'write'));
+  }
+
   maySessions(level: 'read' | 'write'): boolean {
     return isEnough(this.#rules.sessions, level);
   }
@@ -150,8 +167,13 @@ class RuledRights implements Rights {
   }
 }
 
-const EVERYTHING: Rights = { mayKey: () => true, maySessions: () => true, mayNodes: () => true };
-const NOTHING: Rights = { mayKey: () => false, maySessions: () => false, mayNodes: () => false };
+const EVERYTHING = rightsToAll(true);
+const NOTHING = rightsToAll(false);
+
+function rightsToAll(isAllowed: boolean): Rights {
+  const answer = (): boolean => isAllowed;
+  return { mayKey: answer, mayAnyKey: answer, mayWriteTree: answer, maySessions: answer, mayNodes: answer };
+}
 
 function isEnough(given: Level, wanted: 'read' | 'write'): boolean {
   return given === 'write' || given === wanted;

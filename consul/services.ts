@@ -1,0 +1,24 @@
+/** Services and events, of which there are none: what common clients ask for when they start, in the right shape. */
+import { OWN_ADDRESS } from './agent.ts';
+import { blockingLook } from './blocking.ts';
+import type { Answer, Endpoint, Exchange } from './exchange.ts';
+import { lookOf } from './polls.ts';
+import { catalogNode } from './shapes.ts';
+import { ensure } from './tokens.ts';
+
+/** A query that blocks waits for its whole time: nothing ever changes. */
+async function answerNothing(exchange: Exchange, json: unknown): Promise<Answer> {
+  ensure.nodes(exchange.rights, 'read');
+  const { index } = await blockingLook(exchange, 'services', () => Promise.resolve(lookOf(null, [], 0)));
+  return { json, index };
+}
+
+export const emptyList: Endpoint = (exchange) => answerNothing(exchange, []);
+export const emptyMap: Endpoint = (exchange) => answerNothing(exchange, {});
+
+/** A node, and its services; `null` for a node that is not the gateway's own. */
+export const nodeServices: Endpoint = (exchange) => {
+  const { node, datacenter } = exchange.gateway.settings;
+  const known = { Node: catalogNode(node, OWN_ADDRESS, datacenter), Services: {} };
+  return answerNothing(exchange, exchange.rest === node ? known : null);
+};
