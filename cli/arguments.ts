@@ -1,10 +1,10 @@
 /** Parsers of options and operands; what they refuse is said by commander, with the option's name. */
 import { InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../shared/errors.ts';
-import type { Duration } from '../shared/lease/duration.ts';
-import { durationMs } from '../shared/lease/duration.ts';
-import { validName } from '../shared/lease/name.ts';
-import { momentOf } from '../shared/task/lines.ts';
+import type { Duration } from '../shared/validate/duration.ts';
+import { durationMs } from '../shared/validate/duration.ts';
+import { validName } from '../shared/validate/name.ts';
+import { momentOf } from '../shared/queue/task-file.ts';
 import { numberOf, wholeNumber } from '../local/arguments.ts';
 import { span } from './output.ts';
 

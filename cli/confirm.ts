@@ -6,6 +6,7 @@ import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { Option } from 'commander';
 import { ConfigurationError } from '../shared/errors.ts';
+import type { Operator } from '../shared/operate/operations.ts';
 import { name } from './arguments.ts';
 import type { Context } from './context.ts';
 import { CommandError, EXIT } from './exit.ts';
@@ -34,9 +35,13 @@ export function byOption(): Option {
   return new Option('--by <name>', 'who does it: written down with it (default: you, at this machine)').argParser(name);
 }
 
-/** Who is at the keyboard, for the record: it identifies nobody, credentials do that. */
-export function operatorOf({ by }: Pick<AuditOptions, 'by'>): string {
-  return by ?? `${userName()}@${hostname()}`;
+/** Who is at the keyboard, and why. */
+export function operatorOf({ by, reason }: Pick<AuditOptions, 'by' | 'reason'>): Operator {
+  return { by: by ?? nameAtTheKeyboard(), reason };
+}
+
+export function nameAtTheKeyboard(): string {
+  return `${userName()}@${hostname()}`;
 }
 
 /**

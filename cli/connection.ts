@@ -1,36 +1,39 @@
 /** The command's composition root: one client, and every store and client over it. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { probe } from '../local/engine/probe.ts';
-import { AuditStore } from '../shared/dynamo/audit-store.ts';
+import { AuditStore } from '../shared/dynamo/audit/store.ts';
 import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
-import { createQueueStore } from '../shared/dynamo/queue-store.ts';
-import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
-import { createSemaphoreStore } from '../shared/dynamo/semaphore-store.ts';
-import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { createTaskOperatorStore } from '../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { createStores } from '../shared/dynamo/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
 import type { SkewGauge } from '../shared/lease/skew.ts';
 import { Leasehold } from '../shared/leasehold.ts';
+import { Operations } from '../shared/operate/operations.ts';
+import { Remote } from '../shared/remote/remote.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
-import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import type { SemaphoreClient } from '../shared/semaphore/client.ts';
 import type { SessionStore } from '../shared/session/store.ts';
-import { TaskClient } from '../shared/task/client.ts';
-import { TaskOperator } from '../shared/task/operator.ts';
+import { TaskClient } from '../shared/queue/client.ts';
+import { TaskOperator } from '../shared/queue/operator.ts';
+import { DEFAULT_SHARDS } from '../shared/task/task.ts';
 import type { QueueStore } from '../shared/task/queue-store.ts';
-import type { ScheduleStore } from '../shared/task/schedule-store.ts';
-import type { TaskStore } from '../shared/task/store.ts';
-import type { GlobalOptions } from './context.ts';
+import type { ScheduleStore } from '../shared/schedule/store.ts';
+import type { TaskAndPageStore } from '../shared/bulk/store.ts';
+import type { ConnectOptions, GlobalOptions } from './settings.ts';
 
 export interface Connection extends Disposable {
   readonly table: string;
-  readonly client: DynamoDBClient;
+  /** A client of the SDK, for what the protocol does not do. */
+  readonly openClient: () => Promise<DynamoDBClient>;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
   readonly leasehold: Leasehold;
+  /** For the gateway. */
+  readonly remote: Remote;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
+  /** What operators do, each written down; with tasks, see `QueueConnection`. */
+  readonly operations: Operations;
   queue(queue: string, shards: number): QueueConnection;
 }
 
@@ -38,9 +41,10 @@ export interface Connection extends Disposable {
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;
-  readonly store: TaskStore;
+  readonly store: TaskAndPageStore;
   readonly client: TaskClient;
   readonly operator: TaskOperator;
+  readonly operations: Operations;
   readonly queues: QueueStore;
   readonly schedules: ScheduleStore;
 }
@@ -48,34 +52,39 @@ export interface QueueConnection {
 const PROBE_TIMEOUT_MS = 3_000;
 
 /** @throws ConfigurationError, StoreUnavailableError: before anything was sent for the command itself */
-export async function connect(settings: GlobalOptions, runtime: Runtime): Promise<Connection> {
+export async function connect(
+  settings: GlobalOptions,
+  runtime: Runtime,
+  options: ConnectOptions = {},
+): Promise<Connection> {
   const { table, endpoint, region, maxClockSkew } = settings;
   if (endpoint !== undefined) await ensureDynamo(endpoint);
-  const dynamo = connectDynamo({ endpoint, region }, runtime);
-  const { client, sender, gauge } = dynamo;
-  await ensureAccess(client);
-  const sessions = createSessionStore(sender, table);
-  const ports = { runtime, gauge, sessions, semaphores: createSemaphoreStore(sender, table) };
+  const dynamo = connectDynamo({ endpoint, region }, runtime, undefined, options);
+  const { openClient, sender, gauge } = dynamo;
+  if (dynamo.isSdkNeeded()) await ensureAccess(await openClient());
+  const leasehold = new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo);
+  const stores = createStores(sender, { table, shards: DEFAULT_SHARDS });
+  const audit = new AuditStore({ sender, runtime }, table);
+  const { operator, locks, semaphores } = leasehold;
+  const operated = { audit, operator, locks, semaphores, sessions: leasehold.sessions, runtime };
   return {
-    ...{ table, client, runtime, gauge, sessions },
-    leasehold: new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo),
-    audit: new AuditStore({ sender, runtime }, table),
-    semaphores: new SemaphoreClient(ports, { maxClockSkewMs: maxClockSkew }),
+    ...{ table, openClient, runtime, gauge, leasehold, audit, semaphores },
+    sessions: stores.sessions,
+    remote: new Remote({ ...stores, runtime, gauge }, maxClockSkew),
+    operations: new Operations(operated),
     queue(queue, shards) {
-      const store = createTaskStore(sender, { table, shards });
-      const queues = createQueueStore(sender, table);
-      const operations = createTaskOperatorStore(sender, { table, shards });
+      const ofItsShards = createStores(sender, { table, shards });
+      const { tasks: store, queues, schedules } = ofItsShards;
+      const ofQueue = new TaskOperator({ ...ofItsShards, runtime, gauge }, { queue, maxClockSkewMs: maxClockSkew });
       return {
-        ...{ queue, shards, store, queues, schedules: createScheduleStore(sender, table) },
+        ...{ queue, shards, store, queues, schedules },
         client: new TaskClient({ store, runtime }, { queue }),
-        operator: new TaskOperator(
-          { ...ports, tasks: store, operations, queues },
-          { queue, maxClockSkewMs: maxClockSkew },
-        ),
+        operator: ofQueue,
+        operations: new Operations({ ...operated, operator: ofQueue }),
       };
     },
     [Symbol.dispose]() {
-      client.destroy();
+      dynamo.close();
     },
   };
 }

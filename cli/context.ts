@@ -4,17 +4,9 @@ import type { Runtime } from '../shared/runtime/runtime.ts';
 import type { Connection } from './connection.ts';
 import type { ExitCode } from './exit.ts';
 import type { Output } from './output.ts';
+import type { ConnectOptions, GlobalOptions } from './settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Options that every command has. */
-export interface GlobalOptions {
-  readonly table: string;
-  readonly endpoint?: string;
-  readonly region?: string;
-  readonly json?: boolean;
-  readonly maxClockSkew: number;
-}
 
 export interface Context {
   readonly settings: GlobalOptions;
@@ -24,7 +16,7 @@ export interface Context {
   readonly environment: Environment;
   readonly stdin: NodeJS.ReadStream;
   /** @throws ConfigurationError without a region or credentials; StoreUnavailableError when the endpoint does not answer */
-  readonly connect: () => Promise<Connection>;
+  readonly connect: (options?: ConnectOptions) => Promise<Connection>;
 }
 
 /** An action's options come from its own declarations, which commander does not tell the compiler about. */

@@ -2,7 +2,7 @@
  * How the command ends: one table for all commands, printed with `leasehold --help`.
  * An error takes at most two lines on the screen; with `--json` it is one JSON object on standard error.
  */
-import { isMissingTable, missingTable } from '../shared/dynamo/missing-table.ts';
+import { isMissingTable, missingTable } from '../shared/dynamo/engine/missing-table.ts';
 import {
   ClockSkewError,
   ConfigurationError,
@@ -10,7 +10,7 @@ import {
   StoreUnavailableError,
   messageOf,
 } from '../shared/errors.ts';
-import { LockUnavailableError } from '../shared/lock/lock.ts';
+import { LockUnavailableError } from '../shared/lock/record.ts';
 
 export const EXIT = {
   done: 0,

@@ -1,5 +1,6 @@
 /** The command and its subcommands, as one tree: what parsing, help and completion are made from. */
 import { Command, Option } from 'commander';
+import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/environment.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
 import { regionName, spanMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
@@ -23,15 +24,6 @@ import { costCommand } from './commands/cost.ts';
 import type { Bind } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
 import { ownVersion } from './version.ts';
-
-/** Names of environment variables that stand for options; those of the deployed functions have the same. */
-export const ENVIRONMENT = {
-  table: 'LEASEHOLD_TABLE',
-  endpoint: 'LEASEHOLD_ENDPOINT',
-  maxClockSkew: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
-} as const;
-
-const DEFAULT_TABLE = 'leasehold';
 
 /** In the order in which help names them. */
 const COMMANDS = [

@@ -1,15 +1,15 @@
 /**
- * What operators do from the page. Each act names what they saw when they decided, is written down before it is done,
- * and is refused when the thing is not, or no longer, as they saw it.
+ * What operators do from the page: what the page sends becomes an operation, and its report a sentence.
+ * An act is refused when the thing is not, or no longer, as the operator saw it.
  */
 import { ConfigurationError, MismatchError, assertNever } from '../shared/errors.ts';
-import { validName } from '../shared/lease/name.ts';
+import { validName } from '../shared/validate/name.ts';
 import { describeTask } from '../shared/task/task.ts';
-import type { Desk, Stores } from './desk.ts';
+import type { Operations, Operator } from '../shared/operate/operations.ts';
+import type { Connection } from './connection.ts';
 import type { Act, ActAnswer } from './model.ts';
 
-type ActOf<Verb extends Act['verb']> = Extract<Act, { readonly verb: Verb }>;
-type TaskAct = ActOf<'task.retry' | 'task.redrive' | 'task.cancel'>;
+type TaskAct = Extract<Act, { readonly verb: 'task.retry' | 'task.redrive' | 'task.cancel' }>;
 
 /** @throws ConfigurationError naming what is missing or of the wrong kind */
 export function parseAct(body: unknown): Act {
@@ -39,16 +39,10 @@ export function parseAct(body: unknown): Act {
   }
 }
 
-export async function perform(desk: Desk, act: Act): Promise<ActAnswer> {
-  const stores = desk.open();
-  const { verb, reason } = act;
-  const deed = { verb, target: targetOf(act), by: desk.options.by, reason };
+/** Does what was asked for, as `shared/operate/operations.ts` has it, and says how it went. */
+export async function execute(connection: Connection, act: Act): Promise<ActAnswer> {
   try {
-    return await stores.audit.record(
-      deed,
-      () => carryOut(stores, act, desk),
-      ({ kind }) => kind,
-    );
+    return await answerTo(act, connection.open().operations, { by: connection.options.by, reason: act.reason });
   } catch (error) {
     if (error instanceof MismatchError) return refused(error.message);
     throw error;
@@ -60,120 +54,61 @@ function counterIn({ leaseCounter }: Readonly<Record<string, unknown>>): number 
   throw new ConfigurationError(`counter = ${JSON.stringify(leaseCounter)}: give the whole number that the page shows`);
 }
 
-/** As the command writes it down, and of a task the counter that was seen as well. */
-function targetOf(act: Act): string {
+async function answerTo(act: Act, operations: Operations, operator: Operator): Promise<ActAnswer> {
   switch (act.verb) {
-    case 'task.retry':
-    case 'task.redrive':
-    case 'task.cancel':
-      return `${act.queue}/${act.id} ${act.leaseCounter}`;
-    case 'queue.redrive':
-      return `${act.queue}/*`;
+    case 'task.retry': {
+      const report = await operations.execute(act.verb, act, operator);
+      if (report.kind === 'rescheduled') return done(`${describeTask(act)} is due now`);
+      return report.kind === 'missing' ? missing(act) : unfit(act, report.state, 'only one that waits can be made due');
+    }
+    case 'task.redrive': {
+      const report = await operations.execute(act.verb, act, operator);
+      if (report.kind === 'redriven') return done(`${describeTask(act)} is ready again, with all its attempts`);
+      return report.kind === 'missing'
+        ? missing(act)
+        : unfit(act, report.state, 'only a dead or cancelled one comes back');
+    }
+    case 'task.cancel': {
+      const report = await operations.execute(act.verb, act, operator);
+      if (report.kind === 'missing') return missing(act);
+      if (report.kind === 'ended') return unfit(act, report.state, 'it has ended already');
+      return report.kind === 'cancelled'
+        ? done(`${describeTask(act)} is cancelled`)
+        : done(`${describeTask(act)} runs: session ${report.session} is told by its next heartbeat`);
+    }
     case 'queue.pause':
-    case 'queue.resume':
-      return act.queue;
-    case 'lock.release':
-      return `${act.key} ${act.leaseCounter}`;
-    case 'semaphore.evict':
-      return `${act.name} ${act.leaseCounter}`;
-    case 'session.destroy':
-      return act.id;
+    case 'queue.resume': {
+      const { isPaused } = await operations.execute(act.verb, act, operator);
+      return done(`queue ${act.queue} is ${isPaused ? 'paused: what runs goes on to its end' : 'open'}`);
+    }
+    case 'queue.redrive': {
+      const redriven = await operations.execute(act.verb, { queue: act.queue }, operator);
+      return done(`brought back ${redriven} dead ${redriven === 1 ? 'task' : 'tasks'} of queue ${act.queue}`);
+    }
+    case 'lock.release': {
+      const { key, leaseCounter } = act;
+      const report = await operations.execute(act.verb, { key, leaseCounter }, operator);
+      if (report.kind === 'released') return done(`lock ${key} was taken away from its holder`);
+      const holder = report.current?.holder;
+      const found = holder === undefined ? 'nobody holds it' : `it is held with counter ${holder.leaseCounter}`;
+      return refused(`lock ${key} is not held with counter ${leaseCounter}: ${found}; nothing was done`);
+    }
+    case 'semaphore.evict': {
+      const { name, leaseCounter: token } = act;
+      const permit = await operations.execute(act.verb, { name, token }, operator);
+      return permit === undefined
+        ? refused(`semaphore ${name} has no permit with token ${token} (any more); nothing was done`)
+        : done(`the permit of session ${permit.session} was taken away; its place opens when its lock-delay is over`);
+    }
+    case 'session.destroy': {
+      const { kind } = await operations.execute(act.verb, act, operator);
+      return kind === 'destroyed'
+        ? done(`session ${act.id} has ended; what it held opens when its lock-delay is over`)
+        : refused(`session ${act.id} had ended already, or there is none; nothing was done`);
+    }
     default:
       return assertNever(act, 'act');
   }
-}
-
-function carryOut(stores: Stores, act: Act, desk: Desk): Promise<ActAnswer> {
-  switch (act.verb) {
-    case 'task.retry':
-      return retry(stores, act, desk);
-    case 'task.redrive':
-      return redrive(stores, act);
-    case 'task.cancel':
-      return cancel(stores, act);
-    case 'queue.pause':
-    case 'queue.resume':
-      return hold(stores, act);
-    case 'queue.redrive':
-      return redriveAll(stores, act);
-    case 'lock.release':
-      return release(stores, act, desk);
-    case 'semaphore.evict':
-      return evict(stores, act, desk);
-    case 'session.destroy':
-      return destroy(stores, act);
-    default:
-      return assertNever(act, 'act');
-  }
-}
-
-async function retry({ leasehold }: Stores, act: TaskAct, desk: Desk): Promise<ActAnswer> {
-  const { queue, leaseCounter } = act;
-  const report = await leasehold.operator.reschedule(act.id, { runAt: desk.now() }, { queue, leaseCounter });
-  if (report.kind === 'rescheduled') return done(`${describeTask(act)} is due now`);
-  return report.kind === 'missing' ? missing(act) : unfit(act, report.state, 'only one that waits can be made due');
-}
-
-async function redrive({ leasehold }: Stores, act: TaskAct): Promise<ActAnswer> {
-  const { queue, leaseCounter } = act;
-  const report = await leasehold.operator.redrive(act.id, { queue, leaseCounter });
-  if (report.kind === 'redriven') return done(`${describeTask(act)} is ready again, with all its attempts`);
-  return report.kind === 'missing' ? missing(act) : unfit(act, report.state, 'only a dead or cancelled one comes back');
-}
-
-async function cancel({ leasehold }: Stores, act: TaskAct): Promise<ActAnswer> {
-  const { queue, leaseCounter, reason } = act;
-  const report = await leasehold.operator.cancel(act.id, { queue, leaseCounter, reason });
-  if (report.kind === 'missing') return missing(act);
-  if (report.kind === 'ended') return unfit(act, report.state, 'it has ended already');
-  return report.kind === 'cancelled'
-    ? done(`${describeTask(act)} is cancelled`)
-    : done(`${describeTask(act)} runs: session ${report.session} is told by its next heartbeat`);
-}
-
-async function hold(
-  { leasehold }: Stores,
-  { verb, queue, reason }: ActOf<'queue.pause' | 'queue.resume'>,
-): Promise<ActAnswer> {
-  const { operator } = leasehold;
-  const options = { queue, reason };
-  const record = await (verb === 'queue.pause' ? operator.pause(options) : operator.resume(options));
-  return done(`queue ${queue} is ${record.isPaused ? 'paused: what runs goes on to its end' : 'open'}`);
-}
-
-async function redriveAll({ leasehold }: Stores, { queue }: ActOf<'queue.redrive'>): Promise<ActAnswer> {
-  const redriven = await leasehold.operator.redriveAll({ queue });
-  return done(`brought back ${redriven} dead ${redriven === 1 ? 'task' : 'tasks'} of queue ${queue}`);
-}
-
-async function release(
-  { leasehold }: Stores,
-  { key, leaseCounter, reason }: ActOf<'lock.release'>,
-  { options: { by } }: Desk,
-): Promise<ActAnswer> {
-  const result = await leasehold.locks.forceRelease(key, { by, reason, leaseCounter });
-  if (result.kind === 'released') return done(`lock ${key} was taken away from its holder`);
-  const holder = result.current?.holder;
-  const found = holder === undefined ? 'nobody holds it' : `it is held with counter ${holder.leaseCounter}`;
-  return refused(`lock ${key} is not held with counter ${leaseCounter}: ${found}; nothing was done`);
-}
-
-async function evict(
-  { leasehold }: Stores,
-  { name, leaseCounter, reason }: ActOf<'semaphore.evict'>,
-  { options: { by } }: Desk,
-): Promise<ActAnswer> {
-  const permit = await leasehold.semaphores.evict(name, { token: leaseCounter, by, reason });
-  return permit === undefined
-    ? refused(`semaphore ${name} has no permit with token ${leaseCounter} (any more); nothing was done`)
-    : done(`the permit of session ${permit.session} was taken away; its place opens when its lock-delay is over`);
-}
-
-async function destroy({ leasehold }: Stores, { id }: ActOf<'session.destroy'>): Promise<ActAnswer> {
-  const { kind } = await leasehold.sessions.destroy(id);
-  return kind === 'destroyed'
-    ? done(`session ${id} has ended; what it held opens when its lock-delay is over`)
-    : refused(`session ${id} had ended already, or there is none; nothing was done`);
 }
 
 function done(message: string): ActAnswer {

@@ -1,7 +1,7 @@
 /** The one loop that looks at the table while anybody is looking at the page: all viewers share it, and without them it rests. */
 import { messageOf } from '../shared/errors.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
-import type { OverviewLook } from './looks/overview.ts';
+import type { OverviewLook } from './views/overview.ts';
 import type { Overview } from './model.ts';
 
 export type News =

@@ -1,13 +1,13 @@
 /** What the server tells the page, as JSON: records of the library as they are, and figures of the console's own. */
-import type { AuditRecord } from '../shared/dynamo/audit-store.ts';
-import type { LockInfo } from '../shared/lock/lock.ts';
+import type { AuditRecord } from '../shared/dynamo/audit/store.ts';
+import type { LockInfo } from '../shared/lock/record.ts';
 import type { SemaphoreState } from '../shared/semaphore/state.ts';
-import type { InvalidationReason } from '../shared/session/session.ts';
-import type { MissedPolicy } from '../shared/task/schedule.ts';
+import type { InvalidationReason } from '../shared/session/record.ts';
+import type { MissedPolicy } from '../shared/schedule/schedule.ts';
 import type { Priority, TaskRecord, TaskState } from '../shared/task/task.ts';
 
 /** Where the console stands, and what it may do. */
-export interface DeskInfo {
+export interface ConnectionInfo {
   readonly table: string;
   /** The endpoint or the region. */
   readonly place: string;
@@ -72,7 +72,7 @@ export interface LostLease {
 
 export interface Overview {
   readonly now: number;
-  readonly desk: DeskInfo;
+  readonly desk: ConnectionInfo;
   readonly queues: readonly QueueFigures[];
   /** Queues that are known and will be looked at next. */
   readonly unseen: readonly string[];

@@ -3,25 +3,25 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
-import { isMissingTable, missingTable } from '../shared/dynamo/missing-table.ts';
+import { isMissingTable, missingTable } from '../shared/dynamo/engine/missing-table.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
-import { validName } from '../shared/lease/name.ts';
-import { parseAct, perform } from './acts.ts';
-import type { Desk } from './desk.ts';
+import { validName } from '../shared/validate/name.ts';
+import { execute, parseAct } from './acts.ts';
+import type { Connection } from './connection.ts';
 import type { Feed } from './feed.ts';
-import { lookAtAudit } from './looks/audit.ts';
-import { lookAtLocks, lookAtSemaphores } from './looks/coordination.ts';
-import type { OverviewLook } from './looks/overview.ts';
-import { lookAtSchedules } from './looks/schedules.ts';
-import type { SessionBook } from './looks/session-book.ts';
-import { SessionsLook, withHoldings } from './looks/sessions.ts';
-import { lookAtTask, lookAtTasks } from './looks/tasks.ts';
+import { lookAtAudit } from './views/audit.ts';
+import { lookAtLocks, lookAtSemaphores } from './views/coordination.ts';
+import type { OverviewLook } from './views/overview.ts';
+import { lookAtSchedules } from './views/schedules.ts';
+import type { SessionBook } from './views/session-book.ts';
+import { SessionsLook, withHoldings } from './views/sessions.ts';
+import { lookAtTask, lookAtTasks } from './views/tasks.ts';
 import type { LockPage, SemaphorePage } from './model.ts';
 import { LISTED_STATES } from './model.ts';
 import type { SharedLooks } from './shared-look.ts';
 
 export interface RoutesPorts {
-  readonly desk: Desk;
+  readonly connection: Connection;
   readonly feed: Feed;
   readonly overview: OverviewLook;
   readonly book: SessionBook;
@@ -30,16 +30,17 @@ export interface RoutesPorts {
 
 const ACT_LIMIT_BYTES = 16 * 1024;
 
-export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts): Hono {
-  const sessions = new SessionsLook(desk, book);
-  const locks = (prefix: string): Promise<LockPage> => looks.ask(`locks ${prefix}`, () => lookAtLocks(desk, prefix));
+export function createRoutes({ connection, feed, overview, book, looks }: RoutesPorts): Hono {
+  const sessions = new SessionsLook(connection, book);
+  const locks = (prefix: string): Promise<LockPage> =>
+    looks.ask(`locks ${prefix}`, () => lookAtLocks(connection, prefix));
   const semaphores = (prefix: string): Promise<SemaphorePage> =>
-    looks.ask(`semaphores ${prefix}`, () => lookAtSemaphores(desk, prefix));
+    looks.ask(`semaphores ${prefix}`, () => lookAtSemaphores(connection, prefix));
 
   const routes = new Hono();
-  routes.onError((error, context) => fail(context, error, desk));
+  routes.onError((error, context) => fail(context, error, connection));
 
-  routes.get('/desk', (context) => context.json(desk.info));
+  routes.get('/connection', (context) => context.json(connection.info));
 
   routes.get('/tasks', async (context) => {
     const { queue: asked, state: wanted = 'unfinished', after } = context.req.query();
@@ -48,7 +49,7 @@ export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts)
     if (state === undefined)
       throw new ConfigurationError(`state = ${JSON.stringify(wanted)}: give one of ${LISTED_STATES.join(', ')}`);
     const query = { queue, state, after, withTenants: overview.mayHaveTenants(queue) };
-    const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(desk, query));
+    const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(connection, query));
     // A mistyped name is not looked at again and again.
     if (page.tasks.length > 0) overview.include(queue);
     return context.json(page);
@@ -60,7 +61,7 @@ export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts)
       id: validName('id', context.req.query('id')),
     };
     const view = await looks.ask(`task ${JSON.stringify(key)}`, async () => {
-      const found = await lookAtTask(desk, book, key);
+      const found = await lookAtTask(connection, book, key);
       return found ?? { value: undefined, units: 1 };
     });
     return view === undefined
@@ -77,17 +78,18 @@ export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts)
   routes.get('/semaphores', async (context) => context.json(await semaphores(context.req.query('prefix') ?? '')));
   routes.get('/schedules', async (context) => {
     const { queues } = overview;
-    return context.json(await looks.ask(`schedules ${queues.join(' ')}`, () => lookAtSchedules(desk, queues)));
+    return context.json(await looks.ask(`schedules ${queues.join(' ')}`, () => lookAtSchedules(connection, queues)));
   });
-  routes.get('/audit', async (context) => context.json(await looks.ask('audit', () => lookAtAudit(desk))));
+  routes.get('/audit', async (context) => context.json(await looks.ask('audit', () => lookAtAudit(connection))));
 
   const limit = bodyLimit({
     maxSize: ACT_LIMIT_BYTES,
     onError: (context) => context.json({ error: `an act has at most ${ACT_LIMIT_BYTES} bytes: nothing was done` }, 413),
   });
   routes.post('/acts', limit, async (context) => {
-    if (desk.options.isReadOnly) return context.json({ error: 'this console is read-only: nothing was done' }, 403);
-    const answer = await perform(desk, parseAct(await context.req.json().catch(() => undefined)));
+    if (connection.options.isReadOnly)
+      return context.json({ error: 'this console is read-only: nothing was done' }, 403);
+    const answer = await execute(connection, parseAct(await context.req.json().catch(() => undefined)));
     looks.forget();
     return context.json(answer, answer.kind === 'done' ? 200 : 409);
   });
@@ -120,7 +122,7 @@ export function createRoutes({ desk, feed, overview, book, looks }: RoutesPorts)
   return routes;
 }
 
-function fail(context: Context, error: unknown, { options: { table } }: Desk): Response {
+function fail(context: Context, error: unknown, { options: { table } }: Connection): Response {
   if (isMissingTable(error)) return context.json({ error: missingTable(table) }, 503);
   if (error instanceof ConfigurationError) return context.json({ error: error.message }, 400);
   if (error instanceof StoreUnavailableError) return context.json({ error: error.message }, 503);

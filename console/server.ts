@@ -10,16 +10,16 @@ import { Hono } from 'hono';
 import { ConfigurationError } from '../shared/errors.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import { readAssets } from './assets.ts';
-import type { DeskOptions } from './desk.ts';
-import { Desk } from './desk.ts';
+import type { ConnectionSettings } from './connection.ts';
+import { Connection } from './connection.ts';
 import { Feed } from './feed.ts';
 import { Gate } from './gate.ts';
-import { OverviewLook } from './looks/overview.ts';
-import { SessionBook } from './looks/session-book.ts';
+import { OverviewLook } from './views/overview.ts';
+import { SessionBook } from './views/session-book.ts';
 import { createRoutes } from './routes.ts';
 import { SharedLooks } from './shared-look.ts';
 
-export interface ConsoleOptions extends DeskOptions {
+export interface ConsoleOptions extends ConnectionSettings {
   /** 0: any that is free. */
   readonly port: number;
   /** Between looks, at least. */
@@ -46,9 +46,9 @@ const LOOPBACK = '127.0.0.1';
 /** @throws ConfigurationError when the port cannot be had */
 export async function startConsole(options: ConsoleOptions, runtime: Runtime): Promise<RunningConsole> {
   const assets = await readAssets();
-  const desk = new Desk(options, runtime);
-  const book = new SessionBook(desk);
-  const overview = new OverviewLook(desk, book);
+  const connection = new Connection(options, runtime);
+  const book = new SessionBook(connection);
+  const overview = new OverviewLook(connection, book);
   const pace = { everyMs: options.everyMs, unitsPerSecond: UNITS_PER_SECOND };
   const feed = new Feed(overview, { runtime, ...pace });
   const looks = new SharedLooks(runtime.clock, pace);
@@ -56,7 +56,7 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
 
   const app = new Hono();
   app.use(gate.headers, gate.guard);
-  app.route('/api', createRoutes({ desk, feed, overview, book, looks }));
+  app.route('/api', createRoutes({ connection, feed, overview, book, looks }));
   app.get('/*', (context) => {
     const { path } = context.req;
     const asset = assets.get(path === '/' ? 'index.html' : path.slice(1));
@@ -67,13 +67,13 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
   try {
     gate.port = await listen(server, options.port);
   } catch (error) {
-    desk[Symbol.dispose]();
+    connection[Symbol.dispose]();
     throw error;
   }
   return {
     invite: () => gate.invite(),
     port: (server.address() as AddressInfo).port,
-    readUnits: () => desk.readUnits(),
+    readUnits: () => connection.readUnits(),
     isLooking: () => feed.isRunning,
     async close() {
       await feed.close();
@@ -81,7 +81,7 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
       server.close();
       server.closeAllConnections();
       await closed;
-      desk[Symbol.dispose]();
+      connection[Symbol.dispose]();
     },
   };
 }

@@ -5,16 +5,16 @@
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { ENV } from '../functions/env.ts';
-import { clientSettings, createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
-import type { Meter } from '../shared/dynamo/meter.ts';
-import { createMeter } from '../shared/dynamo/meter.ts';
-import { Sender } from '../shared/dynamo/send.ts';
-import { createSessionStore } from '../shared/dynamo/session-store.ts';
+import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
+import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
+import type { Meter } from '../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import { Sender } from '../shared/dynamo/engine/send.ts';
 import { createTable } from '../shared/dynamo/table.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { createTaskStores } from '../shared/dynamo/task-stores.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { SessionStore } from '../shared/session/store.ts';
-import { TaskClient } from '../shared/task/client.ts';
+import { TaskClient } from '../shared/queue/client.ts';
 import type { TaskStore } from '../shared/task/store.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { startEngine } from './engine.ts';
@@ -92,9 +92,8 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
   const metered = new Sender({ driver, runtime: systemRuntime, observer: meter });
   // Looking on is not part of the work: it is neither metered nor needed.
   const onlooker = new Sender({ driver, runtime: systemRuntime });
-  const store = createTaskStore(onlooker, { table: TABLE_NAME, shards: SHARDS });
-  const sessions = createSessionStore(onlooker, TABLE_NAME);
-  const enqueueing = createTaskStore(metered, { table: TABLE_NAME, shards: SHARDS });
+  const { tasks: store, sessions } = createTaskStores(onlooker, { table: TABLE_NAME, shards: SHARDS });
+  const { tasks: enqueueing } = createTaskStores(metered, { table: TABLE_NAME, shards: SHARDS });
   const tasks = new TaskClient({ store: enqueueing, runtime: systemRuntime }, { queue: options.queue });
 
   const lambda = new LocalLambda({ functions: functionsOf(endpoint, options), onEvent: options.onEvent });

@@ -12,7 +12,7 @@ export function completionCommand(program: Command): Command {
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .addHelpText('after', HELP)
     .action((shell: Shell) => {
-      process.stdout.write(shell === 'bash' ? bashScript(program) : zshScript(program));
+      program.configureOutput().writeOut?.(shell === 'bash' ? bashScript(program) : zshScript(program));
     });
 }
 

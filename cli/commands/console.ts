@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { DEFAULT_QUEUE } from '../../functions/env.ts';
 import { name, portOption, spanOption } from '../arguments.ts';
-import { byOption, operatorOf } from '../confirm.ts';
+import { byOption, nameAtTheKeyboard } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { shardsOption } from '../queue/options.ts';
@@ -50,7 +50,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
       ...{ table, endpoint, region, maxClockSkewMs: maxClockSkew },
       ...{ shards: options.shards, queues, port: options.port, everyMs: options.every },
       isReadOnly: options.readOnly === true,
-      by: operatorOf(options),
+      by: options.by ?? nameAtTheKeyboard(),
       // Beside the answer, which is one: whoever read it may have closed standard output.
       onEntered: (next) => {
         output.note(`for another browser: ${next}`);
@@ -60,9 +60,12 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
   );
   try {
     const address = running.invite();
-    output.answer({ address }, () => address);
-    output.note(`table ${table}${options.readOnly === true ? ', read-only' : ''}; Ctrl+C ends it`);
-    return await untilInterrupted(untilAborted);
+    // Who reads the address may interrupt us at once.
+    return await untilInterrupted((interrupted) => {
+      output.answer({ address }, () => address);
+      output.note(`table ${table}${options.readOnly === true ? ', read-only' : ''}; Ctrl+C ends it`);
+      return untilAborted(interrupted);
+    });
   } finally {
     await running.close();
   }

@@ -45,10 +45,17 @@ export function consulCommand(bind: Bind): Command {
 async function serve(context: Context, options: Options): Promise<ExitCode> {
   const { output, connect, runtime, settings, environment } = context;
   const tokens = await tokensOf(options, environment);
-  using connection = await connect();
+  using connection = await connect({ gathers: true });
   const { startGateway } = await import('../../consul/server.ts');
   const running = await startGateway({
-    ...{ leasehold: connection.leasehold, runtime, tokens, host: options.host, port: options.port },
+    ...{
+      leasehold: connection.leasehold,
+      remote: connection.remote,
+      runtime,
+      tokens,
+      host: options.host,
+      port: options.port,
+    },
     settings: {
       ...DEFAULT_SETTINGS,
       node: options.node ?? hostname(),
@@ -59,9 +66,12 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
     },
   });
   try {
-    output.answer({ url: running.url }, () => running.url);
-    output.note(`table ${settings.table}${tokens === undefined ? '' : `, ${tokens.length} tokens`}; Ctrl+C ends it`);
-    return await untilInterrupted(untilAborted);
+    // Who reads the address may interrupt us at once.
+    return await untilInterrupted((interrupted) => {
+      output.answer({ url: running.url }, () => running.url);
+      output.note(`table ${settings.table}${tokens === undefined ? '' : `, ${tokens.length} tokens`}; Ctrl+C ends it`);
+      return untilAborted(interrupted);
+    });
   } finally {
     await running.close();
   }

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/cost/estimate.ts';
-import { PAGE_SIZE_LIMIT } from '../../shared/bulk/page.ts';
+import { PAGE_SIZE_LIMIT } from '../../shared/task/page.ts';
 import type { PageTable } from '../../shared/cost/page-verbs.ts';
 import type { Architecture } from '../../shared/cost/prices.ts';
 import { PRICES } from '../../shared/cost/prices.ts';

@@ -1,17 +1,22 @@
 /** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
 import { Command } from 'commander';
+import { loadWork } from '../../shared/task/module.ts';
 import { examine } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';
+import { judgeNames } from '../doctor/names.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
 import type { Output, Style } from '../output.ts';
 import { printable } from '../output.ts';
+import type { QueueOptions } from '../queue/options.ts';
+import { queueOption, shardsOption } from '../queue/options.ts';
 import { ownVersion } from '../version.ts';
 
-interface Options {
+interface Options extends QueueOptions {
   readonly strict?: boolean;
+  readonly entry?: string;
 }
 
 export function doctorCommand(bind: Bind): Command {
@@ -21,18 +26,31 @@ export function doctorCommand(bind: Bind): Command {
       'Looks at the table, its indexes and settings, permissions and clocks. Changes nothing. Says how to mend what it finds.',
     )
     .option('--strict', 'warnings count as well')
+    .option('--entry <module>', 'the module of the workers: names the waiting tasks that it does not define')
+    .addOption(queueOption())
+    .addOption(shardsOption())
     .addHelpText('after', HELP);
   return bind<Options>(command, doctor);
 }
 
-async function doctor({ settings, output, connect }: Context, { strict }: Options): Promise<ExitCode> {
+async function doctor(
+  { settings, output, connect }: Context,
+  { strict, entry, queue, shards }: Options,
+): Promise<ExitCode> {
+  const work = entry === undefined ? undefined : await loadWork(entry);
   using connection = await connect();
-  const findings = await examine({
+  const examined = await examine({
     ...connection,
+    client: await connection.openClient(),
     isEmulator: settings.endpoint !== undefined,
     maxClockSkewMs: settings.maxClockSkew,
     versions: { node: process.versions.node, leasehold: ownVersion() },
   });
+  const names =
+    entry === undefined || work === undefined
+      ? []
+      : [await judgeNames(connection.queue(queue, shards), work.registry, entry)];
+  const findings = [...examined, ...names];
   const worst = worstOf(findings);
   output.answer({ health: worst, findings }, () => findingsText(findings, output));
   return worst === 'broken' || (strict === true && worst === 'warning') ? EXIT.failed : EXIT.done;
@@ -63,4 +81,5 @@ Exit codes: 0 nothing is broken, 1 something is (with --strict: or is warned abo
 
 Examples:
   $ leasehold doctor --table media-queue
+  $ leasehold doctor --entry src/tasks.ts --queue mail
   $ leasehold doctor --strict --json | jq '.findings[] | select(.health != "ok")'`;

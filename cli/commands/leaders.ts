@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Leader } from '../../shared/election/election.ts';
 import { electionKey } from '../../shared/election/election.ts';
-import type { LockInfo } from '../../shared/lock/lock.ts';
+import type { LockInfo } from '../../shared/lock/record.ts';
 import { name } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';

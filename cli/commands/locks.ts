@@ -1,6 +1,6 @@
 /** `leasehold locks`: who holds which key, since when, until when; and taking one away. */
 import { Command } from 'commander';
-import type { LockInfo } from '../../shared/lock/lock.ts';
+import type { LockInfo } from '../../shared/lock/record.ts';
 import { name, spanOption, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
@@ -70,9 +70,16 @@ async function listLocks(
 
 async function showLock({ output, connect, runtime }: Context, _options: object, key: string): Promise<undefined> {
   using connection = await connect();
-  const info = await connection.leasehold.locks.get(key);
-  if (info === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' names those that there are");
+  const { info, closedUntil } = await connection.leasehold.locks.look(key);
+  if (info === undefined) throw notFound(`lock ${key}`, absenceHint(closedUntil, runtime.clock.now()));
   output.answer(info, () => lockText(info, runtime.clock.now()));
+}
+
+/** Without an entry, as a session with the behaviour `delete` leaves a key, there may still be a lock-delay. */
+function absenceHint(closedUntil: number, now: number): string {
+  return closedUntil > now
+    ? `its entry was deleted with its session, and its lock-delay keeps the key closed until ${moment(closedUntil)}`
+    : "'leasehold locks list' names those that there are";
 }
 
 async function watchLock({ output, connect }: Context, _options: object, key: string): Promise<ExitCode> {
@@ -99,13 +106,9 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   if (before === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' names those that there are");
   ensureTenure(before, options.counter);
   await confirm(context, 'takes away the lock', key, options);
-  const { reason, counter: leaseCounter, lockDelay } = options;
-  const by = operatorOf(options);
-  const result = await connection.audit.record(
-    { verb: 'lock.release', target: `${key} ${leaseCounter}`, by, reason },
-    () => locks.forceRelease(key, { by, reason, leaseCounter, lockDelay }),
-    ({ kind }) => kind,
-  );
+  const { counter: leaseCounter, lockDelay } = options;
+  const input = { key, leaseCounter, lockDelay };
+  const result = await connection.operations.execute('lock.release', input, operatorOf(options));
   if (result.kind === 'superseded') throw superseded(key, leaseCounter, result.current);
   context.output.answer({ key, leaseCounter, ...result }, () => {
     const open =

@@ -108,15 +108,9 @@ async function change(
   verb: 'pause' | 'resume',
 ): Promise<undefined> {
   using connection = await connect();
-  const { reason, shards } = options;
-  const there = connection.queue(queue, shards);
-  const { operator } = there;
+  const there = connection.queue(queue, options.shards);
   const isKnown = await hasTraces(connection, there);
-  const record = await connection.audit.record(
-    { verb: `queue.${verb}`, target: queue, by: operatorOf(options), reason },
-    () => operator[verb]({ reason }),
-    () => 'done',
-  );
+  const record = await there.operations.execute(`queue.${verb}`, { queue }, operatorOf(options));
   output.answer(record, () => `queue ${printable(queue)} is ${record.isPaused ? 'paused' : 'open'}`);
   if (!isKnown)
     output.note(

@@ -86,7 +86,7 @@ async function showSemaphore(
 async function evictPermit(context: Context, options: EvictOptions, semaphore: string): Promise<undefined> {
   using connection = await context.connect();
   const state = await readOrThrow(connection.semaphores, semaphore);
-  const { token, reason } = options;
+  const { token } = options;
   const refusal = new CommandError(
     EXIT.refused,
     `semaphore ${semaphore} has no permit with token ${token} (any more); nothing was done`,
@@ -99,12 +99,8 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
     semaphore,
     options,
   );
-  const by = operatorOf(options);
-  const evicted = await connection.audit.record(
-    { verb: 'semaphore.evict', target: `${semaphore} ${token}`, by, reason },
-    () => connection.semaphores.evict(semaphore, { token, by, reason }),
-    (permit) => (permit === undefined ? 'gone' : 'evicted'),
-  );
+  const input = { name: semaphore, token };
+  const evicted = await connection.operations.execute('semaphore.evict', input, operatorOf(options));
   if (evicted === undefined) throw refusal;
   context.output.answer(
     evicted,
@@ -117,15 +113,10 @@ async function setLimit(context: Context, options: AuditOptions, semaphore: stri
   using connection = await context.connect();
   const before = await readOrThrow(connection.semaphores, semaphore);
   await confirm(context, `changes the limit from ${before.limit} to ${wanted}, of semaphore`, semaphore, options);
-  await connection.audit.record(
-    {
-      verb: 'semaphore.limit',
-      target: `${semaphore} ${before.limit} → ${wanted}`,
-      by: operatorOf(options),
-      reason: options.reason,
-    },
-    () => connection.semaphores.setLimit(semaphore, wanted),
-    (found) => (found ? 'set' : 'gone'),
+  await connection.operations.execute(
+    'semaphore.limit',
+    { name: semaphore, limit: wanted, seen: before.limit },
+    operatorOf(options),
   );
   const after = await readOrThrow(connection.semaphores, semaphore);
   context.output.answer(

@@ -1,7 +1,7 @@
 /** `leasehold sessions`: who is alive, and ending one by force. */
 import { Command } from 'commander';
-import type { SessionRecord } from '../../shared/session/session.ts';
-import { judgeSession } from '../../shared/session/session.ts';
+import type { SessionRecord } from '../../shared/session/record.ts';
+import { judgeSession } from '../../shared/session/record.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
@@ -93,11 +93,7 @@ async function destroySession(context: Context, options: AuditOptions, id: strin
   if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' names those that live");
   if (before.status === 'invalid') throw ended(before);
   await confirm(context, `ends the session ${before.name} on ${before.node} and frees all that it holds:`, id, options);
-  const result = await connection.audit.record(
-    { verb: 'session.destroy', target: id, by: operatorOf(options), reason: options.reason },
-    () => connection.leasehold.sessions.destroy(id),
-    ({ kind }) => kind,
-  );
+  const result = await connection.operations.execute('session.destroy', { id }, operatorOf(options));
   if (result.kind === 'gone') throw ended(result.session ?? before);
   context.output.answer(
     result.session,

@@ -2,7 +2,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { findItem } from '../../shared/bulk/client.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
-import type { RedriveReport, RescheduleReport } from '../../shared/task/operator.ts';
 import type { TaskState } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
@@ -65,13 +64,12 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
     output.answer(task, () => `${printable(describeTask(key))} is due already: it waits for a worker`);
     return;
   }
-  const report = await connection.audit.record(
-    { verb: 'task.retry', target: `${options.queue}/${id}`, by: operatorOf(options), reason: options.reason },
-    (): Promise<RedriveReport | RescheduleReport> =>
-      task.state === 'ready'
-        ? there.operator.reschedule(id, { runAt: runtime.clock.now() })
-        : there.operator.redrive(id),
-    ({ kind }) => kind,
+  // To make due now what waits is one operation; to bring back what has ended is another, whatever the command is called.
+  const input = { ...key, leaseCounter: task.leaseCounter };
+  const report = await there.operations.execute(
+    task.state === 'ready' ? 'task.retry' : 'task.redrive',
+    input,
+    operatorOf(options),
   );
   if (report.kind === 'missing') throw missing(there, id);
   if (report.kind === 'unfit')
@@ -86,12 +84,8 @@ async function cancelTask(context: Context, options: QueueOptions & AuditOptions
   const task = (await there.store.get(key)) ?? (await findItem(key, there.store));
   if (task === undefined) throw missing(there, id);
   await confirm(context, `cancels in queue ${options.queue} the ${task.state} task`, id, options);
-  const { reason } = options;
-  const report = await connection.audit.record(
-    { verb: 'task.cancel', target: `${options.queue}/${id}`, by: operatorOf(options), reason },
-    () => there.operator.cancel(id, { reason }),
-    ({ kind }) => kind,
-  );
+  const input = { ...key, leaseCounter: 'leaseCounter' in task ? task.leaseCounter : undefined };
+  const report = await there.operations.execute('task.cancel', input, operatorOf(options));
   if (report.kind === 'missing') throw missing(there, id);
   if (report.kind === 'ended') throw unfit(there, id, report.state, 'it has ended already');
   context.output.answer({ queue: options.queue, id, ...report }, () =>
@@ -110,28 +104,15 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
   if (id === undefined) {
     await confirm(context, 'brings back all dead tasks of the queue', options.queue, options);
     const { name: wanted, limit } = options;
-    const redriven = await connection.audit.record(
-      {
-        verb: 'task.redrive',
-        target: wanted === undefined ? `${options.queue}/*` : `${options.queue}/* ${wanted}`,
-        by: operatorOf(options),
-        reason: options.reason,
-      },
-      () =>
-        there.operator.redriveAll({
-          choose: (task) => wanted === undefined || task.name === wanted,
-          ...(limit === undefined ? {} : { limit }),
-        }),
-      (count) => `${count} redriven`,
-    );
+    const input = { queue: options.queue, name: wanted, limit };
+    const redriven = await there.operations.execute('queue.redrive', input, operatorOf(options));
     context.output.answer({ redriven }, () => `brought back ${plural(redriven, 'task')}`);
     return;
   }
-  const report = await connection.audit.record(
-    { verb: 'task.redrive', target: `${options.queue}/${id}`, by: operatorOf(options), reason: options.reason },
-    () => there.operator.redrive(id),
-    ({ kind }) => kind,
-  );
+  const task = await there.store.get({ queue: options.queue, id });
+  if (task === undefined) throw missing(there, id);
+  const input = { queue: options.queue, id, leaseCounter: task.leaseCounter };
+  const report = await there.operations.execute('task.redrive', input, operatorOf(options));
   if (report.kind === 'missing') throw missing(there, id);
   if (report.kind === 'unfit')
     throw unfit(there, id, report.state, 'only dead and cancelled tasks can be brought back');

@@ -1,12 +1,12 @@
 /** `leasehold tasks run`: one task, or a page of them, claimed and run in this process, as a worker would: for finding out why it fails. */
 import { Command } from 'commander';
-import { isPage } from '../../shared/bulk/page.ts';
+import { isPage } from '../../shared/task/page.ts';
 import type { ClaimReport } from '../../shared/bulk/run-page.ts';
 import { runTaskOrPage } from '../../shared/bulk/run-page.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import { loadWork } from '../../shared/task/module.ts';
-import type { Settlement } from '../../shared/task/settle.ts';
+import type { Settlement } from '../../shared/run/settle.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name } from '../arguments.ts';
@@ -46,6 +46,12 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   const waiting = await waitingTask(there, id, runtime.clock.now());
+  const definition = registry.get(waiting.name);
+  if (definition === undefined)
+    throw new CommandError(
+      EXIT.refused,
+      `${describeTask(waiting)} is a ${JSON.stringify(waiting.name)}, which ${options.entry} does not define: it has ${[...registry.keys()].join(', ')}`,
+    );
   await using session = await connection.leasehold.session({ name: `tasks run ${id}` });
   const task = await claim(there, waiting, session.id, context);
   let report: ClaimReport = { settlement: 'lost', settled: {} };
@@ -54,9 +60,9 @@ async function runTask(context: Context, options: Options, id: string): Promise<
     interrupted.addEventListener('abort', () => {
       handBack.abort(new HandedBackError('interrupted'));
     });
-    report = await runTaskOrPage(task, registry.get(task.name), {
+    report = await runTaskOrPage(task, definition, {
       ...{ tasks: there.store, payloads, session: session.holder, runtime, log: logTo(output) },
-      ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, graceMs: GRACE_MS },
+      ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, lifeMs: Infinity, graceMs: GRACE_MS },
     });
   });
   const after = await there.store.get(task);

@@ -2,8 +2,8 @@
 import { Command, Option } from 'commander';
 import type { BulkItem } from '../../shared/bulk/client.ts';
 import { findItem } from '../../shared/bulk/client.ts';
-import type { PageState } from '../../shared/bulk/page.ts';
-import { isOpen, isPage } from '../../shared/bulk/page.ts';
+import type { PageState } from '../../shared/task/task.ts';
+import { isOpen, isPage } from '../../shared/task/page.ts';
 import type { PastAttempt, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name } from '../arguments.ts';
@@ -139,7 +139,11 @@ function taskText(task: TaskRecord, now: number): string {
     ['task', printable(task.name)],
     ['state', stateOf(task, now)],
     ['priority', task.priority],
-    ['attempts', `${task.attempts}${task.generation > 0 ? `, brought back ${task.generation} times` : ''}`],
+    [
+      'attempts',
+      `${task.attempts}${task.deaths > 0 ? `, of which ${task.deaths} killed their workers` : ''}${task.generation > 0 ? `, brought back ${task.generation} times` : ''}`,
+    ],
+    ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['counter', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
     ['due', 'readyAt' in task ? momentAndAge(task.readyAt, now) : undefined],

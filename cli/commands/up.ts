@@ -20,7 +20,8 @@ export function upCommand(bind: Bind): Command {
 
 async function up({ settings, output, connect }: Context): Promise<ExitCode> {
   using connection = await connect();
-  const { client, table } = connection;
+  const { table } = connection;
+  const client = await connection.openClient();
   const created = await createTable(client, table);
   const description = await describeTable(client, table);
   if (description === undefined)

@@ -1,11 +1,7 @@
 /** Everything that doctor looks at, in the order in which it is told. */
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
-import {
-  DescribeContinuousBackupsCommand,
-  DescribeTableCommand,
-  DescribeTimeToLiveCommand,
-} from '@aws-sdk/client-dynamodb';
-import { SCHEMA_VERSION } from '../../shared/dynamo/schema.ts';
+import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
+import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { SkewGauge } from '../../shared/lease/skew.ts';
 import type { Finding } from './finding.ts';
@@ -43,6 +39,7 @@ export async function examineTable(
   description: TableDescription,
 ): Promise<readonly Finding[]> {
   const TableName = table;
+  const { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand } = await loadSdk();
   return [
     ...judgeTable(description, { isEmulator }),
     await orUnknown('ttl', async () =>
@@ -59,6 +56,7 @@ export async function examineTable(
 
 /** Undefined when there is none. */
 export async function describeTable(client: DynamoDBClient, table: string): Promise<TableDescription | undefined> {
+  const { DescribeTableCommand } = await loadSdk();
   try {
     return (await client.send(new DescribeTableCommand({ TableName: table }))).Table;
   } catch (error) {

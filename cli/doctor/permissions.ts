@@ -3,15 +3,9 @@
  * Writes carry a condition that cannot be true, so being refused by it is the proof of being allowed.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  BatchGetItemCommand,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  TransactWriteItemsCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
-import { DIRECTORY_INDEX, READY_INDEX } from '../../shared/dynamo/schema.ts';
+import { DIRECTORY_INDEX, READY_INDEX } from '../../shared/dynamo/engine/schema.ts';
+import type { Sdk } from '../../shared/dynamo/wire/sdk.ts';
+import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { Finding } from './finding.ts';
 import { ok, unknown, warning } from './finding.ts';
@@ -22,16 +16,19 @@ const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exi
 
 export async function probePermissions(client: DynamoDBClient, table: string): Promise<readonly Finding[]> {
   const target = { TableName: table };
+  const sdk = await loadSdk();
   const probes: Readonly<Record<string, () => Promise<unknown>>> = {
-    GetItem: () => client.send(new GetItemCommand({ ...target, Key: NOWHERE })),
-    BatchGetItem: () => client.send(new BatchGetItemCommand({ RequestItems: { [table]: { Keys: [NOWHERE] } } })),
-    [`Query on ${READY_INDEX.name}`]: () => client.send(query(table, READY_INDEX, 'default#normal#0')),
-    [`Query on ${DIRECTORY_INDEX.name}`]: () => client.send(query(table, DIRECTORY_INDEX, 'lock')),
-    PutItem: () => client.send(new PutItemCommand({ ...target, Item: NOWHERE, ...NEVER })),
-    UpdateItem: () => client.send(new UpdateItemCommand({ ...target, Key: NOWHERE, ...NEVER })),
+    GetItem: () => client.send(new sdk.GetItemCommand({ ...target, Key: NOWHERE })),
+    BatchGetItem: () => client.send(new sdk.BatchGetItemCommand({ RequestItems: { [table]: { Keys: [NOWHERE] } } })),
+    [`Query on ${READY_INDEX.name}`]: () => client.send(query(sdk, table, READY_INDEX, 'default#normal#0')),
+    [`Query on ${DIRECTORY_INDEX.name}`]: () => client.send(query(sdk, table, DIRECTORY_INDEX, 'lock')),
+    PutItem: () => client.send(new sdk.PutItemCommand({ ...target, Item: NOWHERE, ...NEVER })),
+    UpdateItem: () => client.send(new sdk.UpdateItemCommand({ ...target, Key: NOWHERE, ...NEVER })),
     TransactWriteItems: () =>
       client.send(
-        new TransactWriteItemsCommand({ TransactItems: [{ ConditionCheck: { ...target, Key: NOWHERE, ...NEVER } }] }),
+        new sdk.TransactWriteItemsCommand({
+          TransactItems: [{ ConditionCheck: { ...target, Key: NOWHERE, ...NEVER } }],
+        }),
       ),
   };
   return Promise.all(Object.entries(probes).map(([action, send]) => judge(`may ${action}`, send)));
@@ -55,11 +52,12 @@ const GRANT =
 const REFUSED_BY_CONDITION = new Set(['ConditionalCheckFailedException', 'TransactionCanceledException']);
 
 function query(
+  sdk: Sdk,
   table: string,
   index: { readonly name: string; readonly partitionKey: string },
   partition: string,
-): QueryCommand {
-  return new QueryCommand({
+): InstanceType<Sdk['QueryCommand']> {
+  return new sdk.QueryCommand({
     TableName: table,
     IndexName: index.name,
     KeyConditionExpression: '#key = :partition',

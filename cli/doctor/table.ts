@@ -1,6 +1,6 @@
 /** Judges a table's description: pure. Every mend that is a command can be pasted. */
 import type { ContinuousBackupsDescription, TableDescription, TimeToLiveDescription } from '@aws-sdk/client-dynamodb';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/engine/schema.ts';
 import { tableDefinition } from '../../shared/dynamo/table.ts';
 import type { Finding } from './finding.ts';
 import { broken, ok, unknown, warning } from './finding.ts';

@@ -2,7 +2,7 @@
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/dispatch/oldest-ready.ts';
 import { take } from '../../shared/runtime/take.ts';
-import { openEntries } from '../../shared/task/listing.ts';
+import { openEntries } from '../../shared/queue/listing.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';

@@ -3,8 +3,8 @@
  * They are always taken in this order, so that two commands that need the same ones cannot wait for each other for ever.
  */
 import { formatSequencer } from '../../shared/lease/sequencer.ts';
-import { LockUnavailableError, describeRefusal } from '../../shared/lock/lock.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import { LockUnavailableError, describeRefusal } from '../../shared/lock/record.ts';
+import type { Session } from '../../shared/session.ts';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT } from '../exit.ts';
 import { moment, span } from '../output.ts';

@@ -8,7 +8,7 @@ import { sessionTiming } from '../../shared/lease/timing.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
-import type { BadLine } from '../../shared/task/lines.ts';
+import type { BadLine } from '../../shared/queue/task-file.ts';
 import { loadTasks } from '../../shared/task/module.ts';
 import type { NewTask } from '../../shared/task/store.ts';
 import type { TaskKey } from '../../shared/task/task.ts';

@@ -1,10 +1,10 @@
 /** Tasks from a file, one JSON object a line. */
 import { readFile } from 'node:fs/promises';
 import { ConfigurationError, messageOf } from '../../shared/errors.ts';
-import type { TaskClient } from '../../shared/task/client.ts';
+import type { TaskClient } from '../../shared/queue/client.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
-import type { CheckedLines } from '../../shared/task/lines.ts';
-import { checkLines } from '../../shared/task/lines.ts';
+import type { CheckedLines } from '../../shared/queue/task-file.ts';
+import { checkLines } from '../../shared/queue/task-file.ts';
 
 /** @throws ConfigurationError when the file cannot be read; lines that cannot be used are named in the answer, and stop no other */
 export async function readTaskFile(file: string, client: TaskClient, registry: TaskRegistry): Promise<CheckedLines> {

@@ -53,13 +53,17 @@ export const task = {
  * @param {number} now
  */
 function facts(found, now) {
-  const { cancellation, generation, attempts } = found;
+  const { cancellation, generation, attempts, deaths, failingSince } = found;
   return factsOf([
     ['task', found.name],
     ['queue', h('a', { href: to('tasks', { queue: found.queue }) }, found.queue)],
     ['priority', found.priority],
     ['tenant', found.tenant],
-    ['attempts', `${attempts}${generation > 0 ? `, brought back ${generation} times` : ''}`],
+    [
+      'attempts',
+      `${attempts}${deaths > 0 ? `, of which ${deaths} killed their workers` : ''}${generation > 0 ? `, brought back ${generation} times` : ''}`,
+    ],
+    ['failing since', failingSince === undefined ? undefined : when(failingSince, now)],
     ['counter', h('span', { class: 'counter' }, found.leaseCounter)],
     ['created', when(found.createdAt, now)],
     ['due', 'readyAt' in found ? when(found.readyAt, now) : undefined],

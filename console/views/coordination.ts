@@ -1,21 +1,21 @@
 /** Locks and semaphores by name, as the library's clients list them: the first hundred of each, and the rest by prefix. */
 import { take } from '../../shared/runtime/take.ts';
 import type { SemaphoreState } from '../../shared/semaphore/state.ts';
-import type { Desk } from '../desk.ts';
+import type { Connection } from '../connection.ts';
 import type { LockPage, SemaphorePage } from '../model.ts';
 import type { Priced } from '../shared-look.ts';
 
 const LOCKS_SHOWN = 100;
 const SEMAPHORES_SHOWN = 50;
 
-export async function lookAtLocks(desk: Desk, prefix: string): Promise<Priced<LockPage>> {
-  const { leasehold, spent } = desk.open();
+export async function lookAtLocks(connection: Connection, prefix: string): Promise<Priced<LockPage>> {
+  const { leasehold, spent } = connection.open();
   const { rows: locks, more: isMore } = await take(leasehold.locks.list(prefix), LOCKS_SHOWN);
-  return { value: { now: desk.now(), locks, isMore }, units: spent() };
+  return { value: { now: connection.now(), locks, isMore }, units: spent() };
 }
 
-export async function lookAtSemaphores(desk: Desk, prefix: string): Promise<Priced<SemaphorePage>> {
-  const { leasehold, spent } = desk.open();
+export async function lookAtSemaphores(connection: Connection, prefix: string): Promise<Priced<SemaphorePage>> {
+  const { leasehold, spent } = connection.open();
   // Names first: what is not shown is not read either.
   const { rows: names, more: isMore } = await take(leasehold.semaphores.list(prefix), SEMAPHORES_SHOWN);
   const semaphores: SemaphoreState[] = [];
@@ -23,5 +23,5 @@ export async function lookAtSemaphores(desk: Desk, prefix: string): Promise<Pric
     const state = await leasehold.semaphores.read(name);
     if (state !== undefined) semaphores.push(state);
   }
-  return { value: { now: desk.now(), semaphores, isMore }, units: spent() };
+  return { value: { now: connection.now(), semaphores, isMore }, units: spent() };
 }

@@ -2,7 +2,7 @@
  * Who lives, and who ended last. The directory lists sessions by name, those that expired in the last weeks among them;
  * so it is walked bit by bit, while the sessions that hold something are looked at first.
  */
-import type { Desk } from '../desk.ts';
+import type { Connection } from '../connection.ts';
 import type { Holding, LockPage, SemaphorePage, SessionPage } from '../model.ts';
 import type { Priced } from '../shared-look.ts';
 import type { SessionBook } from './session-book.ts';
@@ -15,7 +15,7 @@ const ENDED_SHOWN = 30;
 const WALK_EVERY_MS = 60_000;
 
 export class SessionsLook {
-  readonly #desk: Desk;
+  readonly #connection: Connection;
   readonly #book: SessionBook;
   /** Listed, and not read yet. */
   #pending: readonly string[] = [];
@@ -24,13 +24,13 @@ export class SessionsLook {
   #completedAt: number | undefined;
   #isUnderWay = true;
 
-  constructor(desk: Desk, book: SessionBook) {
-    this.#desk = desk;
+  constructor(connection: Connection, book: SessionBook) {
+    this.#connection = connection;
     this.#book = book;
   }
 
   async look(holdings: ReadonlyMap<string, readonly Holding[]>): Promise<Priced<SessionPage>> {
-    const stores = this.#desk.open();
+    const stores = this.#connection.open();
     const holders = [...holdings.keys()];
     await this.#book.refresh(stores, [...holders, ...this.#book.living()], { limit: READ_PER_LOOK, freshMs: FRESH_MS });
     await this.#walkOn(stores);
@@ -38,18 +38,18 @@ export class SessionsLook {
     const shown = [...living, ...this.#book.ended(ENDED_SHOWN)];
     const sessions = shown.flatMap((id) => this.#book.line(id, holdings.get(id) ?? []) ?? []);
     const walk = { seen: this.#seen, isComplete: this.#completedAt !== undefined };
-    return { value: { now: this.#desk.now(), sessions, walk }, units: stores.spent() };
+    return { value: { now: this.#connection.now(), sessions, walk }, units: stores.spent() };
   }
 
-  async #walkOn(stores: ReturnType<Desk['open']>): Promise<void> {
+  async #walkOn(stores: ReturnType<Connection['open']>): Promise<void> {
     if (this.#pending.length === 0) await this.#turnPage(stores);
     const batch = this.#pending.slice(0, READ_PER_LOOK);
     await this.#book.refresh(stores, batch, { limit: READ_PER_LOOK });
     this.#pending = this.#pending.slice(READ_PER_LOOK).filter((id) => !this.#book.isKnown(id));
   }
 
-  async #turnPage(stores: ReturnType<Desk['open']>): Promise<void> {
-    const now = this.#desk.now();
+  async #turnPage(stores: ReturnType<Connection['open']>): Promise<void> {
+    const now = this.#connection.now();
     if (!this.#isUnderWay) {
       if (now - (this.#completedAt ?? 0) < WALK_EVERY_MS) return;
       this.#isUnderWay = true;

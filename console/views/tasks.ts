@@ -2,11 +2,11 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards; the next page goes on from there in each of them.
  */
-import { isPage } from '../../shared/bulk/page.ts';
+import { isPage } from '../../shared/task/page.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import type { TaskKey, TaskRecord } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
-import type { Desk, Stores } from '../desk.ts';
+import type { Connection, Stores } from '../connection.ts';
 import type { ListedState, TaskLine, TaskPage, TaskView } from '../model.ts';
 import type { Priced } from '../shared-look.ts';
 import type { SessionBook } from './session-book.ts';
@@ -31,11 +31,11 @@ const ERROR_SHOWN = 120;
 /** Where each source goes on; null: it has been read to its end. Of the list of the dead: where its page begins, and how much of it was read. */
 type Cursor = readonly unknown[];
 
-export async function lookAtTasks(desk: Desk, query: TaskQuery): Promise<Priced<TaskPage>> {
-  const stores = desk.open();
-  const now = desk.now();
+export async function lookAtTasks(connection: Connection, query: TaskQuery): Promise<Priced<TaskPage>> {
+  const stores = connection.open();
+  const now = connection.now();
   const cursor = query.after === undefined ? undefined : decodeCursor(query.after);
-  const walk = query.state === 'dead' ? walkDead(stores, query, cursor) : walkIndex(desk, stores, query, cursor);
+  const walk = query.state === 'dead' ? walkDead(stores, query, cursor) : walkIndex(connection, stores, query, cursor);
   const tasks: TaskRecord[] = [];
   let looked = 0;
   let next: Cursor | undefined;
@@ -54,13 +54,17 @@ export async function lookAtTasks(desk: Desk, query: TaskQuery): Promise<Priced<
   return { value, units: stores.spent() };
 }
 
-export async function lookAtTask(desk: Desk, book: SessionBook, key: TaskKey): Promise<Priced<TaskView> | undefined> {
-  const stores = desk.open();
+export async function lookAtTask(
+  connection: Connection,
+  book: SessionBook,
+  key: TaskKey,
+): Promise<Priced<TaskView> | undefined> {
+  const stores = connection.open();
   const task = await stores.tasks.get(key);
   if (task === undefined) return undefined;
   if (task.state === 'running') await book.refresh(stores, [task.session], { limit: 1, freshMs: 1_000 });
   const holder = task.state === 'running' ? book.line(task.session, []) : undefined;
-  return { value: { now: desk.now(), task, holder, items: itemsOf(task) }, units: stores.spent() };
+  return { value: { now: connection.now(), task, holder, items: itemsOf(task) }, units: stores.spent() };
 }
 
 /** Sets have no form in JSON. */
@@ -77,12 +81,12 @@ interface Step {
 
 /** A few entries of every source that is not at its end, again and again. */
 async function* walkIndex(
-  desk: Desk,
+  connection: Connection,
   stores: Stores,
   { queue, withTenants }: TaskQuery,
   cursor: Cursor | undefined,
 ): AsyncGenerator<Step> {
-  const sources = sourcesOf(queue, desk.options.shards);
+  const sources = sourcesOf(queue, connection.options.shards);
   let afters: unknown[] = sources.map(({ isOfTenants }, index) =>
     isOfTenants && !withTenants ? null : cursor?.[index],
   );
@@ -103,14 +107,14 @@ async function* walkIndex(
 
 /** The list comes in pages of a hundred, which are read in parts. What is brought back meanwhile moves what follows it up. */
 async function* walkDead(
-  { operations }: Stores,
+  { operatorStore }: Stores,
   { queue }: TaskQuery,
   cursor: Cursor | undefined,
 ): AsyncGenerator<Step> {
   let after: unknown = cursor?.[0] ?? undefined;
   let offset = Number(cursor?.[1] ?? 0);
   for (;;) {
-    const page = await operations.pageOfDead(queue, after);
+    const page = await operatorStore.pageOfDead(queue, after);
     const isEnd = offset + PAGE_TASKS >= page.keys.length;
     const keys = page.keys.slice(offset, offset + PAGE_TASKS);
     if (isEnd) after = page.next;

@@ -1,10 +1,10 @@
 /** Schedules of some queues: what became of their last slots, and which are overdue. */
 import { take } from '../../shared/runtime/take.ts';
-import { slotAfter, slotUpTo } from '../../shared/task/cron.ts';
-import type { ScheduleRecord } from '../../shared/task/schedule.ts';
-import { HORIZON_MS, slotTaskId } from '../../shared/task/schedule.ts';
+import { slotAfter, slotUpTo } from '../../shared/schedule/cron.ts';
+import type { ScheduleRecord } from '../../shared/schedule/schedule.ts';
+import { HORIZON_MS, slotTaskId } from '../../shared/schedule/schedule.ts';
 import type { TaskRecord } from '../../shared/task/task.ts';
-import type { Desk, Stores } from '../desk.ts';
+import type { Connection, Stores } from '../connection.ts';
 import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
 import type { Priced } from '../shared-look.ts';
 
@@ -15,9 +15,12 @@ const OVERDUE_COUNTED = 100;
 /** The finest that cron expressions know. */
 const SECOND_MS = 1_000;
 
-export async function lookAtSchedules(desk: Desk, queues: readonly string[]): Promise<Priced<SchedulePage>> {
-  const stores = desk.open();
-  const now = desk.now();
+export async function lookAtSchedules(
+  connection: Connection,
+  queues: readonly string[],
+): Promise<Priced<SchedulePage>> {
+  const stores = connection.open();
+  const now = connection.now();
   const { rows: found, more: isMore } = await take(schedulesOf(stores, queues), SCHEDULES_SHOWN);
   const schedules = await Promise.all(found.map((schedule) => lineOf(stores, schedule, now)));
   return { value: { now, queues, schedules, isMore }, units: stores.spent() };

@@ -1,6 +1,6 @@
 /** All queues together, looked at in turn: each round costs about the same, however many queues there are. */
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import type { Desk } from '../desk.ts';
+import type { Connection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
 import { QueueLook } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const RATE_MS = 30_000;
 
 export class OverviewLook {
-  readonly #desk: Desk;
+  readonly #connection: Connection;
   readonly #book: SessionBook;
   /** In the order in which they are due to be looked at. */
   readonly #queues = new Map<string, QueueLook>();
@@ -28,10 +28,10 @@ export class OverviewLook {
   #discoveredAt = -Infinity;
   #lostSeen = 0;
 
-  constructor(desk: Desk, book: SessionBook) {
-    this.#desk = desk;
+  constructor(connection: Connection, book: SessionBook) {
+    this.#connection = connection;
     this.#book = book;
-    desk.options.queues.forEach((queue) => {
+    connection.options.queues.forEach((queue) => {
       this.include(queue);
     });
   }
@@ -39,7 +39,7 @@ export class OverviewLook {
   /** A queue that somebody has named; those without a worker so far are known by their names only. */
   include(queue: string): void {
     if (!this.#queues.has(queue) && this.#queues.size < QUEUES_LIMIT)
-      this.#queues.set(queue, new QueueLook(this.#desk, this.#book, queue));
+      this.#queues.set(queue, new QueueLook(this.#connection, this.#book, queue));
   }
 
   /** Whether tasks of the queue may name tenants: unknown, until it has been looked at. */
@@ -53,31 +53,31 @@ export class OverviewLook {
 
   /** One round. @returns the read units that it took */
   async look(): Promise<number> {
-    const before = this.#desk.readUnits();
+    const before = this.#connection.readUnits();
     await this.#discover();
     for (const [queue, look] of [...this.#queues]) {
-      if (this.#desk.readUnits() - before >= ROUND_UNITS) break;
-      await look.look(this.#desk.open());
+      if (this.#connection.readUnits() - before >= ROUND_UNITS) break;
+      await look.look(this.#connection.open());
       // To the end of the line.
       this.#queues.delete(queue);
       this.#queues.set(queue, look);
     }
-    await this.#book.refresh(this.#desk.open(), this.#book.living(), { limit: SESSIONS_PER_ROUND });
+    await this.#book.refresh(this.#connection.open(), this.#book.living(), { limit: SESSIONS_PER_ROUND });
     this.#note();
-    return this.#desk.readUnits() - before;
+    return this.#connection.readUnits() - before;
   }
 
   overview(): Overview {
     const looks = [...this.#queues.values()];
     return {
-      now: this.#desk.now(),
-      desk: this.#desk.info,
+      now: this.#connection.now(),
+      desk: this.#connection.info,
       queues: this.#figures().toSorted((one, other) => (one.queue < other.queue ? -1 : 1)),
       unseen: looks.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
       readings: this.#readings,
       lost: this.#book.lost(),
-      lostInHour: this.#book.lostAfter(this.#desk.now() - HOUR_MS),
-      units: { total: this.#desk.readUnits(), perSecond: this.#unitsPerSecond() },
+      lostInHour: this.#book.lostAfter(this.#connection.now() - HOUR_MS),
+      units: { total: this.#connection.readUnits(), perSecond: this.#unitsPerSecond() },
     };
   }
 
@@ -101,10 +101,10 @@ export class OverviewLook {
 
   /** Every queue that ever had a worker has the semaphore of its workers. */
   async #discover(): Promise<void> {
-    const now = this.#desk.now();
+    const now = this.#connection.now();
     if (now - this.#discoveredAt < DISCOVER_EVERY_MS) return;
     const prefix = workersSemaphore('');
-    for await (const name of this.#desk.open().leasehold.semaphores.list(prefix)) {
+    for await (const name of this.#connection.open().leasehold.semaphores.list(prefix)) {
       this.include(name.slice(prefix.length));
       if (this.#queues.size >= QUEUES_LIMIT) break;
     }
@@ -117,7 +117,7 @@ export class OverviewLook {
 
   #note(): void {
     const figures = this.#figures();
-    const at = this.#desk.now();
+    const at = this.#connection.now();
     const sum = (of: (queue: QueueFigures) => number): number => figures.reduce((total, queue) => total + of(queue), 0);
     const lost = this.#book.lostSinceOpening;
     this.#readings.push({
@@ -133,7 +133,7 @@ export class OverviewLook {
     });
     this.#lostSeen = lost;
     if (this.#readings.length > READINGS_KEPT) this.#readings.shift();
-    this.#spending.push({ at, units: this.#desk.readUnits() });
+    this.#spending.push({ at, units: this.#connection.readUnits() });
     while ((this.#spending[0]?.at ?? at) < at - RATE_MS) this.#spending.shift();
   }
 

@@ -2,7 +2,7 @@
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { RunningTask } from '../../shared/task/task.ts';
-import type { Desk, Stores } from '../desk.ts';
+import type { Connection, Stores } from '../connection.ts';
 import type { Count, QueueFigures } from '../model.ts';
 import type { PartitionSight } from './flow.ts';
 import { flowBetween } from './flow.ts';
@@ -35,7 +35,7 @@ interface Walk {
 
 export class QueueLook {
   readonly queue: string;
-  readonly #desk: Desk;
+  readonly #connection: Connection;
   readonly #book: SessionBook;
   readonly #sources: readonly Source[];
   #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
@@ -45,11 +45,11 @@ export class QueueLook {
   #running: readonly RunningTask[] = [];
   #permits: readonly { readonly session: string; readonly token: number }[] = [];
 
-  constructor(desk: Desk, book: SessionBook, queue: string) {
+  constructor(connection: Connection, book: SessionBook, queue: string) {
     this.queue = queue;
-    this.#desk = desk;
+    this.#connection = connection;
     this.#book = book;
-    this.#sources = sourcesOf(queue, desk.options.shards);
+    this.#sources = sourcesOf(queue, connection.options.shards);
   }
 
   /** As of the last look; undefined before the first. */
@@ -73,7 +73,7 @@ export class QueueLook {
   }
 
   async look(stores: Stores): Promise<QueueFigures> {
-    const at = this.#desk.now();
+    const at = this.#connection.now();
     const [record, walks, dead, workers] = await Promise.all([
       stores.queues.get(this.queue),
       this.#readIndex(at),
@@ -103,7 +103,7 @@ export class QueueLook {
 
   /** The heads of all sources, then on from where there is more, until the units are used up. */
   async #readIndex(now: number): Promise<readonly Walk[]> {
-    const stores = this.#desk.open();
+    const stores = this.#connection.open();
     const isDue = this.mayHaveTenants || now - (this.#tenants?.at ?? 0) >= TENANTS_EVERY_MS;
     const walks = this.#sources.map((source): Walk => ({ source, hints: [], after: undefined }));
     const asked = walks.filter(({ source }) => isDue || !source.isOfTenants);
@@ -124,7 +124,7 @@ export class QueueLook {
   }
 
   async #readOldest(due: readonly ReadyHint[]) {
-    const stores = this.#desk.open();
+    const stores = this.#connection.open();
     const oldest = due.toSorted((one, other) => one.readyAt - other.readyAt);
     const tasks = [];
     for (let from = 0; from < oldest.length && stores.spent() < ROW_UNITS; from += ROWS_PER_BATCH)
@@ -142,12 +142,12 @@ export class QueueLook {
     return { arrived: arrived / seconds, left: left / seconds };
   }
 
-  async #countDead({ operations }: Stores, now: number): Promise<Count> {
+  async #countDead({ operatorStore }: Stores, now: number): Promise<Count> {
     if (this.#dead !== undefined && now - this.#dead.at < DEAD_EVERY_MS) return this.#dead.count;
     let after: unknown;
     let count = 0;
     for (let page = 0; page < DEAD_PAGES; page++) {
-      const { keys, next } = await operations.pageOfDead(this.queue, after);
+      const { keys, next } = await operatorStore.pageOfDead(this.queue, after);
       count += keys.length;
       after = next;
       if (next === undefined) break;

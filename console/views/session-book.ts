@@ -2,9 +2,9 @@
  * Sessions as the console knows them. Reading one costs a unit, so each is read when it must be: when it is new,
  * and when what is known of it says that it may have ended. An ended one never comes back and is not read again.
  */
-import type { SessionRecord, Verdict } from '../../shared/session/session.ts';
-import { judgeSession } from '../../shared/session/session.ts';
-import type { Desk, Stores } from '../desk.ts';
+import type { SessionRecord, Verdict } from '../../shared/session/record.ts';
+import { judgeSession } from '../../shared/session/record.ts';
+import type { Connection, Stores } from '../connection.ts';
 import type { Holding, LostLease, SessionLine, SessionStanding } from '../model.ts';
 import { DistinctCount } from './distinct-count.ts';
 
@@ -22,16 +22,16 @@ const LOST_KEPT = 50;
 const COUNTED_LIMIT = 100_000;
 
 export class SessionBook {
-  readonly #desk: Desk;
+  readonly #connection: Connection;
   readonly #known = new Map<string, Known>();
   readonly #lost = new Map<string, LostLease>();
   /** Remembers ids when the rest is forgotten: a session that is met again is not counted again. */
   readonly #lostSinceOpening = new DistinctCount(COUNTED_LIMIT);
   readonly #openedAt: number;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
-    this.#openedAt = desk.now();
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#openedAt = connection.now();
   }
 
   /**
@@ -44,7 +44,7 @@ export class SessionBook {
     ids: Iterable<string>,
     options: { readonly limit: number; readonly freshMs?: number },
   ): Promise<void> {
-    const now = this.#desk.now();
+    const now = this.#connection.now();
     const due = [...new Set(ids)]
       .filter((id) => this.#isDue(id, now, options.freshMs ?? Infinity))
       .sort((one, other) => (this.#known.get(one)?.readAt ?? 0) - (this.#known.get(other)?.readAt ?? 0))
@@ -125,7 +125,7 @@ export class SessionBook {
   }
 
   #judge({ session }: Known): Verdict {
-    return judgeSession(session, this.#desk.now(), this.#desk.options.maxClockSkewMs);
+    return judgeSession(session, this.#connection.now(), this.#connection.options.maxClockSkewMs);
   }
 
   #note(id: string, known: Known): void {

@@ -1,0 +1,85 @@
+/** The `leasehold` command without a process: an environment and streams come in, and an exit code comes out. */
+import type { Command } from 'commander';
+import { CommanderError } from 'commander';
+import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { everyCommand } from './command-tree.ts';
+import type { Action, Context, Environment } from './context.ts';
+import type { ExitCode } from './exit.ts';
+import { EXIT, failureOf } from './exit.ts';
+import { Output, printable } from './output.ts';
+import { createProgram } from './program.ts';
+import type { GlobalOptions } from './settings.ts';
+
+export interface Terminal {
+  readonly environment: Environment;
+  readonly stdin: NodeJS.ReadStream;
+  readonly out: NodeJS.WriteStream;
+  readonly err: NodeJS.WriteStream;
+}
+
+export interface CommandLine {
+  /** @param argv what was typed behind the program's name */
+  perform(argv: readonly string[]): Promise<ExitCode>;
+  /** Says on standard error that standard output failed, unless the reader of it has simply read enough. */
+  cannotAnswer(error: NodeJS.ErrnoException): ExitCode;
+}
+
+export function openCommandLine(terminal: Terminal): CommandLine {
+  let exitCode: ExitCode = EXIT.done;
+  const outputFor = ({ json }: Pick<GlobalOptions, 'json'>): Output =>
+    new Output({ isJson: json === true, ...terminal });
+  const bind = <Options>(command: Command, action: Action<Options>): Command =>
+    command.action(async (...received: unknown[]) => {
+      // Commander gives the operands, of which a variadic one is a list, then the options, then the command itself.
+      const operands = received.slice(0, -2).flat() as string[];
+      const options = command.optsWithGlobals<GlobalOptions & Options>();
+      const context = contextOf(terminal, options, outputFor(options));
+      exitCode = await performAction(context, () => action(context, options, ...operands));
+    });
+  const program = createProgram(bind);
+  for (const command of everyCommand(program))
+    command.configureOutput({
+      writeOut: (text) => void terminal.out.write(text),
+      writeErr: (text) => void terminal.err.write(text),
+    });
+  return {
+    async perform(argv) {
+      try {
+        await program.parseAsync(argv, { from: 'user' });
+        return exitCode;
+      } catch (error) {
+        if (!(error instanceof CommanderError)) throw error;
+        // Help that was asked for ends with 0; whatever else commander ends with is a wrong command line.
+        return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+      }
+    },
+    cannotAnswer(error) {
+      // The reader has read enough, as `head` does.
+      if (error.code === 'EPIPE') return EXIT.done;
+      outputFor(program.opts()).error(`the answer cannot be written: ${error.message}`, EXIT.failed);
+      return EXIT.failed;
+    },
+  };
+}
+
+function contextOf({ environment, stdin }: Terminal, settings: GlobalOptions, output: Output): Context {
+  return {
+    ...{ settings, output, environment, stdin, runtime: systemRuntime },
+    connect: async (options) => {
+      // The SDK takes a third of a second to load; help and completion do without.
+      const { connect } = await import('./connection.ts');
+      return connect(settings, systemRuntime, options);
+    },
+  };
+}
+
+async function performAction(context: Context, action: () => Promise<ExitCode | undefined>): Promise<ExitCode> {
+  try {
+    return (await action()) ?? EXIT.done;
+  } catch (error) {
+    const { message, exitCode, stack } = failureOf(error, context.settings.table);
+    context.output.error(message, exitCode);
+    if (stack !== undefined) context.output.note(stack.split('\n').map(printable).join('\n'));
+    return exitCode;
+  }
+}

@@ -1,0 +1,95 @@
+/** The console's composition root: one client, and for each look a set of stores whose units are counted apart. */
+import { AuditStore } from '../shared/dynamo/audit/store.ts';
+import type { ConnectionOptions, DynamoConnection } from '../shared/dynamo/connect.ts';
+import { connectDynamo } from '../shared/dynamo/connect.ts';
+import type { Meter } from '../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import type { SendObserver } from '../shared/dynamo/engine/send.ts';
+import { Sender } from '../shared/dynamo/engine/send.ts';
+import type { Stores as TableStores } from '../shared/dynamo/stores.ts';
+import { createStores } from '../shared/dynamo/stores.ts';
+import { Leasehold } from '../shared/leasehold.ts';
+import { Operations } from '../shared/operate/operations.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { ConnectionInfo } from './model.ts';
+
+export interface ConnectionSettings extends ConnectionOptions {
+  readonly table: string;
+  /** Partitions of the ready index, as deployed: tasks in others are not seen. */
+  readonly shards: number;
+  readonly maxClockSkewMs: number;
+  /** Queues to show beside those that have had a worker. */
+  readonly queues: readonly string[];
+  readonly isReadOnly: boolean;
+  /** Who acts, for the record: it identifies nobody, credentials do that. */
+  readonly by: string;
+}
+
+/** Everything that a view or an operation needs, over one sender. */
+export interface Stores extends Omit<TableStores, 'operations'> {
+  readonly leasehold: Leasehold;
+  readonly audit: AuditStore;
+  /** What operators do, each written down. */
+  readonly operations: Operations;
+  readonly operatorStore: TableStores['operations'];
+  /** Read units that these stores have used. */
+  readonly spent: () => number;
+}
+
+export class Connection implements Disposable {
+  readonly options: ConnectionSettings;
+  readonly runtime: Runtime;
+  readonly #connection: DynamoConnection;
+  readonly #total: Meter = createMeter();
+
+  constructor(options: ConnectionSettings, runtime: Runtime) {
+    this.options = options;
+    this.runtime = runtime;
+    this.#connection = connectDynamo(options, runtime);
+  }
+
+  get info(): ConnectionInfo {
+    const { table, endpoint, region, isReadOnly, by } = this.options;
+    return { table, place: endpoint ?? region ?? 'the region of your credentials', isReadOnly, by };
+  }
+
+  now(): number {
+    return this.runtime.clock.now();
+  }
+
+  /** Read units of this console so far. */
+  readUnits(): number {
+    return this.#total.read().readUnits;
+  }
+
+  open(): Stores {
+    const { driver, gauge } = this.#connection;
+    const { runtime } = this;
+    const { table, shards, maxClockSkewMs } = this.options;
+    const meter = createMeter();
+    const total = this.#total;
+    const observer: SendObserver = {
+      onAttempt(attempt) {
+        meter.onAttempt(attempt);
+        total.onAttempt(attempt);
+      },
+    };
+    const sender = new Sender({ driver, runtime, observer });
+    const leasehold = new Leasehold({ sender, gauge, runtime }, { table, shards, maxClockSkew: maxClockSkewMs });
+    const stores = createStores(sender, { table, shards });
+    const audit = new AuditStore({ sender, runtime }, table);
+    const { operator, locks, semaphores, sessions } = leasehold;
+    return {
+      ...stores,
+      operatorStore: stores.operations,
+      leasehold,
+      audit,
+      operations: new Operations({ audit, operator, locks, semaphores, sessions, runtime }),
+      spent: () => meter.read().readUnits,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection.close();
+  }
+}
