@@ -10,40 +10,35 @@
  * Time stands still while task code runs, unless the test lets it pass; between attempts it moves by itself as far as it has to.
  */
 import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
-import { createQueueStore } from '../shared/dynamo/queue-store.ts';
-import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
-import { Sender } from '../shared/dynamo/send.ts';
-import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { Sender } from '../shared/dynamo/engine/send.ts';
+import type { TaskStores } from '../shared/dynamo/task-stores.ts';
+import { createTaskStores } from '../shared/dynamo/task-stores.ts';
 import { ConfigurationError, LeaseLostError } from '../shared/errors.ts';
-import type { Duration } from '../shared/lease/duration.ts';
-import { durationMs } from '../shared/lease/duration.ts';
-import { validName } from '../shared/lease/name.ts';
+import type { Duration } from '../shared/validate/duration.ts';
+import { durationMs } from '../shared/validate/duration.ts';
+import { validName } from '../shared/validate/name.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
 import { Leasehold } from '../shared/leasehold.ts';
 import { systemIds } from '../shared/runtime/ids.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
-import { SessionHolder } from '../shared/session/holder.ts';
-import type { SessionStore } from '../shared/session/store.ts';
-import type { TaskClient } from '../shared/task/client.ts';
+import { SessionHolder } from '../shared/session/keep-alive.ts';
+import type { TaskClient } from '../shared/queue/client.ts';
 import type { TaskLog } from '../shared/task/context.ts';
 import { HandedBackError } from '../shared/task/control.ts';
 import type { AnyTask, TaskRegistry } from '../shared/task/definition.ts';
 import { registerTasks } from '../shared/task/definition.ts';
-import type { TaskEvents } from '../shared/task/events.ts';
+import type { TaskEvents } from '../shared/run/events.ts';
 import type { TaskMiddleware } from '../shared/task/middleware.ts';
 import { withMiddleware } from '../shared/task/middleware.ts';
-import type { TaskOperator } from '../shared/task/operator.ts';
+import type { TaskOperator } from '../shared/queue/operator.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
-import type { QueueStore } from '../shared/task/queue-store.ts';
-import { validMoment } from '../shared/task/request.ts';
-import type { ScheduleClient } from '../shared/task/schedule-client.ts';
-import type { ScheduleStore } from '../shared/task/schedule-store.ts';
-import type { TaskStore } from '../shared/task/store.ts';
+import { validMoment } from '../shared/validate/moment.ts';
+import type { ScheduleClient } from '../shared/schedule/client.ts';
+import type { TaskAndPageStore } from '../shared/bulk/store.ts';
 import { DEFAULT_QUEUE } from '../shared/task/task.ts';
-import type { WorkerReport } from '../shared/task/worker.ts';
-import { runWorker } from '../shared/task/worker.ts';
+import type { WorkerReport } from '../shared/worker/worker.ts';
+import { runWorker } from '../shared/worker/worker.ts';
 import { FakeClock } from './fake-clock.ts';
 import { memoryDynamo } from './memory-table.ts';
 import { simulatedDriver } from './simulated-dynamo/driver.ts';
@@ -51,8 +46,8 @@ import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 export interface TestKitOptions {
-  /** The exports of the module that defines the tasks, or any record of them. */
-  readonly tasks: Readonly<Record<string, unknown>>;
+  /** The exports of the module that defines the tasks, or any record of them; absent: locks, sessions and the rest without a queue. */
+  readonly tasks?: Readonly<Record<string, unknown>>;
   readonly queue?: string;
   readonly startsAt?: Date;
   /** Tasks at work side by side in `drain`; one by one when absent, so that their order is that of the queue. */
@@ -99,7 +94,7 @@ const GRACE_MS = 1_000;
 const STARTS_AT = new Date('2026-01-01T00:00:00Z');
 const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-export function createTestKit(options: TestKitOptions): TestKit {
+export function createTestKit(options: TestKitOptions = {}): TestKit {
   return new TestKit(options);
 }
 
@@ -117,12 +112,7 @@ export class TestKit {
   readonly #registry: TaskRegistry;
   readonly #runtime: Runtime;
   readonly #concurrency: number;
-  readonly #stores: {
-    readonly tasks: TaskStore;
-    readonly sessions: SessionStore;
-    readonly queues: QueueStore;
-    readonly schedules: ScheduleStore;
-  };
+  readonly #stores: TaskStores;
   /** Task code at work: time stands still for it. */
   #running = 0;
 
@@ -136,17 +126,15 @@ export class TestKit {
     this.#queue = queue;
     this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
-    this.#registry = withMiddleware(this.#watched(registerTasks(options.tasks)), options.middleware ?? []);
+    this.#registry = withMiddleware(
+      this.#watched(options.tasks === undefined ? new Map() : registerTasks(options.tasks)),
+      options.middleware ?? [],
+    );
     const runtime = this.#runtime;
     this.#dynamo = memoryDynamo(TABLE, () => this.clock.now());
     for (const table of options.tables ?? []) this.#dynamo.createTable(definitionOf(table));
     const sender = new Sender({ driver: simulatedDriver(this.#dynamo), runtime });
-    this.#stores = {
-      tasks: createTaskStore(sender, { table: TABLE, shards: SHARDS }),
-      sessions: createSessionStore(sender, TABLE),
-      queues: createQueueStore(sender, TABLE),
-      schedules: createScheduleStore(sender, TABLE),
-    };
+    this.#stores = createTaskStores(sender, { table: TABLE, shards: SHARDS });
     this.leasehold = new Leasehold(
       { sender, runtime, gauge: noSkewGauge },
       { table: TABLE, queue, shards: SHARDS, payloads },
@@ -244,7 +232,8 @@ export class TestKit {
     const isOver = new AbortController();
     if (lifetimeMs < Infinity)
       void this.clock.sleep(Math.max(0, lifetimeMs - GRACE_MS), isOver.signal).then(() => {
-        if (!isOver.signal.aborted) handBack.abort(new HandedBackError('the life of its worker is over'));
+        if (!isOver.signal.aborted)
+          handBack.abort(new HandedBackError('the life of its worker is over', { isDeadline: true }));
       });
     // A worker that is told to go home hands back what it runs; after `attempts` it only claims no more.
     const workAndEnd = async (): Promise<WorkerReport> => {
@@ -277,7 +266,7 @@ export class TestKit {
 const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
 
 /** A store through which only so many tasks can be claimed. */
-function limited(store: TaskStore, attempts: number, onSpent: () => void): TaskStore {
+function limited(store: TaskAndPageStore, attempts: number, onSpent: () => void): TaskAndPageStore {
   let left = attempts;
   const spend = <T extends { readonly kind: string }>(outcome: T): T => {
     if (outcome.kind === 'applied') left--;

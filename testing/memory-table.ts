@@ -1,5 +1,5 @@
 /** Leasehold's table in memory, laid out as the stack deploys it. */
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/schema.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/engine/schema.ts';
 import { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 

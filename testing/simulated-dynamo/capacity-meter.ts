@@ -1,6 +1,6 @@
 /** What has been consumed so far, and the reports of it that requests ask for. */
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
-import type { WriteUnits } from '../../shared/dynamo/capacity.ts';
+import type { WriteUnits } from '../../shared/dynamo/engine/capacity.ts';
 import { oneOf } from './request.ts';
 
 export interface Units {

@@ -1,6 +1,6 @@
 /** The simulated store behind the port that the protocol calls. */
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { SimulatedDynamo } from './simulated-dynamo.ts';
 
 /** Answers at once: a request is either done when the call returns its promise, or was never sent. */

@@ -5,8 +5,8 @@
  * A larger integer is a `bigint`, and what neither can hold is an `ExactNumber`, decimal text.
  * Each value has one canonical form, so that equality of forms is equality of numbers.
  */
-import type { WrappedNumber } from '../../shared/dynamo/capacity.ts';
-import { significantDigits } from '../../shared/dynamo/capacity.ts';
+import type { WrappedNumber } from '../../shared/dynamo/engine/capacity.ts';
+import { significantDigits } from '../../shared/dynamo/engine/capacity.ts';
 import { validationFault } from './fault.ts';
 
 export type StoredNumber = number | bigint | ExactNumber;

@@ -1,6 +1,6 @@
 /** The faults that the service answers with; those of the network between are another layer's business. */
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
-import type { CancellationReason, DynamoItem } from '../../shared/dynamo/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import type { CancellationReason, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 
 /** The request is wrong, whatever the table holds. */
 export function validationFault(message: string): DynamoFault {

@@ -3,8 +3,8 @@
  * Nobody outside ever holds what the store holds.
  * What the document client would refuse to translate is refused here as a validation error.
  */
-import { NumberValue } from '@aws-sdk/lib-dynamodb';
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { WideNumber } from '../../shared/dynamo/wire/attribute-value.ts';
 import type { StoredElement, StoredItem, StoredMap, StoredSet, StoredValue } from './attribute-value.ts';
 import { emptyMap, identityOf, isList, isMap, isSet, typeOf } from './attribute-value.ts';
 import { isWrappedNumber, storedNumber } from './exact-number.ts';
@@ -48,7 +48,7 @@ function copyOut(value: StoredValue): unknown {
   if (value instanceof Uint8Array) return value.slice();
   if (isMap(value)) return copyItemOut(value);
   const rounded = Number(value.value);
-  return Math.abs(rounded) > Number.MAX_SAFE_INTEGER ? NumberValue.from(value.value) : rounded;
+  return Math.abs(rounded) > Number.MAX_SAFE_INTEGER ? new WideNumber(value.value) : rounded;
 }
 
 /** Levels of lists and maps in a value: 0 for a scalar. */

@@ -4,8 +4,8 @@
  * Faults and problems differ in when they are found: a fault ends any request at once,
  * a problem ends a single write in the same way, but in a transaction it cancels and is named as the action's reason.
  */
-import { valueSizeBytes } from '../../shared/dynamo/capacity.ts';
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import { valueSizeBytes } from '../../shared/dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem, StoredValue } from './attribute-value.ts';
 import { typeOf } from './attribute-value.ts';
 import { nameOf } from './expression/path.ts';

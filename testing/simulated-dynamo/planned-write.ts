@@ -5,8 +5,8 @@
  * 2. `decide` looks at the item: is the guard true, and what would the item become?
  * 3. `Table.write` does it.
  */
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
-import { itemSizeBytes } from '../../shared/dynamo/capacity.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { itemSizeBytes } from '../../shared/dynamo/engine/capacity.ts';
 import type { StoredItem } from './attribute-value.ts';
 import { bind } from './expression/bindings.ts';
 import type { Placeholders } from './expression/bindings.ts';

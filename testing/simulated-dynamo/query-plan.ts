@@ -1,5 +1,5 @@
 /** A query, understood: everything that can be wrong with it is found here. */
-import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem, StoredValue } from './attribute-value.ts';
 import { emptyMap } from './attribute-value.ts';
 import { bind } from './expression/bindings.ts';

@@ -1,6 +1,6 @@
 /** Query, on a table or an index. */
-import { entrySizeBytes, readUnitsOfBytes } from '../../shared/dynamo/capacity.ts';
-import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/driver.ts';
+import { entrySizeBytes, readUnitsOfBytes } from '../../shared/dynamo/engine/capacity.ts';
+import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
 import { readReport, reportDetail } from './capacity-meter.ts';
 import { holds } from './expression/condition.ts';

@@ -1,7 +1,7 @@
 /** Get and batch get. */
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
-import { readUnitsOfBytes } from '../../shared/dynamo/capacity.ts';
-import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/driver.ts';
+import { readUnitsOfBytes } from '../../shared/dynamo/engine/capacity.ts';
+import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
 import { readReport, reportDetail } from './capacity-meter.ts';
 import { bind } from './expression/bindings.ts';

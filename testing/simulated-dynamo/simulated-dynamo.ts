@@ -8,7 +8,7 @@
  *
  * @see test/conformance/simulated-dynamo.test.ts for what it is compared with, and how
  */
-import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { Consumed } from './capacity-meter.ts';
 import { CapacityMeter } from './capacity-meter.ts';
 import type { StoredItem } from './attribute-value.ts';

@@ -1,7 +1,7 @@
 /** Put, update and delete, one item each. */
-import { refusedUnits, writeUnits } from '../../shared/dynamo/capacity.ts';
-import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import { refusedUnits, writeUnits } from '../../shared/dynamo/engine/capacity.ts';
+import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
 import { reportDetail, writeReport } from './capacity-meter.ts';
 import { project } from './expression/projection.ts';

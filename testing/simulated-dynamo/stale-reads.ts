@@ -4,7 +4,7 @@
  * The service promises nothing about eventually consistent reads but that they catch up eventually.
  * Without these hooks every read sees the newest state, as with most emulators most of the time.
  */
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 
 export interface StaleReads {
   /**

@@ -1,5 +1,5 @@
 /** How a simulated table is laid out. */
-import type { IndexShape, TableShape } from '../../shared/dynamo/capacity.ts';
+import type { IndexShape, TableShape } from '../../shared/dynamo/engine/capacity.ts';
 
 export interface KeyAttribute {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** One table: its rows, its indexes, kept in step with every write. */
-import type { IndexShape, TableShape } from '../../shared/dynamo/capacity.ts';
+import type { IndexShape, TableShape } from '../../shared/dynamo/engine/capacity.ts';
 import type { StoredItem } from './attribute-value.ts';
 import { emptyMap } from './attribute-value.ts';
 import type { Row } from './keyed-rows.ts';

@@ -7,10 +7,10 @@
  * Guards and effects are then decided for every action, and each that fails is named.
  */
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
-import { inTransaction, refusedUnits, replayUnits, writeUnits } from '../../shared/dynamo/capacity.ts';
-import type { WriteUnits } from '../../shared/dynamo/capacity.ts';
-import type { CancellationReason, DynamoCalls } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import { inTransaction, refusedUnits, replayUnits, writeUnits } from '../../shared/dynamo/engine/capacity.ts';
+import type { WriteUnits } from '../../shared/dynamo/engine/capacity.ts';
+import type { CancellationReason, DynamoCalls } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { reportDetail, transactionReport } from './capacity-meter.ts';
 import type { ReportDetail } from './capacity-meter.ts';
 import { canceledFault, validationFault } from './fault.ts';

@@ -1,5 +1,5 @@
 /** The placeholders of a request: every one that an expression uses is given, and every one that is given is used. */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { emptyMap } from '../attribute-value.ts';
 import type { StoredMap } from '../attribute-value.ts';
 import { validationFault } from '../fault.ts';
