@@ -6,11 +6,11 @@ import { LocalLambda } from '../../local/lambda/local-lambda.ts';
 import type { Emit } from '../../local/lambda/events.ts';
 import type { FunctionSettings } from '../../local/lambda/function-settings.ts';
 import { TASKS_ENTRY_VARIABLE } from '../../local/worker-entry-variable.ts';
-import { clientSettings } from '../../shared/dynamo/sdk-driver.ts';
+import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { FaultProxy } from './proxy.ts';
 import type { Profile } from './profile.ts';
-import { Prng } from '../../testing/simulation/prng.ts';
+import { Prng } from '../simulation/machines/prng.ts';
 import { SETTINGS_VARIABLE } from './worker-settings.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 

@@ -1,7 +1,7 @@
 /** Who torments the processes: a Poisson stream of faults, and another of partitions, until it is told to stop. */
 import type { LocalLambda } from '../../local/lambda/local-lambda.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import type { Prng } from '../../testing/simulation/prng.ts';
+import type { Prng } from '../simulation/machines/prng.ts';
 import { FUNCTIONS, QUEUE } from './deployment.ts';
 import type { Profile, ProcessFault, Range } from './profile.ts';
 import { PROCESS_FAULTS } from './profile.ts';

@@ -1,12 +1,12 @@
 /** The side that has work to be done: keeps some tasks of each arm open, through the same faulty network, and knows what was acknowledged to it. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createSdkDriver } from '../../shared/dynamo/sdk-driver.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { StoreUnavailableError } from '../../shared/errors.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import { TaskClient } from '../../shared/task/client.ts';
-import type { TaskStore } from '../../shared/task/store.ts';
+import { TaskClient } from '../../shared/queue/client.ts';
+import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
 import type { TaskRecord, TaskState } from '../../shared/task/task.ts';
 import { QUEUE, SHARDS } from './deployment.ts';
 import type { Arm } from './journal.ts';
@@ -26,7 +26,7 @@ export class Producer {
   /** Tasks whose enqueueing was acknowledged: these must not be lost. */
   readonly acknowledged: AcknowledgedTask[] = [];
   readonly #client: TaskClient;
-  readonly #onlooker: TaskStore;
+  readonly #onlooker: TaskAndPageStore;
   readonly #openTasks: number;
   readonly #open = new Map<string, Arm>();
   #made = 0;
@@ -39,7 +39,7 @@ export class Producer {
     clients: { readonly faulty: DynamoDBClient; readonly direct: DynamoDBClient },
     options: { readonly table: string; readonly openTasks: number },
   ) {
-    const storeOver = (client: DynamoDBClient): TaskStore =>
+    const storeOver = (client: DynamoDBClient): TaskAndPageStore =>
       createTaskStore(new Sender({ driver: createSdkDriver(client), runtime: systemRuntime }), {
         table: options.table,
         shards: SHARDS,

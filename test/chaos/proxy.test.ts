@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Prng } from '../../testing/simulation/prng.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { Prng } from '../simulation/machines/prng.ts';
 import type { Fate } from './profile.ts';
 import { FATES } from './profile.ts';
 import { FaultProxy } from './proxy.ts';
@@ -10,6 +11,7 @@ import { FaultProxy } from './proxy.ts';
 /** What a sender saw of one request, and how often the service did. */
 type Seen = { readonly answer: number | 'reset' | 'nothing'; readonly arrivals: number };
 
+/** After which a sender gives up who is to get no answer: begun when the request has met its fate, however long that takes. */
 const PATIENCE_MS = 150;
 
 describe('FaultProxy', () => {
@@ -27,14 +29,17 @@ describe('FaultProxy', () => {
   ])('makes a write meet $fate', async ({ fate, seen, ambiguous }) => {
     const { proxy, arrivals } = await started({ [fate]: 1 });
 
-    const answer = await write(proxy, 'worker-1');
+    const hasMetIt = (): boolean => proxy.tally.fates[fate] === 1 && arrivals() === seen.arrivals;
+    const answer = await write(proxy, 'worker-1', seen.answer === 'nothing' ? hasMetIt : undefined);
 
     expect({ answer, arrivals: arrivals() }).toEqual(seen);
     expect(proxy.tally.fates[fate]).toBe(1);
-    expect(proxy.tally.ambiguous).toEqual({
-      applied: Number(ambiguous === 'applied'),
-      lost: Number(ambiguous === 'lost'),
-    });
+    await expect
+      .poll(() => proxy.tally.ambiguous)
+      .toEqual({
+        applied: Number(ambiguous === 'applied'),
+        lost: Number(ambiguous === 'lost'),
+      });
   });
 
   test('lets a duplicate arrive later', async () => {
@@ -42,16 +47,16 @@ describe('FaultProxy', () => {
 
     await write(proxy, 'worker-1');
 
-    await expect.poll(arrivals, { timeout: 6_000 }).toBe(2);
+    await expect.poll(arrivals).toBe(2);
   });
 
   test('forwards a delayed write even when its sender has given up', async () => {
-    const { proxy, arrivals } = await started({ delay: 1 }, { low: PATIENCE_MS * 2, high: PATIENCE_MS * 2 + 1 });
+    const { proxy, arrivals } = await started({ delay: 1 }, { low: 5_000, high: 5_001 });
 
-    expect(await write(proxy, 'worker-1')).toBe('nothing');
+    expect(await write(proxy, 'worker-1', () => proxy.tally.fates.delay === 1)).toBe('nothing');
 
     await expect.poll(arrivals).toBe(1);
-    expect(proxy.tally.ambiguous.applied).toBe(1);
+    await expect.poll(() => proxy.tally.ambiguous.applied).toBe(1);
   });
 
   test('cuts off one sender and no other, whole or on the way back', async () => {
@@ -59,9 +64,9 @@ describe('FaultProxy', () => {
     proxy.partition('worker-1', 60_000, { oneWay: false });
     proxy.partition('worker-2', 60_000, { oneWay: true });
 
-    expect(await write(proxy, 'worker-1')).toBe('nothing');
+    expect(await write(proxy, 'worker-1', () => proxy.tally.partitioned === 1)).toBe('nothing');
     expect(arrivals()).toBe(0);
-    expect(await write(proxy, 'worker-2')).toBe('nothing');
+    expect(await write(proxy, 'worker-2', () => arrivals() === 1)).toBe('nothing');
     expect(arrivals()).toBe(1);
     expect(await write(proxy, 'worker-3')).toBe(200);
   });
@@ -116,7 +121,19 @@ async function started(rates: Partial<Record<Fate, number>>, delayMs = { low: 1,
   return { proxy, arrivals: () => count };
 }
 
-async function write(proxy: FaultProxy, sender: string | undefined): Promise<Seen['answer']> {
+/** @param hasMetItsFate for a sender that is to give up: when its patience begins */
+async function write(
+  proxy: FaultProxy,
+  sender: string | undefined,
+  hasMetItsFate?: () => boolean,
+): Promise<Seen['answer']> {
+  const patience = new AbortController();
+  const givenUp = (async () => {
+    if (hasMetItsFate === undefined) return;
+    await expect.poll(hasMetItsFate, { interval: 10 }).toBe(true);
+    await pause(PATIENCE_MS);
+    patience.abort();
+  })();
   try {
     const response = await fetch(proxy.endpoint, {
       method: 'POST',
@@ -125,11 +142,17 @@ async function write(proxy: FaultProxy, sender: string | undefined): Promise<See
         'user-agent': sender === undefined ? 'sdk' : `sdk app/${sender}`,
       },
       body: '{}',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: patience.signal,
     });
     await response.arrayBuffer();
     return response.status;
-  } catch (error) {
-    return (error as Error).name === 'TimeoutError' ? 'nothing' : 'reset';
+  } catch {
+    return patience.signal.aborted ? 'nothing' : 'reset';
+  } finally {
+    await givenUp;
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return systemRuntime.clock.sleep(ms);
 }

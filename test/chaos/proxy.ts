@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Prng } from '../../testing/simulation/prng.ts';
+import type { Prng } from '../simulation/machines/prng.ts';
 import type { Fate, Range } from './profile.ts';
 import { FATES } from './profile.ts';
 

@@ -14,8 +14,8 @@ import { ENV } from '../../functions/env.ts';
 import type { DynamoFence } from '../../shared/dynamo/fence.ts';
 import { dynamoFence } from '../../shared/dynamo/fence.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
-import type { Lock } from '../../shared/lock/holder.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import type { Lock } from '../../shared/lock/lock.ts';
+import type { Session } from '../../shared/session.ts';
 import { machineMs } from './journal.ts';
 import { environmentId, openJournal, workerSettings } from './worker-settings.ts';
 

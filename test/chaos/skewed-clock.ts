@@ -2,7 +2,7 @@
  * Loaded into each worker before anything else (`--import`): moves its wall clock, in steps, and names it to the proxy.
  * Elapsed time is left alone; it is what a machine's monotonic clock would say.
  */
-import { Prng } from '../../testing/simulation/prng.ts';
+import { Prng } from '../simulation/machines/prng.ts';
 import { environmentId, workerSettings } from './worker-settings.ts';
 
 const { seed, clock } = workerSettings();

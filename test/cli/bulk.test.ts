@@ -5,7 +5,7 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 
 const endpoint = inject('embeddedEndpoint');
 
-describe.skipIf(endpoint === null)('leasehold tasks, of tasks in bulk', { timeout: 60_000 }, () => {
+describe.skipIf(endpoint === null)('leasehold tasks, of tasks in bulk', () => {
   let table: CommandTable;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { runCommand, spawnCommand } from '../support/command.ts';
+import { runCommand, runHere, spawnCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
@@ -18,8 +18,7 @@ async function without(environment: Readonly<Record<string, string>>, ...argv: r
   return command.ended;
 }
 
-// Each command is a process, and on a busy machine a process takes seconds.
-describe('leasehold', { timeout: 60_000 }, () => {
+describe('leasehold', () => {
   test.each([
     ['a table whose name cannot be one', ['--table', 'a b'], /--table <name>.* 3 to 255 letters/],
     ['a table whose name is too short', ['--table', 'ab'], /--table <name>.* 3 to 255 letters/],
@@ -27,7 +26,7 @@ describe('leasehold', { timeout: 60_000 }, () => {
     ['a region without a name', ['--region', ''], /--region <name>.*such as eu-west-1/],
     ['a region that is no name', ['--region', 'eu west'], /--region <name>.*such as eu-west-1/],
   ])('refuses %s, in a line', async (_what, options, message) => {
-    const end = await without({ LEASEHOLD_ENDPOINT: endpoint ?? 'http://127.0.0.1:9' }, 'up', ...options);
+    const end = await runHere(['--endpoint', endpoint ?? 'http://127.0.0.1:9', 'up', ...options]);
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
     expect(end.err).toMatch(message);
@@ -37,7 +36,7 @@ describe('leasehold', { timeout: 60_000 }, () => {
   test('takes the ARN of a table', async () => {
     const arn = 'arn:aws:dynamodb:eu-west-1:123456789012:table/jobs';
 
-    const end = await without({ LEASEHOLD_ENDPOINT: 'http://127.0.0.1:9' }, 'up', '--table', arn);
+    const end = await runHere(['--endpoint', 'http://127.0.0.1:9', 'up', '--table', arn]);
 
     expect(end).toMatchObject({ exitCode: 3 });
   });
@@ -49,7 +48,7 @@ describe('leasehold', { timeout: 60_000 }, () => {
   });
 });
 
-describe.skipIf(endpoint === null)('leasehold, on a table', { timeout: 60_000 }, () => {
+describe.skipIf(endpoint === null)('leasehold, on a table', () => {
   let table: CommandTable;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');

@@ -1,13 +1,9 @@
 /** `leasehold cost` asks nobody: it needs no table, no credentials and no network. */
 import { describe, expect, test } from 'vitest';
 import { PRICES } from '../../shared/cost/prices.ts';
-import { spawnCommand } from '../support/command.ts';
+import { runHere } from '../support/command.ts';
 
-async function cost(...argv: readonly string[]) {
-  const command = spawnCommand({}, ['cost', ...argv]);
-  command.process.stdin?.end();
-  return command.ended;
-}
+const cost = (...argv: readonly string[]) => runHere(['cost', ...argv]);
 
 describe('leasehold cost', () => {
   test('prints units, dollars by part with their prices and date, and which limit is met first', async () => {

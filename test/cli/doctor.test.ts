@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Finding } from '../../cli/doctor/finding.ts';
 import { judgeBackups, judgeTable, judgeTtl } from '../../cli/doctor/table.ts';
 import { tableDefinition } from '../../shared/dynamo/table.ts';
-import { runCommand, spawnCommand } from '../support/command.ts';
+import { runCommand, runHere } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
 const endpoint = inject('embeddedEndpoint');
 
-describe.skipIf(endpoint === null)('leasehold up and doctor', { timeout: 60_000 }, () => {
+describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
   let table: CommandTable;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
@@ -119,23 +119,23 @@ describe('judgeTable', () => {
   });
 });
 
-describe('help and completion', { timeout: 60_000 }, () => {
+describe('help and completion', () => {
   test('gives every command a help that ends well', async () => {
-    const { out } = await spawnCommand({}, ['completion', 'bash']).ended;
+    const { out } = await runHere(['completion', 'bash']);
     const paths = [...new Set([...out.matchAll(/^ {4}'([ a-z-]*)'\)/gm)].map(([, path = '']) => path.trim()))];
 
     expect(paths).toEqual(
       expect.arrayContaining(['', 'run', 'locks', 'locks release', 'tasks redrive', 'cost', 'doctor']),
     );
     for (const path of ['', 'run', 'locks release', 'cost']) {
-      const end = await spawnCommand({}, [...path.split(' ').filter(Boolean), '--help']).ended;
+      const end = await runHere([...path.split(' ').filter(Boolean), '--help']);
       expect(end).toMatchObject({ exitCode: 0, err: '' });
       expect(end.out).toContain('Examples:');
     }
   });
 
   test('completes commands, options, and the program behind --', async () => {
-    const { out: script } = await spawnCommand({}, ['completion', 'bash']).ended;
+    const { out: script } = await runHere(['completion', 'bash']);
     const complete = (...words: string[]): string[] => {
       const typed = words.map((word) => `'${word}'`).join(' ');
       const program = `${script}\nCOMP_WORDS=(leasehold ${typed}); COMP_CWORD=${words.length}; _leasehold; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -150,10 +150,10 @@ describe('help and completion', { timeout: 60_000 }, () => {
   });
 
   test('prices a queue without asking anybody', async () => {
-    const end = await spawnCommand({}, ['cost', '--tasks-per-day', '1e6', '--seconds-per-task', '2', '--json']).ended;
+    const end = await runHere(['cost', '--tasks-per-day', '1e6', '--seconds-per-task', '2', '--json']);
 
     expect(end.exitCode).toBe(0);
     expect(JSON.parse(end.out)).toMatchObject({ workersAtPeak: 4, shardsNeeded: 1 });
-    expect(await spawnCommand({}, ['cost', '--tasks-per-day', '-1']).ended).toMatchObject({ exitCode: 2 });
+    expect(await runHere(['cost', '--tasks-per-day', '-1'])).toMatchObject({ exitCode: 2 });
   });
 });

@@ -5,8 +5,7 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 
 const endpoint = inject('embeddedEndpoint');
 
-// Each command is a process, and on a busy machine a process takes seconds.
-describe.skipIf(endpoint === null)('leasehold enqueue', { timeout: 60_000 }, () => {
+describe.skipIf(endpoint === null)('leasehold enqueue', () => {
   let table: CommandTable;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');

@@ -10,8 +10,7 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 const endpoint = inject('embeddedEndpoint');
 const HOSTILE = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
 
-// Each command is a process, and on a busy machine a process takes seconds.
-describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { timeout: 60_000 }, () => {
+describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => {
   let table: CommandTable;
   let folder: string;
   beforeAll(async () => {
@@ -113,7 +112,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
       {
-        ...{ verb: 'task.retry', target: 'lab/tomorrow', by: 'ada' },
+        ...{ verb: 'task.retry', target: expect.stringMatching(/^lab\/tomorrow \d+$/) as string, by: 'ada' },
         ...{ reason: 'made due by hand', outcome: 'rescheduled' },
       },
     ]);
@@ -138,7 +137,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     expect(await json('tasks', 'redrive', '--all', '--yes', 'bench', ...queue)).toEqual({ redriven: 1 });
     expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
-      { verb: 'task.redrive', target: 'bench/*', reason: 'brought back by hand', outcome: '1 redriven' },
+      { verb: 'queue.redrive', target: 'bench/*', reason: 'brought back by hand', outcome: '1 redriven' },
     ]);
     const late = await run('tasks', 'cancel', 'good', '--reason', 'late', '--yes', 'good', ...queue);
     expect(late).toMatchObject({ exitCode: 5 });
@@ -154,11 +153,12 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     await run('tasks', 'redrive', 'one', ...why('a mistake'));
     await run('tasks', 'redrive', '--all', '--name', 'fine', '--yes', 'audited', ...why('the store is up'));
 
+    const target: unknown = expect.stringMatching(/^audited\/one \d+$/);
     expect(await json('audit', '--limit', '4')).toMatchObject([
-      { verb: 'task.redrive', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 redriven' },
-      { verb: 'task.redrive', target: 'audited/one', reason: 'a mistake', outcome: 'redriven' },
-      { verb: 'task.cancel', target: 'audited/one', reason: 'too early' },
-      { verb: 'task.retry', target: 'audited/one', reason: 'it is wanted today', outcome: 'rescheduled' },
+      { verb: 'queue.redrive', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 redriven' },
+      { verb: 'task.redrive', target, reason: 'a mistake', outcome: 'redriven' },
+      { verb: 'task.cancel', target, reason: 'too early' },
+      { verb: 'task.retry', target, reason: 'it is wanted today', outcome: 'rescheduled' },
     ]);
   });
 
@@ -185,7 +185,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     await tasks.enqueue('long', null, { queue, id: 'first', key: 'acme', limit: 1 });
     await tasks.enqueue('long', null, { queue, id: 'second', key: 'acme', limit: 1 });
     const first = startCommand(table, 'tasks', 'run', 'first', '--entry', HOSTILE, '--queue', queue);
-    await expect.poll(async () => (await tasks.get('first', queue))?.state, { timeout: 20_000 }).toBe('running');
+    await expect.poll(async () => (await tasks.get('first', queue))?.state).toBe('running');
 
     const [late, held, second] = await Promise.all(
       ['late', 'held', 'second'].map((id) => run('tasks', 'run', id, '--entry', HOSTILE, '--queue', queue)),
@@ -224,7 +224,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
     await run('enqueue', 'long', '120', '--id', 'runs', ...queue);
     const running = startCommand(table, 'tasks', 'run', 'runs', '--entry', HOSTILE, ...queue);
     const stateOf = async () => (await table.leasehold.tasks.get('runs', 'stopping'))?.state;
-    await expect.poll(stateOf, { timeout: 20_000 }).toBe('running');
+    await expect.poll(stateOf).toBe('running');
     await run('enqueue', 'fine', '--id', 'waits', ...queue);
     await run('queues', 'pause', 'stopping', '--reason', 'maintenance');
 
@@ -241,7 +241,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', { time
 
   test('shows a queue until it is interrupted', async () => {
     const watcher = startCommand(table, 'watch', '--queue', 'draining', '--every', '100ms', '--json');
-    await expect.poll(() => watcher.out().split('\n').length, { timeout: 8_000 }).toBeGreaterThan(2);
+    await expect.poll(() => watcher.out().split('\n').length).toBeGreaterThan(2);
 
     watcher.process.kill('SIGINT');
 

@@ -7,9 +7,9 @@ import { openLine } from '../support/line-to-engine.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
-const PATIENCE = { timeout: 30_000, interval: 200 };
+const PATIENCE = { timeout: 300_000, interval: 50 };
 
-describe.skipIf(endpoint === null)('leasehold work', { timeout: 60_000 }, () => {
+describe.skipIf(endpoint === null)('leasehold work', () => {
   let table: CommandTable;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');

@@ -10,8 +10,8 @@
  * - Dynoxide's changelog: figures that its author captured from the service in eu-west-2 in 2026
  * - API: Amazon DynamoDB API Reference; Guide: Amazon DynamoDB Developer Guide
  */
-import { WRITE_UNIT_BYTES, itemSizeBytes } from '../../shared/dynamo/capacity.ts';
-import type { CancellationReason, DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import { WRITE_UNIT_BYTES, itemSizeBytes } from '../../shared/dynamo/engine/capacity.ts';
+import type { CancellationReason, DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { Outcome } from '../support/dynamo-programs/outcome.ts';
 import type { AnswerPart } from '../support/dynamo-programs/outcome.ts';
 import { comparable, without } from '../support/dynamo-programs/outcome.ts';

@@ -3,34 +3,31 @@
  *
  * Prints what was compared, which entries of the allow-list were needed, and what is left unexplained, which must be 0.
  */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
+import type { DriverName } from '../../shared/dynamo/connect.ts';
 import { startTestEngines } from '../support/engines.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 
 /** What the generator of the programs takes. */
 const MAX_SEED = 2 ** 31 - 1;
 
-const { operations, seed } = new Command('npm run conformance --')
+const { operations, seed, driver } = new Command('npm run conformance --')
   .description('Runs random programs on the simulated DynamoDB and on the engines, and compares every answer.')
   .option('--operations <n>', 'how many to compare, at least', wholeNumber(1), 100_000)
   .option('--seed <n>', 'which programs', wholeNumber(0, MAX_SEED), 1)
+  .addOption(new Option('--driver <name>', 'what sends to the engines').choices(['wire', 'sdk']).default('wire'))
   .parse()
-  .opts<{ readonly operations: number; readonly seed: number }>();
+  .opts<{ readonly operations: number; readonly seed: number; readonly driver: DriverName }>();
 
-const engines = await startTestEngines({
-  required: true,
-  tell: (line) => {
-    process.stderr.write(`${line}\n`);
-  },
-});
+const engines = await startTestEngines({ required: true });
 try {
   const report = await compareStores({
     endpoints: {
       'dynamodb-local': engines.dynamodbLocal?.endpoint ?? null,
       embedded: engines.embedded?.endpoint ?? null,
     },
-    ...{ operations, seed },
+    ...{ operations, seed, driver },
   });
   process.stdout.write(`${report.text}\n`);
   process.exitCode = report.unexplained === undefined ? 0 : 1;

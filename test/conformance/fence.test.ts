@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { DynamoFault, DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoFault, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { dynamoFence } from '../../shared/dynamo/fence.ts';
 import type { FenceStamp, Fencing } from '../../shared/lease/fence.ts';
 import { Fence, compareStamps } from '../../shared/lease/fence.ts';
-import type { Lock } from '../../shared/lock/holder.ts';
+import type { Lock } from '../../shared/lock/lock.ts';
 import type { World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import type { Postgres } from '../support/postgres.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import { systemIds } from '../../shared/runtime/ids.ts';
 import { ConcurrencyLimiter } from '../../shared/semaphore/limiter.ts';

@@ -1,7 +1,7 @@
 /** Sessions that are known by their id, their locks, and prefixes: what gateways stand on. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { lockKey, sessionKey } from '../../shared/dynamo/keys.ts';
-import type { LiveSession } from '../../shared/session/session.ts';
+import { lockKey, sessionKey } from '../../shared/dynamo/engine/keys.ts';
+import type { LiveSession } from '../../shared/session/record.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 import { loseNextAnswer } from '../support/lost-answer.ts';
@@ -17,17 +17,16 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     ({ world, one, other, key } = await openLockWorld(open()));
   });
 
-  const create = (settings: Partial<Parameters<Process['leasehold']['remote']['sessions']['create']>[0]> = {}) =>
-    one.leasehold.remote.sessions.create({
+  const create = (settings: Partial<Parameters<Process['remote']['sessions']['create']>[0]> = {}) =>
+    one.remote.sessions.create({
       ...{ name: '', node: 'n', ttlMs: TTL_MS, lockDelayMs: LOCK_DELAY_MS, behaviour: 'release', checks: [] },
       ...settings,
     });
-  const renew = (session: LiveSession, process = one) => process.leasehold.remote.sessions.renew(session.id);
+  const renew = (session: LiveSession, process = one) => process.remote.sessions.renew(session.id);
   const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
   const acquire = (session: LiveSession, value = 'v', process = one) =>
-    process.leasehold.remote.locks.acquire(key, session.id, content(value));
-  const release = (session: LiveSession, value = 'left') =>
-    one.leasehold.remote.locks.release(key, session.id, content(value));
+    process.remote.locks.acquire(key, session.id, content(value));
+  const release = (session: LiveSession, value = 'left') => one.remote.locks.release(key, session.id, content(value));
 
   describe('a renewal', () => {
     test('is one write, through any process, and counts from when it was received', async () => {
@@ -74,7 +73,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       world.clock.step(TTL_MS * 1_000);
 
       expect(await renew(session)).toMatchObject({ kind: 'renewed' });
-      expect(await other.leasehold.remote.sessions.live(session.id)).toMatchObject({ expiresAt: null });
+      expect(await other.remote.sessions.live(session.id)).toMatchObject({ expiresAt: null });
     });
 
     test('of a session whose check has failed ends it', async () => {
@@ -98,9 +97,9 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     test('is not for sessions that have a holder', async () => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
 
-      expect(await other.leasehold.remote.sessions.renew(native.id)).toEqual({ kind: 'notRemote' });
+      expect(await other.remote.sessions.renew(native.id)).toEqual({ kind: 'notRemote' });
       expect(await world.row(sessionKey(native.id))).toMatchObject({ renewals: 0 });
-      expect(await other.leasehold.remote.sessions.renew('unheard-of')).toEqual({ kind: 'gone' });
+      expect(await other.remote.sessions.renew('unheard-of')).toEqual({ kind: 'gone' });
     });
   });
 

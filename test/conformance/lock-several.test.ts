@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { lockKey } from '../../shared/dynamo/keys.ts';
-import type { Lock } from '../../shared/lock/holder.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import { lockKey } from '../../shared/dynamo/engine/keys.ts';
+import type { Lock } from '../../shared/lock/lock.ts';
+import type { Session } from '../../shared/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import { SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';

@@ -1,8 +1,8 @@
 /** Transactions over keys: what gateways stand on. */
 import { beforeEach, expect, test } from 'vitest';
-import { lockKey } from '../../shared/dynamo/keys.ts';
-import type { Session } from '../../shared/session-handle.ts';
-import type { LiveSession } from '../../shared/session/session.ts';
+import { lockKey } from '../../shared/dynamo/engine/keys.ts';
+import type { Session } from '../../shared/session.ts';
+import type { LiveSession } from '../../shared/session/record.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 import { LOCK_DELAY_MS, TTL_MS, acquireNow, openLockWorld } from '../support/locks.ts';
@@ -20,7 +20,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
   });
 
   const create = () =>
-    one.leasehold.remote.sessions.create({
+    one.remote.sessions.create({
       name: '',
       node: 'n',
       ttlMs: TTL_MS,
@@ -29,10 +29,10 @@ describeInEveryWorld('a transaction over keys', (open) => {
       checks: [],
     });
   const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
-  const acquire = (session: LiveSession) => one.leasehold.remote.locks.acquire(key, session.id, content('v'));
-  const release = (session: LiveSession) => one.leasehold.remote.locks.release(key, session.id, content('left'));
-  const run = (...operations: Parameters<Process['leasehold']['remote']['transactions']['run']>[0][number][]) =>
-    one.leasehold.remote.transactions.run(operations);
+  const acquire = (session: LiveSession) => one.remote.locks.acquire(key, session.id, content('v'));
+  const release = (session: LiveSession) => one.remote.locks.release(key, session.id, content('left'));
+  const run = (...operations: Parameters<Process['remote']['transactions']['run']>[0][number][]) =>
+    one.remote.transactions.run(operations);
 
   test('acquires, stores and deletes at once, or not at all', async () => {
     const session = await create();

@@ -3,13 +3,13 @@
  * and whose requests arrive late. The rules are checked against the row after every write, and against belief at every moment.
  */
 import { describe, expect, test } from 'vitest';
-import { decodeSemaphore } from '../../shared/dynamo/codecs/semaphore.ts';
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
-import { semaphoreKey, sessionKey } from '../../shared/dynamo/keys.ts';
-import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { decodeSemaphore } from '../../shared/dynamo/semaphore/codec.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import { semaphoreKey, sessionKey } from '../../shared/dynamo/engine/keys.ts';
+import { createSemaphoreStore } from '../../shared/dynamo/semaphore/store.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
@@ -18,8 +18,8 @@ import { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import type { Permit } from '../../shared/semaphore/permit.ts';
 import type { SemaphoreRecord } from '../../shared/semaphore/semaphore.ts';
 import { isSamePermit, permitsHeld } from '../../shared/semaphore/semaphore.ts';
-import { SessionHolder } from '../../shared/session/holder.ts';
-import { Prng } from '../../testing/simulation/prng.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
+import { Prng } from '../simulation/machines/prng.ts';
 import { STARTS_AT, simulatedWorld } from '../support/coordination.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

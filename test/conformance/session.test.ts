@@ -1,12 +1,12 @@
 import { setImmediate as drained } from 'node:timers/promises';
 import { NumberValue } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sessionKey } from '../../shared/dynamo/keys.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
-import { registerCheck } from '../../shared/dynamo/statements/check.ts';
+import { sessionKey } from '../../shared/dynamo/engine/keys.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
+import { registerCheck } from '../../shared/dynamo/check/statements.ts';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
-import { judgeSession } from '../../shared/session/session.ts';
+import { judgeSession } from '../../shared/session/record.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 import { whenAborted } from '../support/when-aborted.ts';

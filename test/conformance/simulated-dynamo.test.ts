@@ -11,8 +11,6 @@ import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 import { ALLOWED_DIVERGENCES } from './allowed-divergences.ts';
 
 const OPERATIONS = Number(process.env.LEASEHOLD_CONFORMANCE_OPERATIONS ?? 2_000);
-/** On a slow machine that does other things as well. */
-const OPERATIONS_PER_SECOND = 50;
 
 const endpoints = {
   'dynamodb-local': inject('dynamodbLocalEndpoint'),
@@ -22,7 +20,6 @@ const endpoints = {
 describe('the simulated store', () => {
   test.skipIf(endpoints['dynamodb-local'] === null)(
     `answers ${OPERATIONS} random operations as the engines do`,
-    { timeout: 30_000 + (OPERATIONS / OPERATIONS_PER_SECOND) * 1_000 },
     async () => {
       const report = await compareStores({ endpoints, operations: OPERATIONS, seed: 1 });
 

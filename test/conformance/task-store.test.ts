@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Meter } from '../../shared/dynamo/meter.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { StoreUnavailableError } from '../../shared/errors.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/task/store.ts';

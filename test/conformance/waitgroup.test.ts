@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError, LeaseLostError, MismatchError } from '../../shared/errors.ts';
 import { WaitGroup } from '../../shared/waitgroup/group.ts';
 import type { Member } from '../support/crowd.ts';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../../console/server.ts';
 import { SHARDS, TABLE_NAME, WORK_FUNCTION, startPlatform } from '../../local/platform.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/task/store.ts';
 import { findChromium, launchBrowser, openPage } from '../support/browser.ts';
@@ -25,7 +25,7 @@ const isRunnable = endpoint !== null && chromium !== undefined;
 /** A badge that says so, somewhere in the page's body. */
 const badge = (page: Page, text: string) => page.locator('main .badge', { hasText: new RegExp(`^${text}$`) });
 
-describe.skipIf(!isRunnable)('the console in a browser', { timeout: 60_000 }, () => {
+describe.skipIf(!isRunnable)('the console in a browser', () => {
   let table: CommandTable;
   let tasks: TaskStore;
   let running: RunningConsole;
@@ -99,7 +99,7 @@ describe.skipIf(!isRunnable)('the console in a browser', { timeout: 60_000 }, ()
       if (hash !== '') await visit(page, hash);
       const text = () => page.locator('main').textContent();
       // What a page shows comes with its first answer, and then with looks.
-      if (!['queues', 'audit'].includes(hash)) await expect.poll(text, { timeout: 30_000 }).toContain('<img src=x');
+      if (!['queues', 'audit'].includes(hash)) await expect.poll(text).toContain('<img src=x');
       expect(await page.locator('main img, main script').count(), hash).toBe(0);
     }
     expect(opened.complaints).toEqual([]);
@@ -127,7 +127,7 @@ describe.skipIf(!isRunnable)('the console in a browser', { timeout: 60_000 }, ()
     await dialog.getByRole('button', { name: 'Release by force' }).click();
     await dialog.waitFor({ state: 'hidden' });
     await page.locator('.badge', { hasText: 'lock-delay' }).waitFor();
-    await expect.poll(() => lock.signal.aborted, { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => lock.signal.aborted).toBe(true);
 
     await visit(page, 'audit');
     await page
@@ -167,7 +167,7 @@ describe.skipIf(!isRunnable)('the console in a browser', { timeout: 60_000 }, ()
     await field.fill('half an i');
     const unitsText = await page.locator('.units').textContent();
 
-    await expect.poll(() => page.locator('.units').textContent(), { timeout: 10_000 }).not.toBe(unitsText);
+    await expect.poll(() => page.locator('.units').textContent()).not.toBe(unitsText);
 
     expect(await field.inputValue()).toBe('half an i');
     expect(await page.evaluate('document.activeElement.name')).toBe('id');
@@ -202,7 +202,7 @@ describe.skipIf(!isRunnable)('the console in a browser', { timeout: 60_000 }, ()
   });
 });
 
-describe.skipIf(!isRunnable)('the console beside real workers', { timeout: 90_000 }, () => {
+describe.skipIf(!isRunnable)('the console beside real workers', () => {
   test('shows that a worker was killed, and that another has taken its task over', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
     const platform = await startPlatform({

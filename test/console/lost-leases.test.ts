@@ -1,8 +1,8 @@
 /** Lost leases, counted: all of them, each once, and none that was lost before anybody looked. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { Desk } from '../../console/desk.ts';
-import { OverviewLook } from '../../console/looks/overview.ts';
-import { SessionBook } from '../../console/looks/session-book.ts';
+import { Connection } from '../../console/connection.ts';
+import { OverviewLook } from '../../console/views/overview.ts';
+import { SessionBook } from '../../console/views/session-book.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
@@ -17,7 +17,7 @@ const MANY = 60;
 
 describe.skipIf(endpoint === null)('lost leases', () => {
   let table: CommandTable;
-  let desk: Desk;
+  let connection: Connection;
   let book: SessionBook;
   let overview: OverviewLook;
   beforeAll(async () => {
@@ -25,11 +25,14 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   });
   beforeEach(() => {
     const place = { endpoint: table.endpoint, table: table.table, shards: CONSOLE_SHARDS };
-    desk = new Desk({ ...place, maxClockSkewMs: 0, queues: [], isReadOnly: true, by: 'ann@desk' }, systemRuntime);
-    book = new SessionBook(desk);
-    overview = new OverviewLook(desk, book);
+    connection = new Connection(
+      { ...place, maxClockSkewMs: 0, queues: [], isReadOnly: true, by: 'ann@desk' },
+      systemRuntime,
+    );
+    book = new SessionBook(connection);
+    overview = new OverviewLook(connection, book);
     return () => {
-      desk[Symbol.dispose]();
+      connection[Symbol.dispose]();
     };
   });
   afterAll(() => {
@@ -38,7 +41,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
 
   /** Sessions that were begun at a time. */
   async function begun(count: number, now: number): Promise<readonly string[]> {
-    const { sessions } = desk.open();
+    const { sessions } = connection.open();
     const facts = { name: 'worker', node: 'host', ttlMs: TTL_MS, lockDelayMs: 0, behaviour: 'release' } as const;
     const ids = Array.from({ length: count }, () => systemRuntime.ids.unique());
     await Promise.all(ids.map((id) => sessions.create({ ...facts, id, ...stamp(), now })));
@@ -46,14 +49,14 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   }
 
   async function destroyed(count: number): Promise<readonly string[]> {
-    const { sessions } = desk.open();
-    const ids = await begun(count, desk.now());
+    const { sessions } = connection.open();
+    const ids = await begun(count, connection.now());
     await Promise.all(ids.map((id) => sessions.invalidate({ id, reason: 'destroyed', ...stamp() })));
     return ids;
   }
 
   async function meet(ids: readonly string[]): Promise<void> {
-    await book.refresh(desk.open(), ids, { limit: ids.length });
+    await book.refresh(connection.open(), ids, { limit: ids.length });
   }
 
   /** As plotted after each round. */
@@ -75,7 +78,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   });
 
   test('of the past are listed, and not plotted as lost now', async () => {
-    await meet(await begun(4, desk.now() - 3 * HOUR_MS));
+    await meet(await begun(4, connection.now() - 3 * HOUR_MS));
 
     expect(await plotted()).toEqual([0]);
     expect(overview.overview()).toMatchObject({ lostInHour: 0 });
@@ -83,8 +86,8 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   });
 
   test('whose session is ended by another after it was seen to have expired are counted once', async () => {
-    const { sessions } = desk.open();
-    const ids = await begun(1, desk.now() - TTL_MS + 300);
+    const { sessions } = connection.open();
+    const ids = await begun(1, connection.now() - TTL_MS + 300);
     await systemRuntime.clock.sleep(400);
     await meet(ids);
     expect(await plotted()).toEqual([1]);

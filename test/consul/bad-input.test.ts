@@ -1,5 +1,7 @@
-import { connect } from 'node:net';
 import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parseTokens } from '../../consul/tokens.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
@@ -8,7 +10,7 @@ import { GatewayTable, ask, newSession, pairAt } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
 
-describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
+describe.skipIf(endpoint === null)('bad input', () => {
   let table: GatewayTable;
   let gateway: TestGateway;
   beforeAll(async () => {
@@ -39,7 +41,11 @@ describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
     ['POST', 'kv/kept', 405, 'method POST not allowed'],
     ['GET', 'session/create', 405, 'method GET not allowed'],
     ['POST', 'txn', 405, 'method POST not allowed'],
-    ['GET', 'nothing/of/the/kind', 404, ''],
+    ['GET', 'nothing/of/the/kind', 404, /^Invalid URL path/],
+    ['GET', 'kv/kept?dc=elsewhere', 500, 'No path to datacenter'],
+    ['PUT', 'kv/kept?dc=elsewhere', 500, 'No path to datacenter'],
+    ['PUT', 'session/create?datacenter=elsewhere', 500, 'No path to datacenter'],
+    ['PUT', 'txn?dc=elsewhere', 500, 'No path to datacenter'],
   ])('%s %s is answered with %i', async (method, path, status, text) => {
     const reply = await ask(gateway, method, path);
 
@@ -57,7 +63,7 @@ describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
   });
 
   test('what allows other methods is said', async () => {
-    expect((await ask(gateway, 'POST', 'kv/kept')).headers.get('allow')).toBe('GET,PUT,DELETE');
+    expect((await ask(gateway, 'POST', 'kv/kept')).headers.get('allow')).toBe('OPTIONS,GET,PUT,DELETE');
     expect(await ask(gateway, 'OPTIONS', 'kv/kept')).toMatchObject({ status: 200 });
   });
 
@@ -81,6 +87,87 @@ describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
     expect(reply.status).toBe(413);
     expect(reply.headers.get('connection')).toBe('close');
     expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
+  test.each(['kv/kept?dc=dc1', 'kv/kept?dc=', 'agent/self?dc=elsewhere', 'catalog/datacenters?dc=elsewhere'])(
+    '%s is answered here',
+    async (path) => {
+      expect(await ask(gateway, 'GET', path)).toMatchObject({ status: 200 });
+    },
+  );
+
+  /** As it is: neither the path nor the Host is what `fetch` would make of them. */
+  const askRaw = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body = '') =>
+    new Promise<{ readonly status: number | undefined; readonly location: string | undefined; readonly text: string }>(
+      (resolve, reject) => {
+        const asking = request({ ...urlToHttpOptions(new URL(gateway.url)), method, path, headers }, (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk;
+          });
+          response.on('end', () => {
+            resolve({ status: response.statusCode, location: response.headers.location, text });
+          });
+        });
+        asking.on('error', reject).end(body);
+      },
+    );
+
+  test('a path without its last slash, or with literal dots, is redirected, and nothing is written', async () => {
+    expect(await askRaw('PUT', '/v1/kv', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/' });
+    expect(await askRaw('PUT', '/v1/session/destroy')).toMatchObject({ status: 301, location: '/v1/session/destroy/' });
+    expect(await askRaw('PUT', '/v1/kv/a//b', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/a/b' });
+    expect(await askRaw('PUT', '/v1/kv/a/../c', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/c' });
+
+    expect((await ask(gateway, 'GET', 'kv/?keys')).json).toEqual(['kept']);
+  });
+
+  test('escaped dots and slashes belong to the key, wherever they would lead to', async () => {
+    const keys = ['x/../y', 'x//y', '../../session/create', '.'];
+    for (const key of keys) {
+      const path = `/v1/kv/${encodeURIComponent(key).replaceAll('.', '%2e')}`;
+      expect(await askRaw('PUT', path, {}, 'x')).toMatchObject({ status: 200, text: 'true' });
+      expect(await askRaw('GET', `${path}?raw`)).toMatchObject({ status: 200, text: 'x' });
+    }
+
+    expect((await ask(gateway, 'GET', 'kv/?keys')).json).toEqual([...keys, 'kept'].sort());
+    for (const key of keys) await askRaw('DELETE', `/v1/kv/${encodeURIComponent(key).replaceAll('.', '%2e')}`);
+  });
+
+  test('a request for another host, or from a page elsewhere, is refused', async () => {
+    const foreign = [
+      { host: 'rebound.example:8500' },
+      { origin: 'https://example.com' },
+      { 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of foreign)
+      expect(await askRaw('PUT', '/v1/kv/kept', headers, 'stolen')).toMatchObject({ status: 403 });
+    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
+  test.each([
+    ['agent/services', {}],
+    ['agent/members', [{ Name: 'gateway', Status: 1 }]],
+    ['catalog/services', {}],
+    ['catalog/service/web', []],
+    ['catalog/node/gateway', { Node: { Node: 'gateway' }, Services: {} }],
+    ['catalog/node/unknown', null],
+    ['event/list', []],
+    ['health/service/web', []],
+  ])('%s, where there is nothing, is %j', async (path, json) => {
+    const reply = await ask(gateway, 'GET', path);
+
+    expect(reply).toMatchObject({ status: 200, json });
+    if (path !== 'agent/members') expect(reply.index).toBeGreaterThan(0);
+  });
+
+  test('a query for what there is none of waits for its time', async () => {
+    const hasty = await table.start({ maxWaitMs: 300 });
+    const { index } = await ask(hasty, 'GET', 'catalog/services');
+
+    const timed = performance.now();
+    expect(await ask(hasty, 'GET', `catalog/services?index=${index}`)).toMatchObject({ status: 200, index });
+    expect(performance.now() - timed).toBeGreaterThan(250);
   });
 
   test('what is no HTTP at all harms nobody', async () => {
@@ -115,6 +202,7 @@ describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
             keys: { '': 'read', 'billing/': 'write', 'billing/sealed': 'deny' },
             sessions: 'write',
           },
+          { name: 'none', secret: secret('none'), keys: { '': 'deny' }, sessions: 'write' },
           { name: 'anyone', keys: { 'public/': 'read' } },
         ],
       }),
@@ -149,6 +237,8 @@ describe.skipIf(endpoint === null)('bad input', { timeout: 30_000 }, () => {
         json: { Results: null, Errors: [{ OpIndex: 1, What: 'Permission denied' }] },
       });
       expect(await pairAt(gateway, 'billing/t')).toBeUndefined();
+      // Nothing that it could ask for is its to ask: the body, which is none, is not even read.
+      expect(await as('none', 'PUT', 'txn', '[{')).toMatchObject({ status: 403, text: 'Permission denied' });
     });
 
     test('come in a header, as a bearer, or as a parameter; another is nobody', async () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { VALUE_LIMIT_BYTES } from '../../shared/lock/lock.ts';
+import { VALUE_LIMIT_BYTES } from '../../shared/lock/record.ts';
 import type { TestGateway } from './support.ts';
 import { GatewayTable, ask, newSession, pairAt } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe.skipIf(endpoint === null)('/v1/kv', { timeout: 30_000 }, () => {
+describe.skipIf(endpoint === null)('/v1/kv', () => {
   let table: GatewayTable;
   let gateway: TestGateway;
   let count = 0;
@@ -136,7 +136,7 @@ describe.skipIf(endpoint === null)('/v1/kv', { timeout: 30_000 }, () => {
 
       await ask(gateway, 'DELETE', `kv/${key}`);
 
-      await expect.poll(() => lock.signal.aborted, { timeout: 5_000 }).toBe(true);
+      await expect.poll(() => lock.signal.aborted).toBe(true);
       session.ensureBelief();
     });
   });
@@ -215,13 +215,21 @@ describe.skipIf(endpoint === null)('/v1/kv', { timeout: 30_000 }, () => {
 
       expect(await ask(gateway, 'PUT', `kv/${key}?acquire=${session}`, 'v')).toMatchObject({
         status: 500,
-        text: `invalid session "${session}"`,
+        text: `raft apply failed: invalid session "${session}"`,
       });
       expect(await ask(gateway, 'PUT', `kv/${key}?acquire=`, 'v')).toMatchObject({
         status: 500,
-        text: 'missing session',
+        text: 'raft apply failed: missing session',
       });
       expect(await pair()).toBeUndefined();
+    });
+
+    test('of a session that does not live are false while the key is closed: Consul looks at the lock-delay first', async () => {
+      const session = await newSession(gateway);
+      await put(`?acquire=${session}`);
+      await ask(gateway, 'PUT', `session/destroy/${session}`);
+
+      expect(await put(`?acquire=${session}`)).toBe('false');
     });
 
     test('go to one of many who ask at once', async () => {

@@ -6,6 +6,7 @@ import { Polls, lookOf } from '../../consul/polls.ts';
 import { StoreUnavailableError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { simulatedWorld } from '../support/coordination.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** What a promise has come to by the time that all else has been done. */
@@ -29,12 +30,13 @@ describe('deleting a prefix', () => {
       },
     };
     const app = createConsulApp({
-      ...{ leasehold: { locks } as unknown as Leasehold, runtime: systemRuntime, tokens: undefined },
+      ...{ leasehold: { locks } as unknown as Leasehold, remote: simulatedWorld().start().remote },
+      ...{ runtime: systemRuntime, tokens: undefined },
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
       closing: new AbortController().signal,
     });
 
-    const answer = Promise.resolve(app.request('/v1/kv/p/?recurse', { method: 'DELETE' }));
+    const answer = app.fetch(new Request('http://gateway/v1/kv/p/?recurse', { method: 'DELETE' }));
 
     expect(await stateOf(answer)).toBe('pending');
     const begunBefore = begun.length;

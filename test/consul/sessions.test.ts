@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { stamp } from '../support/tasks.ts';
+import { openMemoryGateway } from './memory-gateway.ts';
 import type { KeyPair, TestGateway } from './support.ts';
-import { GatewayTable, ask, newSession, pairAt } from './support.ts';
+import { GatewayTable, ask, newSession } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
 
-describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
+describe.skipIf(endpoint === null)('/v1/session', () => {
   let table: GatewayTable;
   let gateway: TestGateway;
   let other: TestGateway;
@@ -25,13 +26,13 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
     (await ask(gateway, 'GET', `session/info/${id}`)).json as Record<string, unknown>[];
 
   test('creates a session with what was asked for, and shows it on every gateway', async () => {
-    const id = await newSession(gateway, { Name: 'web', TTL: '90s', LockDelay: '2s', Behavior: 'delete', Checks: [] });
+    const id = await newSession(gateway, { Name: 'web', TTL: '90s', LockDelay: '2s', Behavior: 'delete' });
 
     const { json, index } = await ask(other, 'GET', `session/info/${id}`);
     expect(json).toEqual([
       {
         ...{ ID: id, Name: 'web', Node: 'gateway', LockDelay: 2_000_000_000, Behavior: 'delete', TTL: '1m30s' },
-        ...{ Checks: [], NodeChecks: [], ServiceChecks: null },
+        ...{ NodeChecks: ['serfHealth'], ServiceChecks: null },
         ...{ CreateIndex: (json as KeyPair[])[0]?.CreateIndex, ModifyIndex: (json as KeyPair[])[0]?.CreateIndex },
       },
     ]);
@@ -66,8 +67,8 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
     ['too long a TTL', { TTL: '25h' }, 500, /^Invalid Session TTL/],
     ['another behaviour', { Behavior: 'keep' }, 500, /^Invalid Behavior setting 'keep'/],
     ['a lock-delay that is none', { LockDelay: 'long' }, 400, /^Request decode failed/],
-    ['a node that nobody registered', { Node: 'nowhere' }, 500, /^Missing node registration/],
-    ['a check that nobody registered', { Checks: ['disk'] }, 500, /^Missing check 'disk' registration/],
+    ['a node that nobody registered', { Node: 'nowhere' }, 500, /^apply failed: Missing node registration/],
+    ['a check that nobody registered', { Checks: ['disk'] }, 500, /^apply failed: Missing check 'disk' registration/],
   ])('refuses %s', async (_what, entry, status, text) => {
     const reply = await create(entry);
 
@@ -155,21 +156,24 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
 
   describe('what becomes of its keys', () => {
     test('they are released when it ends, and closed for the lock-delay', async () => {
-      const [id, next] = [await newSession(gateway, { TTL: '10s', LockDelay: '1s' }), await newSession(gateway)];
-      await ask(gateway, 'PUT', `kv/kept?acquire=${id}`, 'v');
-      const before = await pairAt(gateway, 'kept');
+      const memory = openMemoryGateway();
+      const [id, next] = [await memory.newSession({ LockDelay: '1s' }), await memory.newSession()];
+      const acquire = async (session: string) => (await memory.ask('PUT', `kv/kept?acquire=${session}`, 'v')).text;
+      const pair = async () => (JSON.parse((await memory.ask('GET', 'kv/kept')).text) as readonly KeyPair[])[0];
+      expect(await acquire(id)).toBe('true');
+      const before = await pair();
 
-      await ask(gateway, 'PUT', `session/destroy/${id}`);
+      await memory.ask('PUT', `session/destroy/${id}`);
 
-      const after = await pairAt(other, 'kept');
+      const after = await pair();
       expect(after).toMatchObject({ Value: 'dg==', LockIndex: 1 });
       expect(after?.Session).toBeUndefined();
       expect(after?.ModifyIndex).toBeGreaterThan(before?.ModifyIndex ?? Infinity);
-      expect((await ask(other, 'PUT', `kv/kept?acquire=${next}`)).text).toBe('false');
-      await expect
-        .poll(async () => (await ask(other, 'PUT', `kv/kept?acquire=${next}`)).text, { timeout: 5_000 })
-        .toBe('true');
-      expect(await pairAt(gateway, 'kept')).toMatchObject({ LockIndex: 2, Session: next });
+      expect(await acquire(next)).toBe('false');
+      // The delay, and the bound on clock differences.
+      await memory.world.clock.advance(2_100);
+      expect(await acquire(next)).toBe('true');
+      expect(await pair()).toMatchObject({ LockIndex: 2, Session: next });
     });
 
     test('with behaviour delete they go with it', async () => {
@@ -187,7 +191,9 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
 
     test('a check that goes critical ends what is bound to it', async () => {
       await ask(gateway, 'PUT', 'agent/check/register', '{"Name":"disk","TTL":"30s"}');
-      expect((await create({ TTL: '10s', Checks: ['disk'] })).text).toBe("Check 'disk' is in critical state");
+      expect((await create({ TTL: '10s', Checks: ['disk'] })).text).toBe(
+        "apply failed: Check 'disk' is in critical state",
+      );
       await report('pass', 'disk');
       const id = await newSession(gateway, { TTL: '10s', NodeChecks: ['disk'] });
       await report('warn', 'disk');
@@ -204,6 +210,7 @@ describe.skipIf(endpoint === null)('/v1/session', { timeout: 30_000 }, () => {
       ]);
       await ask(gateway, 'PUT', 'agent/check/update/disk', '{"Status":"passing","Output":"well"}');
       expect((await ask(other, 'GET', 'health/node/gateway')).json).toMatchObject([
+        { CheckID: 'serfHealth', Name: 'Serf Health Status', Status: 'passing' },
         { Status: 'passing', Output: 'well' },
       ]);
       expect((await ask(gateway, 'PUT', 'agent/check/deregister/disk')).status).toBe(200);

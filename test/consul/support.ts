@@ -5,9 +5,12 @@ import type { GatewaySettings } from '../../consul/gateway.ts';
 import { DEFAULT_SETTINGS } from '../../consul/gateway.ts';
 import type { TokenRules } from '../../consul/tokens.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import type { Meter } from '../../shared/dynamo/meter.ts';
-import { createMeter } from '../../shared/dynamo/meter.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { createStores } from '../../shared/dynamo/stores.ts';
 import { Leasehold } from '../../shared/leasehold.ts';
+import { Remote } from '../../shared/remote/remote.ts';
+import { DEFAULT_SHARDS } from '../../shared/task/task.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { CommandSettings, RunningCommand } from '../support/command.ts';
 import { startCommand } from '../support/command.ts';
@@ -56,16 +59,18 @@ export class GatewayTable {
   ): Promise<TestGateway> {
     const { endpoint, table } = this.table;
     const meter = createMeter();
-    const connection = connectDynamo({ endpoint }, systemRuntime, meter);
+    const connection = connectDynamo({ endpoint }, systemRuntime, meter, { gathers: true });
     const maxClockSkewMs = settings.maxClockSkewMs ?? 100;
     const leasehold = new Leasehold(
       { ...connection, runtime: systemRuntime },
       { table, maxClockSkew: maxClockSkewMs },
       connection,
     );
+    const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
+    const remote = new Remote({ ...stores, ...connection, runtime: systemRuntime }, maxClockSkewMs);
     const { host = '127.0.0.1', ...others } = settings;
     const running = await startGateway({
-      ...{ leasehold, runtime: systemRuntime, tokens, host, port: 0 },
+      ...{ leasehold, remote, runtime: systemRuntime, tokens, host, port: 0 },
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', minTtlMs: 300, maxClockSkewMs, ...others },
     });
     this.#running.push(running);
@@ -92,7 +97,7 @@ export async function ask(
   return {
     status: response.status,
     text,
-    json: isJson ? JSON.parse(text) : undefined,
+    json: isJson && text !== '' ? JSON.parse(text) : undefined,
     index: Number(response.headers.get('x-consul-index')),
     headers: response.headers,
   };

@@ -6,13 +6,13 @@ import { GatewayTable, startGatewayCommand } from './support.ts';
 import type { KeyPair } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
-describe.skipIf(endpoint === null)('what the guides do with curl', { timeout: 90_000 }, () => {
+describe.skipIf(endpoint === null)('what the guides do with curl', () => {
   let table: GatewayTable;
   let gateway: Awaited<ReturnType<typeof startGatewayCommand>>;
   beforeAll(async () => {
     table = await GatewayTable.open(endpoint);
     gateway = await startGatewayCommand(table.table, '--min-ttl', '1s', '--node', 'laptop');
-  }, 60_000);
+  });
   afterAll(async () => {
     gateway.command.process.kill('SIGINT');
     await gateway.command.ended;

@@ -10,7 +10,7 @@ interface Outcome {
   readonly Errors: readonly { readonly OpIndex: number; readonly What: string }[] | null;
 }
 
-describe.skipIf(endpoint === null)('/v1/txn', { timeout: 30_000 }, () => {
+describe.skipIf(endpoint === null)('/v1/txn', () => {
   let table: GatewayTable;
   let gateway: TestGateway;
   let count = 0;
@@ -51,11 +51,12 @@ describe.skipIf(endpoint === null)('/v1/txn', { timeout: 30_000 }, () => {
       [`${at}a`, null],
       [`${at}a`, base64('1')],
       [`${at}old`, null],
+      [`${at}a`, base64('1')],
       [`${at}old`, base64('n')],
       [`${at}never`, null],
     ]);
     expect(await pair('a')).toMatchObject(Results![1]!.KV);
-    expect(await pair('old')).toMatchObject(Results![3]!.KV);
+    expect(await pair('old')).toMatchObject(Results![4]!.KV);
   });
 
   test('does nothing at all when one of them may not be done, and says which and why', async () => {
@@ -148,22 +149,65 @@ describe.skipIf(endpoint === null)('/v1/txn', { timeout: 30_000 }, () => {
 
   test.each([
     ['no JSON', '[{', 400],
+    ['no body', '', 400],
     ['no list', '{}', 400],
-    ['something else than keys', '[{"Node":{}}]', 400],
-    ['an unknown verb', '[{"KV":{"Verb":"seize","Key":"a"}}]', 400],
-    ['no key', '[{"KV":{"Verb":"get"}}]', 400],
     ['an index that is none', '[{"KV":{"Verb":"cas","Key":"a","Index":-1}}]', 400],
-    ['no session', '[{"KV":{"Verb":"lock","Key":"a"}}]', 500],
-    ['too many', JSON.stringify(Array.from({ length: 65 }, () => ({ KV: { Verb: 'get', Key: 'a' } }))), 413],
+    ['too many', JSON.stringify(Array.from({ length: 129 }, () => ({ KV: { Verb: 'get', Key: 'a' } }))), 413],
     ['too large a value', JSON.stringify([{ KV: { Verb: 'set', Key: 'a', Value: 'A'.repeat(100_000) } }]), 413],
+    ['too large a body', JSON.stringify([{ KV: { Verb: 'set', Key: 'a', Value: 'A'.repeat(520_000) } }]), 413],
   ])('refuses %s', async (_what, body, status) => {
     expect((await ask(gateway, 'PUT', 'txn', body)).status).toBe(status);
   });
 
-  test.each(['toString', 'constructor', '__proto__'])('refuses the verb %s, which is none of its own', async (verb) => {
-    const { status, text } = await ask(gateway, 'PUT', 'txn', JSON.stringify([{ KV: { Verb: verb, Key: 'a' } }]));
+  test.each([
+    ['an unknown verb', { Verb: 'seize', Key: 'a' }, 'unknown KV operation: seize'],
+    ['a verb that every object has', { Verb: 'toString', Key: 'a' }, 'unknown KV operation: toString'],
+    ['no verb', { Key: 'a' }, 'unknown KV operation: '],
+    ['no key', { Verb: 'get' }, 'Must provide key'],
+    ['a lock without a session', { Verb: 'lock', Key: 'a' }, 'missing session'],
+    ['an unlock without a session', { Verb: 'unlock', Key: 'a' }, 'missing session'],
+    ['a key that no row can have', { Verb: 'set', Key: 'k'.repeat(513) }, expect.stringContaining('at most 512')],
+  ])('says of %s which operation it was, and why', async (_what, operation, What: unknown) => {
+    const outcome = await run({ Verb: 'check-not-exists', Key: `${at}none` }, operation);
 
-    expect({ status, text }).toEqual({ status: 400, text: `Failed to parse body: unknown KV verb "${verb}"` });
+    expect(outcome).toMatchObject({ status: 409, Results: null, Errors: [{ OpIndex: 1, What }] });
+  });
+
+  test.each([
+    ['nothing', 'null'],
+    ['no operation', '[]'],
+    ['operations of no kind', '[{}, {"KV":null}]'],
+  ])('of %s comes to nothing', async (_what, body) => {
+    expect(await ask(gateway, 'PUT', 'txn', body)).toMatchObject({ status: 200, json: { Results: [], Errors: null } });
+  });
+
+  test('tells of the reading as well when it only reads', async () => {
+    const [reading, writing] = [
+      await run({ Verb: 'get-or-empty', Key: `${at}a` }),
+      await run({ Verb: 'set', Key: `${at}a` }),
+    ];
+
+    expect(reading).toMatchObject({ status: 200, KnownLeader: true, LastContact: 0 });
+    expect(writing).not.toHaveProperty('KnownLeader');
+  });
+
+  test('refuses the other kinds of operations, by their places', async () => {
+    const body = JSON.stringify([{ KV: { Verb: 'get-or-empty', Key: 'a' } }, { Node: { Verb: 'get' } }]);
+
+    expect(await ask(gateway, 'PUT', 'txn', body)).toMatchObject({
+      status: 409,
+      json: { Results: null, Errors: [{ OpIndex: 1, What: 'only KV operations are known here' }] },
+    });
+  });
+
+  test('tells of a lock-delay alone, as of what was looked at before anything was tried', async () => {
+    const [one, two] = [await newSession(gateway), await newSession(gateway)];
+    await ask(gateway, 'PUT', `kv/${at}l?acquire=${one}`);
+    await ask(gateway, 'PUT', `session/destroy/${one}`);
+
+    const { Errors } = await run({ Verb: 'get', Key: `${at}none` }, { Verb: 'lock', Key: `${at}l`, Session: two });
+
+    expect(Errors).toEqual([{ OpIndex: 1, What: `failed to lock key "${at}l" due to lock delay` }]);
   });
 
   test.each(['*', 'A', '=', 'QQ', 'AAAA='])('refuses the value %s, which is no base64', async (value) => {

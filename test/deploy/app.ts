@@ -17,7 +17,8 @@ const stack = new LeaseholdStack(app, STACK, {
     maxWorkers: 4,
     tasksPerWorker: 30,
     concurrency: 4,
-    sessionTtl: Duration.seconds(6),
+    // A worker that is only slow must not lose its session: the first batch is done by first attempts.
+    sessionTtl: Duration.seconds(20),
     maxClockSkew: Duration.millis(500),
     workerTimeout: Duration.millis(WORKER_TIMEOUT_MS),
     deadlineMargin: Duration.millis(DEADLINE_MARGIN_MS),

@@ -12,7 +12,7 @@ import { ConfigurationError } from '../../shared/errors.ts';
 import { REGION } from './settings.ts';
 
 const HOST = '127.0.0.1';
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 300_000;
 const STORY_LINES = 30;
 const root = path.resolve(import.meta.dirname, '../..');
 const workFolder = path.join(root, '.leasehold', 'deploy');

@@ -4,7 +4,7 @@ import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { DynamoDBDocumentClient, DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { queueKey, taskKey } from '../../shared/dynamo/keys.ts';
+import { queueKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { Committed, TaskContext } from '../../shared/task/context.ts';
 import { defineTask } from '../../shared/task/definition.ts';
 import { messageOf } from '../../shared/errors.ts';

@@ -79,7 +79,7 @@ describe('the check itself', () => {
   });
 
   test.each([
-    ['a runbook', '[x](../ARCHITECTURE.md#runbook-dead-tasks)'],
+    ['a runbook', '[x](operating.md#runbook-dead-tasks)'],
     ['a heading of its own', '# What it *costs*, in `units`\n\n[x](#what-it-costs-in-units)'],
     ['the world', '[x](https://example.com/#anything)'],
     ['code that looks like a link', '```ts\nmap[x](missing.md)\n```'],

@@ -90,6 +90,12 @@ describe('names in documents', () => {
   });
 });
 
+test('ARCHITECTURE is read in one sitting: decisions, figures and runbooks have documents of their own', () => {
+  const text = all.find(({ path: file }) => file === 'ARCHITECTURE.md')?.text ?? '';
+
+  expect(text.split(/\s+/).length).toBeLessThanOrEqual(3_000);
+});
+
 describe('the invariants of ARCHITECTURE', () => {
   const text = all.find(({ path: file }) => file === 'ARCHITECTURE.md')?.text ?? '';
   const rows = [...text.matchAll(INVARIANT)].map(({ groups: { id = '', keptBy = '', noticedBy = '' } = {} }) => {
@@ -131,10 +137,10 @@ describe('the check itself', () => {
     ['a bare file', 'See `nowhere.ts`.', missingPlaces],
     ['a function that is not there', 'See `judgeNobody`.', missingSymbols],
     ['a constant that is not there', 'See `NOBODY_IS_THERE`.', missingSymbols],
-    ['a symbol of another file', 'See `judgeSession` in `shared/lock/lock.ts`.', misplacedSymbols],
+    ['a symbol of another file', 'See `judgeSession` in `shared/lock/record.ts`.', misplacedSymbols],
     [
       'the second of two symbols',
-      'See `judgeSession` and `judgeLock` in `shared/session/session.ts`.',
+      'See `judgeSession` and `judgeLock` in `shared/session/record.ts`.',
       misplacedSymbols,
     ],
   ])('finds %s', (_what, text, complaints) => {
@@ -142,11 +148,11 @@ describe('the check itself', () => {
   });
 
   test.each([
-    ['a folder', 'See `shared/dynamo/statements/`.'],
-    ['several files', 'See `shared/lock/{lock,remote}.ts`.'],
+    ['a folder', 'See `shared/dynamo/engine/`.'],
+    ['several files', 'See `shared/lock/{lock,record}.ts`.'],
     ['a place of the reader', 'Write `src/tasks.ts`.'],
     ['a word', 'It is `live`, then `invalid`.'],
-    ['a method of a class', 'See `#bury` in `shared/task/worker.ts`.'],
+    ['a method of a class', 'See `#bury` in `shared/worker/worker.ts`.'],
   ])('accepts %s', (_what, text) => {
     const found = [missingPlaces, missingSymbols, misplacedSymbols].flatMap((complaints) => complaints(planted(text)));
     expect(found).toEqual([]);

@@ -21,5 +21,5 @@ describe.skipIf(endpoint === null)('the example of a batch that is waited for', 
     expect(example.output).toMatch(/process b is killed, with 4 of its 15 items done/);
     expect(example.output).toMatch(/the batch is complete: 60 items, ([1-9]|1[01]) of them lost/);
     expect(example.output.match(/ yes {2}/g)).toHaveLength(4);
-  }, 60_000);
+  });
 });

@@ -21,5 +21,5 @@ describe.skipIf(endpoint === null)('workers that are killed and frozen behind a 
     expect(result.figures.acknowledgedUpdates).toBeGreaterThan(0);
     expect(result.figures.processFaults).toBeGreaterThan(5);
     expect(result.figures.ambiguousOutcomes).toBeGreaterThan(20);
-  }, 60_000);
+  });
 });

@@ -12,5 +12,5 @@ describe.skipIf(endpoint === null)('the example of an hourly job server', () => 
     expect(example.output).toContain('a worker is killed at work');
     expect(example.output.match(/ yes {2}/g)).toHaveLength(5);
     expect(example.output).not.toMatch(/ NO {3}/);
-  }, 180_000);
+  });
 });

@@ -34,5 +34,5 @@ describe.skipIf(endpoint === null)('the example of a leader with observers', () 
     expect(new Set(terms).size).toBe(3);
     const observed = [...observer.output.matchAll(/^term (\d+):/gm)].map(([, term]) => Number(term));
     expect(observed).toEqual(observed.toSorted((a, b) => a - b));
-  }, 30_000);
+  });
 });

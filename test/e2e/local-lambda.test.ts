@@ -40,12 +40,12 @@ describe('an invocation', () => {
   });
 
   test('sees its remaining time count down from the timeout', async () => {
-    const { lambda } = await started({ count: functionFrom('counter', { timeoutMs: 5_000 }) });
+    const { lambda } = await started({ count: functionFrom('counter', { timeoutMs: 600_000 }) });
 
     const { remainingMs } = (await lambda.invoke('count', {})).payload as { remainingMs: number };
 
-    expect(remainingMs).toBeGreaterThan(4_000);
-    expect(remainingMs).toBeLessThanOrEqual(5_000);
+    expect(remainingMs).toBeGreaterThan(300_000);
+    expect(remainingMs).toBeLessThan(600_000);
   });
 
   test('may return a plain value', async () => {
@@ -263,7 +263,7 @@ describe('an asynchronous event', () => {
     await Promise.all([1, 2, 3].map(() => lambda.invoke('act', { act: 'wait', ms: 20 }, 'Event')));
 
     await expect
-      .poll(() => events.of('invocationEnded').map(({ outcome }) => outcome), { timeout: 5_000 })
+      .poll(() => events.of('invocationEnded').map(({ outcome }) => outcome))
       .toEqual(['success', 'success', 'success']);
     expect(events.of('throttled').length).toBeGreaterThanOrEqual(2);
     expect(events.of('environmentStarted')).toHaveLength(1);

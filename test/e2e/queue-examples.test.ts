@@ -11,17 +11,13 @@ describe.skipIf(endpoint === null)('the example of', () => {
     ['work that outlives its functions', 'long-work', 5],
     ['a batch with a callback and a parent with children', 'fan-in', 6],
     ['tasks that recur', 'schedules', 9],
-  ])(
-    '%s keeps what it claims',
-    async (_what, name, claims) => {
-      await using example = startExample(`examples/${name}/main.ts`, ['--endpoint', endpoint ?? '']);
+  ])('%s keeps what it claims', async (_what, name, claims) => {
+    await using example = startExample(`examples/${name}/main.ts`, ['--endpoint', endpoint ?? '']);
 
-      const code = await example.ended();
+    const code = await example.ended();
 
-      expect(code, example.output).toBe(0);
-      expect(example.output.match(/ yes {2}/g)).toHaveLength(claims);
-      expect(example.output).not.toMatch(/ NO {3}/);
-    },
-    120_000,
-  );
+    expect(code, example.output).toBe(0);
+    expect(example.output.match(/ yes {2}/g)).toHaveLength(claims);
+    expect(example.output).not.toMatch(/ NO {3}/);
+  });
 });

@@ -11,5 +11,5 @@ describe.skipIf(endpoint === null)('the example of a rate limit that processes s
 
     expect(example.output).toContain('yes  100 calls were made');
     expect(example.output.match(/^ {2}yes {2}/gm)).toHaveLength(3);
-  }, 120_000);
+  });
 });

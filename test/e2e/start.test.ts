@@ -26,7 +26,7 @@ describe('npm start', () => {
     expect(run.exitCode).toBe(0);
     expect(run.verdict?.takeovers).toBeGreaterThan(0);
     expect(run.said).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/\?token=/m);
-  }, 180_000);
+  });
 
   test('names an engine that is not there', async () => {
     const run = await runStart('--endpoint', 'http://127.0.0.1:9');
@@ -98,7 +98,7 @@ describe('a file of tasks', () => {
     expect(run.said).toContain('line 9 rejected: priority = "highest": give one of high, normal, low');
     expect(run.said).toContain('line 10 rejected: not a JSON object');
     expect(run.said).toContain('line 11 rejected: task id is empty');
-  }, 60_000);
+  });
 
   test('survives tasks that throw, never end, exit, or boast: each is dead and named, and all others are done', async () => {
     const fine = Array.from({ length: 30 }, (_, n) => ({ name: 'fine', id: `fine-${n}`, input: { n } }));
@@ -117,7 +117,7 @@ describe('a file of tasks', () => {
     expect(run.said).toMatch(/dead +never.ends: TaskTimeoutError: the attempt took longer than its timeout of 300 ms/);
     expect(run.said).toMatch(/dead +exits: WorkerDied: its worker died 2 times without a word/);
     expect(run.said).toMatch(/dead +boasts: DoNotRetry: the result of task boasts of queue .* has 100011 bytes/);
-  }, 120_000);
+  });
 
   test('survives a task that allocates until its worker is killed', async () => {
     const run = await runFile([
@@ -127,12 +127,12 @@ describe('a file of tasks', () => {
 
     expect(run.verdict).toMatchObject({ tasks: 2, done: 1, dead: 1, lost: 0 });
     expect(run.said).toMatch(/dead +hoard: WorkerDied: its worker died 1 times/);
-  }, 120_000);
+  });
 
   test('hands tasks back before the deadline, with progress kept and no attempt counted', async () => {
     // Four seconds of work in invocations of three: no attempt could end in one, and only two would be allowed to fail.
     const run = await runFile([{ name: 'long', id: 'long', input: null }], '--timeout', '3s');
 
     expect(run.verdict).toMatchObject({ tasks: 1, done: 1, dead: 0, lost: 0, takeovers: 0 });
-  }, 60_000);
+  });
 });

@@ -7,7 +7,7 @@ import { lease } from '../../functions/middleware/lease.ts';
 import { semaphore } from '../../functions/middleware/semaphore.ts';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
-import { LockUnavailableError } from '../../shared/lock/lock.ts';
+import { LockUnavailableError } from '../../shared/lock/record.ts';
 import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import type { World } from '../support/coordination.ts';
@@ -40,6 +40,15 @@ describe('the middlewares that hold a right around a handler', () => {
     for await (const { status } of leasehold.sessions.list()) if (status === 'live') live++;
     return live;
   };
+
+  test.each<[string, (options: never) => unknown, object, RegExp]>([
+    ['lease without options', lease, {}, /^lease: leasehold = undefined: give what createLeasehold\(\) returned$/],
+    ['lease without a key', lease, { leasehold: { session: () => undefined } }, /^lease: key = undefined: give a name/],
+    ['leader, misspelt', leader, { elektion: 'e' }, /unknown option "elektion": .*did you mean election\?$/],
+    ['semaphore, misspelt', semaphore, { limits: 1 }, /unknown option "limits": .*did you mean limit\?$/],
+  ])('refuses %s', (_what, middleware, options, message) => {
+    expect(() => middleware(options as never)).toThrow(message);
+  });
 
   describe('semaphore', () => {
     test('holds a permit while the handler runs, and nothing after it', async () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
 import { connect } from '../../functions/runtime.ts';
-import { createMeter } from '../../shared/dynamo/meter.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ENV, parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
 import { readTaskFile } from '../../local/demonstration/task-file.ts';
-import { validName } from '../../shared/lease/name.ts';
+import { validName } from '../../shared/validate/name.ts';
 import { parseSequencer } from '../../shared/lease/sequencer.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { Leasehold } from '../../shared/leasehold.ts';
-import type { Lock } from '../../shared/lock/holder.ts';
+import type { Lock } from '../../shared/lock/lock.ts';
 import { parsePermit } from '../../shared/semaphore/semaphore.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import type { Session } from '../../shared/session.ts';
 import { defineTask, registerTasks } from '../../shared/task/definition.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
 /** Damage to rows, as a slip in the console, a half-restored backup or another version would do it; and values that no code expects. */
 import fc from 'fast-check';
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 
 export interface Damage {
   readonly attribute: string;

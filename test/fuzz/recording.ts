@@ -1,5 +1,5 @@
 /** Notes every expression and every placeholder's name on its way to the store. */
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 
 export interface Recording {
   /** Distinct texts, whatever request they came with. */

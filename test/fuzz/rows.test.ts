@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
-import { sessionKey, taskKey } from '../../shared/dynamo/keys.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import { sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { defineTask } from '../../shared/task/definition.ts';
-import type { WorkerReport } from '../../shared/task/worker.ts';
+import type { WorkerReport } from '../../shared/worker/worker.ts';
 import type { Poison } from './poison.ts';
 import { damaged, poison } from './poison.ts';
 import type { World } from './world.ts';
@@ -19,7 +19,7 @@ const GHOST = 'ghost';
 const CASES = 300;
 /** They mostly wait. */
 const AT_ONCE = 25;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 300_000;
 
 const fine = defineTask({
   name: 'fine',
@@ -40,7 +40,7 @@ describe('a row that was damaged by hand', () => {
       );
 
     expect(wrong).toEqual([]);
-  }, 60_000);
+  });
 
   test('that is so full that nothing can be added to it stops nobody else', async () => {
     const lengths = Array.from({ length: 21 }, (_, step) => 409_100 + 20 * step);

@@ -1,20 +1,16 @@
 /** A Leasehold on a simulated store that answers at once and judges every expression as the service would, and all that is not reached through it. */
-import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/driver.ts';
-import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
-import { createSlotStore } from '../../shared/dynamo/slot-store.ts';
-import { createTaskOperatorStore } from '../../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { createStores } from '../../shared/dynamo/stores.ts';
+import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
 import { Leasehold } from '../../shared/leasehold.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import { SessionHolder } from '../../shared/session/holder.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
-import { TaskOperator } from '../../shared/task/operator.ts';
-import type { WorkerReport } from '../../shared/task/worker.ts';
-import { runWorker } from '../../shared/task/worker.ts';
+import { TaskOperator } from '../../shared/queue/operator.ts';
+import type { WorkerReport } from '../../shared/worker/worker.ts';
+import { runWorker } from '../../shared/worker/worker.ts';
 import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
 import { memoryDynamo } from '../../testing/memory-table.ts';
 import type { Recording } from './recording.ts';
@@ -34,11 +30,7 @@ export function openWorld(recording: Recording = { expressions: new Set(), names
   const sender = new Sender({ driver, runtime });
   const foundation = { sender, runtime, gauge: noSkewGauge };
   const stores = {
-    tasks: createTaskStore(sender, { table: TABLE_NAME, shards: SHARDS }),
-    operations: createTaskOperatorStore(sender, { table: TABLE_NAME, shards: SHARDS }),
-    sessions: createSessionStore(sender, TABLE_NAME),
-    queues: createQueueStore(sender, TABLE_NAME),
-    slots: createSlotStore(sender, TABLE_NAME),
+    ...createStores(sender, { table: TABLE_NAME, shards: SHARDS }),
   };
   return {
     ...{ foundation, stores, table: TABLE_NAME, shards: SHARDS },

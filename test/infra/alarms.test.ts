@@ -23,14 +23,17 @@ describe('alarms and dashboard', () => {
     );
 
     expect(links.sort()).toEqual([
-      'ARCHITECTURE.md#runbook-dead-tasks',
-      'ARCHITECTURE.md#runbook-dispatcher-errors',
-      'ARCHITECTURE.md#runbook-lost-leases',
-      'ARCHITECTURE.md#runbook-oldest-ready-task',
-      'ARCHITECTURE.md#runbook-refused-claims',
-      'ARCHITECTURE.md#runbook-schedule-dead-letters',
-      'ARCHITECTURE.md#runbook-skipped-rows',
-      'ARCHITECTURE.md#runbook-throttles',
+      'docs/operating.md#runbook-dead-tasks',
+      'docs/operating.md#runbook-dispatcher-errors',
+      'docs/operating.md#runbook-failing-tasks',
+      'docs/operating.md#runbook-lost-leases',
+      'docs/operating.md#runbook-oldest-ready-task',
+      'docs/operating.md#runbook-refused-claims',
+      'docs/operating.md#runbook-schedule-dead-letters',
+      'docs/operating.md#runbook-skipped-rows',
+      'docs/operating.md#runbook-stalled-tasks',
+      'docs/operating.md#runbook-throttles',
+      'docs/operating.md#runbook-unknown-tasks',
     ]);
   });
 
@@ -70,7 +73,7 @@ describe('alarms and dashboard', () => {
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
     const synthesized = Template.fromStack(stack);
 
-    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 8);
+    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 11);
     synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
     synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
     synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });

@@ -7,7 +7,7 @@ import { ENV } from '../../functions/env.ts';
 import type { UrlEvent } from '../../functions/function-url.ts';
 import { ConsulGateway } from '../../infra/consul.ts';
 import { CoordinationTable } from '../../infra/table.ts';
-import { checkKey, lockKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/keys.ts';
+import { checkKey, lockKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 import type { PolicyGate } from './policy-gate.ts';

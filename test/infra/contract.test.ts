@@ -62,8 +62,8 @@ describe('alarms', () => {
     expect(sent).toBe(true);
   });
 
-  test.skipIf(!existsSync(path.join(root, 'ARCHITECTURE.md')))('link to runbooks that exist', () => {
-    const headings = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8').matchAll(/^#+ (.+)$/gm);
+  test.skipIf(!existsSync(path.join(root, 'docs/operating.md')))('link to runbooks that exist', () => {
+    const headings = readFileSync(path.join(root, 'docs/operating.md'), 'utf8').matchAll(/^#+ (.+)$/gm);
     const anchors = new Set(
       Array.from(headings, ([, text = '']) =>
         text
@@ -72,7 +72,7 @@ describe('alarms', () => {
           .replaceAll(' ', '-'),
       ),
     );
-    const linked = alarms.map(({ AlarmDescription }) => AlarmDescription.split('ARCHITECTURE.md#')[1] ?? '');
+    const linked = alarms.map(({ AlarmDescription }) => AlarmDescription.split('docs/operating.md#')[1] ?? '');
 
     expect(linked.filter((anchor) => !anchors.has(anchor))).toEqual([]);
   });

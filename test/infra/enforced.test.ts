@@ -11,21 +11,21 @@ import type { Context } from 'aws-lambda';
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
-import { AuditStore } from '../../shared/dynamo/audit-store.ts';
+import { AuditStore } from '../../shared/dynamo/audit/store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
-import { createScheduleStore } from '../../shared/dynamo/schedule-store.ts';
-import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createQueueStore } from '../../shared/dynamo/queue/store.ts';
+import { createScheduleStore } from '../../shared/dynamo/schedule/store.ts';
+import { createSemaphoreStore } from '../../shared/dynamo/semaphore/store.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { createTaskOperatorStore } from '../../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { createTaskOperatorStore } from '../../shared/dynamo/task/operator-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { SemaphoreClient } from '../../shared/semaphore/client.ts';
-import { TaskOperator } from '../../shared/task/operator.ts';
-import { ScheduleClient } from '../../shared/task/schedule-client.ts';
+import { TaskOperator } from '../../shared/queue/operator.ts';
+import { ScheduleClient } from '../../shared/schedule/client.ts';
 import type { ReadyTask } from '../../shared/task/task.ts';
 import { SPAWNED_IN_ORDER, tasks } from './enforced-tasks.ts';
 import { statementsOf } from './policy.ts';
@@ -292,7 +292,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
 
   /** Everything that a person's tools are made of. */
   function connectAs(endpoint: string) {
-    const { sender, gauge, client } = connectDynamo({ endpoint, clientConfig }, systemRuntime);
+    const { sender, gauge, close } = connectDynamo({ endpoint, clientConfig }, systemRuntime);
     const runtime = systemRuntime;
     const ports = {
       ...{ runtime, gauge },
@@ -312,7 +312,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
       audit: new AuditStore({ sender, runtime }, table),
       close() {
         leasehold.close();
-        client.destroy();
+        close();
       },
     };
   }

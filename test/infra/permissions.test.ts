@@ -24,7 +24,7 @@ import {
   tenantPartitionKey,
   waitGroupKey,
   waitGroupMemberKey,
-} from '../../shared/dynamo/keys.ts';
+} from '../../shared/dynamo/engine/keys.ts';
 import type { Request, Statement } from './policy.ts';
 import { isAllowed, policiesOf, resourceName, statementsOf } from './policy.ts';
 import { synthesize } from './synthesize.ts';

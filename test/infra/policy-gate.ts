@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/schema.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/engine/schema.ts';
 import type { Request, Statement } from './policy.ts';
 import { isAllowed } from './policy.ts';
 

@@ -16,7 +16,7 @@ import { ENTRY, newApp } from './synthesize.ts';
 
 /** One broken setting, or pair, and the sentence that says so. */
 const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
-  [{ entry: 'no/such/tasks.ts' }, 'entry = "no/such/tasks.ts" is no file: give the module that exports your tasks'],
+  [{ entry: 'no/such/tasks.ts' }, 'entry = "no/such/tasks.ts" is not a file: give the module that exports your tasks'],
   [
     { queue: 'q'.repeat(65) },
     `queue = "${'q'.repeat(65)}" has 65 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,

@@ -1,7 +1,7 @@
 /** The signals of a history do what Node's do, whatever is done with them. */
 import { describe, expect, test } from 'vitest';
-import { withSimulatedAborts } from '../../testing/simulation/abort-signal.ts';
-import { Prng } from '../../testing/simulation/prng.ts';
+import { withSimulatedAborts } from './machines/abort-signal.ts';
+import { Prng } from './machines/prng.ts';
 
 const PROGRAMS = 400;
 const ACTS = 30;

@@ -1,6 +1,6 @@
 /** Ways of damaging a right history, and the events that are worth it. */
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
-import type { Prng } from '../../testing/simulation/prng.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import type { Prng } from './machines/prng.ts';
 import type { Acknowledged, Applied, Called, HistoryEvent, Returned, Swept } from './history.ts';
 import { isPage, marked } from './invariants/pages.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';

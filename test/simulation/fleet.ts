@@ -1,9 +1,9 @@
 /** The serverless platform: environments that are started cold, reused warm, frozen between invocations, and killed at the timeout. */
 import type { Ids } from '../../shared/runtime/ids.ts';
-import type { Prng } from '../../testing/simulation/prng.ts';
-import { SimulatedProcess } from '../../testing/simulation/process.ts';
-import type { Timeline } from '../../testing/simulation/timeline.ts';
-import { WallClock } from '../../testing/simulation/wall-clock.ts';
+import type { Prng } from './machines/prng.ts';
+import { SimulatedProcess } from './machines/process.ts';
+import type { Timeline } from './machines/timeline.ts';
+import { WallClock } from './machines/wall-clock.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';

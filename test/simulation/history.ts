@@ -5,7 +5,7 @@
  * calls as their callers saw them, requests as they left, rows as the store changed them, and what holders themselves believed.
  * Belief is always asked of the code under test; a harness that computes it anew would hide a bug in how it is computed.
  */
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 
 interface At {
   /** True time, milliseconds. */

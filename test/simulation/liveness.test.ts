@@ -1,14 +1,14 @@
 /** What must happen in the end, and did not, is noticed. */
 import { expect, test } from 'vitest';
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
-import { Timeline } from '../../testing/simulation/timeline.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { Timeline } from './machines/timeline.ts';
 import { Checker } from './checker.ts';
 import type { Fleet } from './fleet.ts';
 import { Liveness } from './liveness.ts';
 import { drawProfile } from './profile.ts';
-import { Prng } from '../../testing/simulation/prng.ts';
+import { Prng } from './machines/prng.ts';
 import type { Recorder } from './recorder.ts';
-import { assumptionsOf } from './world.ts';
+import { assumptionsOf } from './history-result.ts';
 
 interface World {
   readonly rows?: Readonly<Record<string, DynamoItem>>;

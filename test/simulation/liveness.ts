@@ -2,15 +2,17 @@
  * What must happen once nothing goes wrong any more.
  *
  * L3 every task comes to its end within a bound made of TTL, clock bound, waits and ticks.
+ * L18 no task is dead of an outage of the store.
  * L7 nothing is left: no invocation, no timer, no request, no belief, no session but those of the dead.
  */
-import type { DynamoItem } from '../../shared/dynamo/driver.ts';
-import type { Timeline } from '../../testing/simulation/timeline.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import type { Timeline } from './machines/timeline.ts';
 import type { Checker } from './checker.ts';
 import type { Fleet } from './fleet.ts';
 import { isSession, isTask } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
+import { STAYS } from './workloads/flood.ts';
 
 export interface LivenessPorts {
   readonly timeline: Timeline;
@@ -31,7 +33,7 @@ export class Liveness {
   /** Whether all work is done and everybody has gone home. */
   isQuiet(rows: ReadonlyMap<string, DynamoItem>): boolean {
     if (!this.#ports.fleet.isIdle) return false;
-    for (const [row, item] of rows) if (isTask(row) && !ENDED.has(item.state)) return false;
+    for (const [row, item] of rows) if (isTask(row) && !ENDED.has(item.state) && !mayStay(item)) return false;
     return true;
   }
 
@@ -40,13 +42,19 @@ export class Liveness {
     // With clocks hours apart a task is due when its producer's clock says so: nothing is promised then.
     if (!this.#ports.clocksHold) return;
     const tasks = [...recorder.rows].filter(([row]) => isTask(row));
-    for (const [row, { state, attempts }] of tasks)
-      if (!ENDED.has(state))
+    for (const [row, item] of tasks) {
+      const { state, attempts } = item;
+      if (!ENDED.has(state) && !mayStay(item))
         checker.report(
           'L3',
           row,
           `is still ${String(state)} after ${String(attempts)} attempts, long after the last fault`,
         );
+      // What its code never caused must not bury it.
+      const { name, message } = (item.lastError ?? {}) as { readonly name?: string; readonly message?: string };
+      if (state === 'dead' && name === 'StoreUnavailableError')
+        checker.report('L18', row, `is dead of an outage of the store: ${String(message)}`);
+    }
     if (tasks.length < ids.length)
       checker.report('L3', '', `${tasks.length} of ${ids.length} tasks have been enqueued, long after the last fault`);
     if (!fleet.isIdle) return;
@@ -69,12 +77,17 @@ export class Liveness {
  * who dies without a word and is waited for.
  */
 export function healedBoundMs(profile: Profile): number {
-  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, clocksHold } = profile;
-  const tasks = profile.tasks + items + hogTasks;
+  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, floodTasks, clocksHold } = profile;
+  const tasks = profile.tasks + items + hogTasks + floodTasks;
   if (!clocksHold) return 3 * invocationMs;
   const stallMs = 3 * ttlMs;
   const takeOverMs = ttlMs + 2 * maxClockSkewMs + 2 * tickMs + 2_000;
   return stallMs + 3 * invocationMs + 12 * takeOverMs + tasks * ttlMs;
+}
+
+/** A key or a rate holds it back for longer than any history lasts. */
+function mayStay({ id }: DynamoItem): boolean {
+  return String(id).startsWith(STAYS);
 }
 
 function isHeld(recorder: Recorder, row: string): boolean {

@@ -1,13 +1,14 @@
 /** What makes trouble: crashes, freezes, partitions, steps of clocks, and the fate of every request. */
-import type { DynamoKind } from '../../shared/dynamo/driver.ts';
-import type { Ending, Fate, Request } from '../../testing/simulation/network.ts';
-import { ENDINGS } from '../../testing/simulation/network.ts';
-import type { Prng } from '../../testing/simulation/prng.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
-import type { Timeline } from '../../testing/simulation/timeline.ts';
+import type { DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import type { Ending, Fate, Request } from './machines/network.ts';
+import { ENDINGS } from './machines/network.ts';
+import type { Prng } from './machines/prng.ts';
+import type { SimulatedProcess } from './machines/process.ts';
+import type { Timeline } from './machines/timeline.ts';
 import type { Fleet } from './fleet.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
+import { rowsWrittenBy } from './rows.ts';
 
 export interface NemesisPorts {
   readonly timeline: Timeline;
@@ -21,6 +22,17 @@ const ENDING_NAMES = Object.fromEntries(ENDINGS.map((ending) => [ending, `reques
   Ending,
   string
 >;
+/** What happens to one row while all else works. */
+interface Focus {
+  readonly kind: string;
+  /** The first of its kind that is written. */
+  row: string | undefined;
+  readonly ending: 'throttled' | 'replyLost' | 'requestLost' | 'late';
+  readonly until: number;
+}
+
+/** How long one row may be in trouble. */
+const LONGEST_FOCUS_MS = 90_000;
 const WRITES: readonly DynamoKind[] = ['put', 'update', 'delete', 'transactWrite'];
 
 export class Nemesis {
@@ -29,6 +41,10 @@ export class Nemesis {
   /** By process: until when nothing gets through. */
   readonly #partitionedUntil = new Map<string, number>();
   #outUntil = 0;
+  /** The row that is in trouble, and how. */
+  #focus: Focus | undefined;
+  /** Kinds of rows that are written: one of them is picked, so that those seldom written have their turn. */
+  readonly #kinds = new Set<string>();
 
   constructor(ports: NemesisPorts) {
     this.#ports = ports;
@@ -81,6 +97,18 @@ export class Nemesis {
       },
     );
     this.#repeat(
+      'focus',
+      ({ focusEveryMs }) => focusEveryMs,
+      () => {
+        const kind = this.#kinds.size === 0 ? undefined : prng.pick([...this.#kinds]);
+        if (kind === undefined) return;
+        const ending = prng.pick(['throttled', 'replyLost', 'replyLost', 'requestLost', 'late'] as const);
+        const until = timeline.now + prng.logarithmic(3_000, LONGEST_FOCUS_MS);
+        this.#focus = { kind, row: undefined, ending, until };
+        seen(`one row ${ending}`);
+      },
+    );
+    this.#repeat(
       'steps',
       ({ clockStepEveryMs }) => clockStepEveryMs,
       ({ clockErrorMs }) => {
@@ -107,6 +135,7 @@ export class Nemesis {
   heal(): void {
     this.#partitionedUntil.clear();
     this.#outUntil = 0;
+    this.#focus = undefined;
   }
 
   fateOf(request: Request): Fate {
@@ -118,6 +147,8 @@ export class Nemesis {
     const { now } = this.#ports.timeline;
     if (now < this.#outUntil || now < (this.#partitionedUntil.get(request.process.name) ?? 0))
       return this.#seen({ ending: prng.chance(0.7) ? 'requestLost' : 'replyLost', requestMs, replyMs });
+    const focused = profile.focusEveryMs === 0 ? undefined : this.#focusedFate(request, { requestMs, replyMs });
+    if (focused !== undefined) return this.#seen(focused);
     const drawn = this.#draw(profile, request.kind);
     const ending = drawn ?? 'answered';
     const isLate = prng.chance(profile.late);
@@ -144,6 +175,20 @@ export class Nemesis {
       this.#ports.seen('stalled at a boundary');
       this.freeze(process, prng.logarithmic(1, 3 * ttlMs));
     }
+  }
+
+  /** What becomes of a request that writes the row in trouble. Rows of sessions are spared: that is a partition. */
+  #focusedFate({ kind, input }: Request, ways: Pick<Fate, 'requestMs' | 'replyMs'>): Fate | undefined {
+    if (!WRITES.includes(kind)) return undefined;
+    const names = rowsWrittenBy(kind, input).map(({ name }) => name);
+    for (const name of names) if (!name.startsWith('session#')) this.#kinds.add(kindOf(name));
+    const focus = this.#focus;
+    if (focus === undefined || this.#ports.timeline.now >= focus.until) return undefined;
+    focus.row ??= names.find((name) => kindOf(name) === focus.kind);
+    if (focus.row === undefined || !names.includes(focus.row)) return undefined;
+    const { ending } = focus;
+    if (ending !== 'late') return { ...ways, ending };
+    return { ...ways, ending: 'answered', requestMs: this.#fates.logarithmic(1_000, LONGEST_FOCUS_MS) };
   }
 
   #draw(profile: Profile, kind: DynamoKind): Fate['ending'] | undefined {
@@ -176,4 +221,8 @@ export class Nemesis {
     };
     again();
   }
+}
+
+function kindOf(row: string): string {
+  return row.slice(0, Math.max(0, row.search(/[#/]/)));
 }

@@ -1,12 +1,12 @@
 /** The ports of semaphores, wait groups and rate limits, with every write on record. */
-import { rateLimitKey, semaphoreKey, waitGroupKey, waitGroupMemberKey } from '../../shared/dynamo/keys.ts';
+import { rateLimitKey, semaphoreKey, waitGroupKey, waitGroupMemberKey } from '../../shared/dynamo/engine/keys.ts';
 import type { Stamp } from '../../shared/lease/stamp.ts';
 import type { RateLimitStore } from '../../shared/ratelimit/store.ts';
 import type { PermitRecord } from '../../shared/semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../shared/semaphore/store.ts';
 import type { WaitGroupStore } from '../../shared/waitgroup/store.ts';
 import type { GroupKey } from '../../shared/waitgroup/waitgroup.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import type { SimulatedProcess } from './machines/process.ts';
 import { writerOf } from './observed-stores.ts';
 import type { Call, Recorder } from './recorder.ts';
 import { rowName } from './rows.ts';

@@ -1,9 +1,9 @@
 /** The ports of dispatchers and operators that are about whole queues, with every write on record. */
-import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/keys.ts';
+import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/engine/keys.ts';
 import type { SlotStore } from '../../shared/dispatch/store.ts';
 import type { QueueStore } from '../../shared/task/queue-store.ts';
-import type { ScheduleStore } from '../../shared/task/schedule-store.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import type { ScheduleStore } from '../../shared/schedule/store.ts';
+import type { SimulatedProcess } from './machines/process.ts';
 import { writerOf } from './observed-stores.ts';
 import type { Recorder } from './recorder.ts';
 

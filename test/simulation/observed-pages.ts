@@ -2,7 +2,7 @@
 import type { PageStore } from '../../shared/bulk/store.ts';
 import type { Stamp } from '../../shared/lease/stamp.ts';
 import type { Claim } from '../../shared/task/task.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import type { SimulatedProcess } from './machines/process.ts';
 import { taskRow, writerOf } from './observed-stores.ts';
 import type { Call, Recorder } from './recorder.ts';
 

@@ -1,14 +1,14 @@
 /** The store ports, with every write on record: what was asked, on whose behalf, and what the caller was told. */
 import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.ts';
-import { batchKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/keys.ts';
-import type { LockClaim } from '../../shared/lock/lock.ts';
+import { batchKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import type { LockClaim } from '../../shared/lock/record.ts';
 import type { LockStore } from '../../shared/lock/store.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
 import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
 import type { Stamp } from '../../shared/lease/stamp.ts';
 import type { TaskStore } from '../../shared/task/store.ts';
 import type { Claim, TaskKey } from '../../shared/task/task.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
+import type { SimulatedProcess } from './machines/process.ts';
 import type { Returned } from './history.ts';
 import type { Call, Recorder } from './recorder.ts';
 import { sessionRow } from './recorder.ts';
@@ -170,10 +170,16 @@ export function observeLocks(store: LockStore, process: SimulatedProcess, record
       write(held('lock.update', observed, stamp), () => store.update(observed, content, stamp, limits)),
     release: (claim, options, stamp, limits) =>
       write(held('lock.release', claim, stamp), () => store.release(claim, options, stamp, limits)),
-    settle: (claim, disposition, sweepable, stamp) =>
+    settle: (claim, disposition, sweepable, stamp, limits) =>
       write({ ...held('lock.settle', claim, stamp), isHolders: false }, () =>
-        store.settle(claim, disposition, sweepable, stamp),
+        store.settle(claim, disposition, sweepable, stamp, limits),
       ),
+    disown: (observed, late, stamp, limits) =>
+      write({ ...held('lock.disown', observed, stamp), isHolders: false }, () =>
+        store.disown(observed, late, stamp, limits),
+      ),
+    barLate: (late, stamp, limits) =>
+      write({ verb: 'lock.bar', row: row(late.key), nonce: stamp.nonce }, () => store.barLate(late, stamp, limits)),
     forceRelease: async (observed, force, stamp) => {
       const call = { verb: 'lock.force', row: row(observed.key), nonce: stamp.nonce };
       const outcome = await write(call, async () => ({

@@ -4,7 +4,10 @@
  * A swarm: most profiles switch most faults off, so that rare combinations of the others get room.
  * A profile can be written out and read back, which is how a shrunk failure is replayed.
  */
-import type { Prng } from '../../testing/simulation/prng.ts';
+import type { Prng } from './machines/prng.ts';
+import type { LastingName } from './lasting.ts';
+import { LASTING, drawLasting, isLasting } from './lasting.ts';
+import type { FloodOf } from './workloads/flood.ts';
 
 export interface Profile {
   /** Sizes. */
@@ -36,8 +39,19 @@ export interface Profile {
   readonly hogTasks: number;
   /** Shards that clients have beyond those of the workers. */
   readonly strayShards: number;
+  /** Users of one process who stay for as long as it does; 0: no process has any. */
+  readonly users: number;
+  /** Mean time between two acts of such a user. */
+  readonly thinkMs: number;
+  /** Mean time between tasks that come steadily; 0: none do. */
+  readonly feedEveryMs: number;
+  /** Tasks that come at once, and what they have in common. */
+  readonly floodTasks: number;
+  readonly floodOf: FloodOf;
   /** How long faults go on. */
   readonly faultyMs: number;
+  /** How long life goes on as before once the faults are over, looked at for what stands still. */
+  readonly settleMs: number;
   /** How often the schedule starts workers. */
   readonly tickMs: number;
   /** A function's timeout. */
@@ -72,6 +86,8 @@ export interface Profile {
   /** Mean time between partitions of one process, outages of all; 0: none. */
   readonly partitionEveryMs: number;
   readonly outageEveryMs: number;
+  /** Mean time between troubles of one row alone, which all else does not have; 0: none. */
+  readonly focusEveryMs: number;
 
   /** How far the index, and reads that are not consistent, may be behind. */
   readonly staleMs: number;
@@ -112,7 +128,13 @@ export const CALM: Profile = {
   orders: 0,
   hogTasks: 0,
   strayShards: 0,
+  users: 0,
+  thinkMs: 0,
+  feedEveryMs: 0,
+  floodTasks: 0,
+  floodOf: 'nothing',
   faultyMs: 60_000,
+  settleMs: 0,
   tickMs: 3_000,
   invocationMs: 20_000,
   ttlMs: 3_000,
@@ -135,6 +157,7 @@ export const CALM: Profile = {
   latestMs: 0,
   partitionEveryMs: 0,
   outageEveryMs: 0,
+  focusEveryMs: 0,
   staleMs: 0,
   crashEveryMs: 0,
   freezeEveryMs: 0,
@@ -149,7 +172,7 @@ export const CALM: Profile = {
 };
 
 /** Faults that can be switched on, each with how hard it is drawn. */
-type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
+export type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
 
 const NETWORK: readonly Switch[] = [
   (prng) => ({ requestLost: prng.logarithmic(0.005, 0.1) }),
@@ -201,11 +224,15 @@ export const FAULTS = {
   store: STORE,
 } as const;
 
-export type ProfileName = 'swarm' | 'calm' | keyof typeof FAULTS;
-export const PROFILE_NAMES: readonly ProfileName[] = ['swarm', 'calm', 'network', 'processes', 'clocks', 'store'];
+export type ProfileName = 'swarm' | 'calm' | keyof typeof FAULTS | LastingName;
+export const PROFILE_NAMES: readonly ProfileName[] = [
+  ...(['swarm', 'calm', 'network', 'processes', 'clocks', 'store'] as const),
+  ...LASTING,
+];
 
 /** @param name `swarm` draws from everything; a group draws from that group only; `calm` switches nothing on */
 export function drawProfile(prng: Prng, name: ProfileName = 'swarm'): Profile {
+  if (isLasting(name)) return drawLasting(prng, name, CALM, Object.values(FAULTS).flat());
   const sized = drawSizes(prng);
   if (name === 'calm') return sized;
   const switches = name === 'swarm' ? Object.values(FAULTS).flat() : FAULTS[name];
@@ -278,10 +305,12 @@ export function calmed(profile: Profile): Profile {
   } = profile;
   const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
   const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards } = profile;
+  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, settleMs } = profile;
   return {
     ...CALM,
     ...{ items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards },
     ...{ environments, concurrency, shards, tasks, faultyMs, tickMs, invocationMs, ttlMs, maxClockSkewMs, lockDelayMs },
+    ...{ users, thinkMs, feedEveryMs, floodTasks, floodOf, settleMs },
     // Whoever has used locks helps with the tasks.
     ...{ lockShare: 0, coordinationShare: 0 },
     ...{ latencyMs, clocksHold, clockErrorMs, leap },

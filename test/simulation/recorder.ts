@@ -1,10 +1,10 @@
 /** Writes the history: watches ports, requests and rows, and asks holders what they believe when that matters. */
 import { isDeepStrictEqual } from 'node:util';
-import type { DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
-import type { SessionHolder } from '../../shared/session/holder.ts';
-import type { Request } from '../../testing/simulation/network.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
-import type { Timeline } from '../../testing/simulation/timeline.ts';
+import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import type { SessionHolder } from '../../shared/session/keep-alive.ts';
+import type { Request } from './machines/network.ts';
+import type { SimulatedProcess } from './machines/process.ts';
+import type { Timeline } from './machines/timeline.ts';
 import type { Called, HistoryEvent, Returned, RightName } from './history.ts';
 import { Digest } from './history.ts';
 import type { Row } from './rows.ts';

@@ -23,6 +23,7 @@ export async function replay({ seed, profile, changes }: ReplayOptions): Promise
   );
   console.log(`faults: ${describeFaults(result.profile)}`);
   for (const violation of result.violations) printViolation(violation, result.history);
+  for (const { rule, what } of result.known) console.log(`\nknown fault, ${rule}: ${what}`);
   if (result.violations.length === 0) console.log('no violation');
   return result.violations.length === 0;
 }
@@ -51,7 +52,7 @@ function describeFaults(profile: Profile): string {
   return `${faults.join(', ') || 'none'} (${sizes})`;
 }
 
-function round(value: number | boolean): number | boolean {
+function round(value: Profile[keyof Profile]): Profile[keyof Profile] {
   return typeof value === 'number' ? Number(value.toPrecision(3)) : value;
 }
 

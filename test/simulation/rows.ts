@@ -1,5 +1,5 @@
 /** Which rows a request writes, and how the history calls them. */
-import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 
 export interface Row {
   readonly table: string;

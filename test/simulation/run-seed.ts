@@ -1,8 +1,8 @@
 /** A seed is all there is: profile and history follow from it. */
-import { Prng } from '../../testing/simulation/prng.ts';
+import { Prng } from './machines/prng.ts';
 import type { Profile, ProfileName } from './profile.ts';
 import { drawProfile } from './profile.ts';
-import type { HistoryOptions, HistoryResult } from './world.ts';
+import type { HistoryOptions, HistoryResult } from './history-result.ts';
 import { runHistory } from './world.ts';
 
 export function profileOf(seed: bigint, name: ProfileName): Profile {

@@ -28,5 +28,6 @@ export function printSummary(tally: Tally): void {
   for (const name of names) counts.push([name, (seen.get(name) ?? 0).toLocaleString('en')]);
   console.log(figures.toString());
   console.log(counts.toString());
+  for (const known of tally.known()) console.log(known);
   for (const shortcoming of tally.shortcomings()) console.log(`this run does not count: ${shortcoming}`);
 }

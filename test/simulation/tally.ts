@@ -1,6 +1,6 @@
 /** Adds up histories, and says whether a run did enough to count. */
 import type { Violation } from './invariants/rule.ts';
-import type { HistoryResult } from './world.ts';
+import type { HistoryResult } from './history-result.ts';
 
 export interface Failure {
   readonly seed: bigint;
@@ -40,14 +40,19 @@ const LEAP_MS = 40 * 86_400_000;
 
 export function include(message: BatchMessage, result: HistoryResult, coreMs: number): BatchMessage {
   const [violation] = result.violations;
+  const seen = new Map(result.seen);
+  for (const { rule, what } of result.known) seen.set(`${KNOWN}${rule}: ${what}`, 1);
   const lived = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
   return merge(message, {
     histories: 1,
     ...{ steps: result.steps, turns: result.turns, requests: result.requests, accepted: result.accepted },
-    ...{ virtualMs: lived, coreMs, seen: result.seen },
+    ...{ virtualMs: lived, coreMs, seen },
     failures: violation === undefined ? [] : [{ seed: result.seed, violation }],
   });
 }
+
+/** How faults that are known are counted: by the histories that show them. */
+const KNOWN = 'known fault, ';
 
 function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   const seen = new Map(one.seen);
@@ -101,7 +106,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
   ],
   'the claim and its ends': [
     ...each('task ', 'done', 'retried', 'dead', 'released', 'snoozed', 'lost', 'unsettled'),
-    ...each('worker ', 'takenOver', 'claimsRefused', 'buried', 'expired'),
+    ...each('worker ', 'takenOver', 'claimsRefused', 'buried', 'expired', 'unknown'),
     ...each('task.claim: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
     ...each('task.complete: ', 'applied', 'unknown'),
     ...each('task.commit: ', 'applied', 'canceled', 'unknown'),
@@ -193,6 +198,12 @@ export class Tally {
     const { histories, failures, steps, coreMs } = this.#total;
     const seeds = failures.map(({ seed }) => seed).join(' ');
     return `${histories} histories, ${failures.length} violated${seeds === '' ? '' : ` (${seeds})`}, ${Math.round(steps / coreMs)} k steps/s/core, ${(this.elapsedMs / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage.rss() / 1e6)} MB`;
+  }
+
+  /** Faults that are known, and the histories that showed them. */
+  known(): readonly string[] {
+    const seen = [...this.#total.seen].filter(([what]) => what.startsWith(KNOWN));
+    return seen.map(([what, count]) => `${what} (${count} of ${this.#total.histories} histories)`);
   }
 
   /** Why this run does not count, if so. */

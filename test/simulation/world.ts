@@ -7,23 +7,26 @@
  */
 import type { WorkEvent } from '../../shared/dispatch/dispatcher.ts';
 import { CorruptItemError } from '../../shared/errors.ts';
-import { TaskClient } from '../../shared/task/client.ts';
-import { withSimulatedAborts } from '../../testing/simulation/abort-signal.ts';
-import { Network } from '../../testing/simulation/network.ts';
-import type { SimulatedProcess } from '../../testing/simulation/process.ts';
-import { Prng } from '../../testing/simulation/prng.ts';
-import { Timeline } from '../../testing/simulation/timeline.ts';
+import { TaskClient } from '../../shared/queue/client.ts';
+import { withSimulatedAborts } from './machines/abort-signal.ts';
+import { Network } from './machines/network.ts';
+import type { SimulatedProcess } from './machines/process.ts';
+import { Prng } from './machines/prng.ts';
+import { Timeline } from './machines/timeline.ts';
+import { Asks } from './asks.ts';
 import { Checker } from './checker.ts';
 import { Fleet } from './fleet.ts';
 import type { HistoryEvent } from './history.ts';
+import type { HistoryOptions, HistoryResult } from './history-result.ts';
+import { assumptionsOf } from './history-result.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
-import type { Assumptions, Violation } from './invariants/rule.ts';
 import { Liveness, healedBoundMs } from './liveness.ts';
 import { Nemesis } from './nemesis.ts';
 import type { Profile } from './profile.ts';
 import { calmed } from './profile.ts';
 import { Reached } from './reached.ts';
 import { Recorder } from './recorder.ts';
+import { SAMPLE_EVERY_MS, Standing } from './standing.ts';
 import { SimulatedStore } from './store.ts';
 import { bucketAt } from './workloads/bucket.ts';
 import { BULK_ID, bulkIds, drawBulk, produceBulk } from './workloads/bulk.ts';
@@ -31,42 +34,17 @@ import type { ProducerPorts } from './workloads/producer.ts';
 import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
 import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
+import { produceFlood, produceSteadily } from './workloads/flood.ts';
+import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
-import { maxAttemptsOf } from './workloads/task-code.ts';
 import type { WorkerPlace } from './workloads/worker.ts';
 import { QUEUE, storesAt, work } from './workloads/worker.ts';
-
-export interface HistoryResult {
-  readonly seed: bigint;
-  readonly profile: Profile;
-  readonly violations: readonly Violation[];
-  readonly digest: string;
-  readonly steps: number;
-  readonly turns: number;
-  readonly virtualMs: number;
-  readonly requests: number;
-  readonly accepted: number;
-  /** What happened how often: faults, outcomes, settlements. */
-  readonly seen: ReadonlyMap<string, number>;
-  /** Every event, where it was asked for. */
-  readonly history: readonly HistoryEvent[];
-}
-
-export interface HistoryOptions {
-  readonly seed: bigint;
-  readonly profile: Profile;
-  readonly keepHistory?: boolean;
-  /** Ends the history at the first violation, which is all that a search for one needs. */
-  readonly stopAtViolation?: boolean;
-  /** Ends the history as soon as one of these invariants is violated. */
-  readonly stopAt?: readonly string[];
-}
 
 /** Not an invariant of the protocol: the code fell over. */
 const MISTAKE = 'ERR';
 
-/** Of the ticks: the others invoke a worker directly, as whoever is impatient does. */
+/** Of the ticks: the others invoke a worker directly. */
 const DISPATCH_SHARE = 0.5;
 
 /** Beyond every retention of the table. */
@@ -87,6 +65,8 @@ class World {
   readonly #network: Network;
   readonly #fleet: Fleet;
   readonly #liveness: Liveness;
+  readonly #asks: Asks;
+  readonly #standing: Standing;
   readonly #seen = new Map<string, number>();
   readonly #history: HistoryEvent[] = [];
   readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
@@ -101,6 +81,8 @@ class World {
   #startedAt = 0;
   /** The half that the history is in: what was put off in another is not done any more. */
   #half = 1;
+  /** Those who stay, and what comes steadily, come to an end. */
+  #isTimeCalled = false;
   /** Producers and dispatchers; environments are idle between two halves, and are frozen. */
   readonly #visitors = new Set<SimulatedProcess>();
   #profile: Profile;
@@ -122,7 +104,13 @@ class World {
         if (options.keepHistory === true) this.#history.push(event);
         this.#checker.on(event);
         this.#reached.on(event);
+        this.#standing.on(event);
       },
+    });
+    this.#asks = new Asks(() => timeline.now);
+    this.#standing = new Standing(options.profile, {
+      ...{ recorder: this.#recorder, asks: this.#asks, now: () => timeline.now },
+      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
     });
     const ports = { timeline, recorder: this.#recorder, profile, seen };
     this.#nemesis = new Nemesis({ ...ports, prng: this.#prng.fork('nemesis') });
@@ -141,6 +129,8 @@ class World {
       { ...ports, prng: this.#prng.fork('fleet'), failed: (process, error) => this.#failed(process, error) },
       (process, event) => {
         const prng = chance.fork(`${process.name}@${timeline.now}`);
+        if (this.#isForUsers(process))
+          return linger({ ...this.#placeOf(process), prng }, { asks: this.#asks, isOver: () => this.#isTimeCalled });
         const handler = event.after === undefined ? this.#handlerOf(kinds) : work;
         return handler({ ...this.#placeOf(process), prng }, event);
       },
@@ -152,6 +142,12 @@ class World {
       checker: this.#checker,
       clocksHold: options.profile.clocksHold,
     });
+  }
+
+  /** Half of the environments belong to those who stay, where there are any. */
+  #isForUsers({ name }: SimulatedProcess): boolean {
+    const { users, environments } = this.#profile;
+    return users > 0 && !this.#isTimeCalled && Number(/^w(\d+)/.exec(name)?.[1]) > environments / 2;
   }
 
   #handlerOf(kinds: Prng): typeof work {
@@ -183,7 +179,7 @@ class World {
     this.#checker.end();
     return {
       ...{ seed: this.#options.seed, profile: this.#options.profile },
-      ...{ violations: this.#checker.violations, digest: this.#recorder.digest },
+      ...{ violations: this.#checker.violations, known: this.#checker.known, digest: this.#recorder.digest },
       ...{ steps: this.#timeline.steps, turns: this.#timeline.turns, virtualMs: this.#timeline.now },
       ...{ requests: this.#recorder.counts.sent, accepted: this.#recorder.counts.written },
       ...{ seen: this.#seen, history: this.#history },
@@ -204,9 +200,17 @@ class World {
     if (bulk !== undefined) this.#produceBeside(BULK_ID, (ports) => produceBulk(ports, bulk));
     if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
     if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
+    if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
+    const isOver = (): boolean => this.#isTimeCalled;
+    if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
     if (profile.operator) this.#operate([ids, ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
+    this.#standing.healed();
+    if (profile.clocksHold) this.#watch();
+    const settledAt = this.#timeline.now + profile.settleMs;
+    if (profile.settleMs > 0) await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= settledAt);
+    this.#isTimeCalled = true;
     const boundAt = this.#timeline.now + healedBoundMs(profile);
     await this.#timeline.run(
       () =>
@@ -223,6 +227,14 @@ class World {
     this.#nemesis.heal();
     this.#recorder.happened('world', 'healed');
     this.#store.refill();
+  }
+
+  /** Looks again and again for what stands still, until the half is over. */
+  #watch(): void {
+    this.#later(SAMPLE_EVERY_MS, () => {
+      this.#standing.sample();
+      this.#watch();
+    });
   }
 
   /** Time passes in which nothing runs, and TTL sweeps what it may: nobody waits for an answer for so long. */
@@ -384,17 +396,4 @@ class World {
       (stopAt !== undefined && violations.some(({ invariant }) => stopAt.includes(invariant)))
     );
   }
-}
-
-export function assumptionsOf(profile: Profile): Assumptions {
-  return {
-    clocksHold: profile.clocksHold,
-    readsAreFresh: profile.staleMs === 0,
-    ttlMs: profile.ttlMs,
-    lockDelayMs: profile.lockDelayMs,
-    maxClockSkewMs: profile.maxClockSkewMs,
-    maxAttempts: maxAttemptsOf,
-    // A wall clock shows whole milliseconds, and is read on both sides.
-    toleranceMs: 2,
-  };
 }

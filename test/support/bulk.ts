@@ -1,7 +1,7 @@
 /** What tests of tasks in bulk look at: pages, items, and effects in rows of the user's own. */
 import type { BulkItem } from '../../shared/bulk/client.ts';
-import type { PageOf } from '../../shared/bulk/page.ts';
-import { isPage } from '../../shared/bulk/page.ts';
+import type { PageOf } from '../../shared/task/page.ts';
+import { isPage } from '../../shared/task/page.ts';
 import type { UserWrite } from '../../shared/task/store.ts';
 import type { RunningTask, TaskRecord } from '../../shared/task/task.ts';
 import type { QueueUnderTest } from './queue.ts';

@@ -1,8 +1,13 @@
-/** Runs the `leasehold` command as a process, as a shell does. */
+/** Runs the `leasehold` command: as a process, as a shell does, or in this one. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { openCommandLine } from '../../cli/command-line.ts';
+
+// Nor in this process do wishes of the terminal that started it decide what is said.
+Reflect.deleteProperty(process.env, 'FORCE_COLOR');
 
 const PROGRAM = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
@@ -19,6 +24,8 @@ export interface RunningCommand {
   /** What standard output has said so far. */
   out(): string;
   err(): string;
+  /** Resolves when either stream has said something that fits. @throws when the process ends without having said it */
+  said(pattern: RegExp): Promise<void>;
 }
 
 export interface CommandSettings {
@@ -36,18 +43,67 @@ export function spawnCommand(environment: Readonly<Record<string, string>>, argv
   const child = spawn(process.execPath, [PROGRAM, ...argv], { env, stdio: ['pipe', 'pipe', 'pipe'] });
   let out = '';
   let err = '';
+  const said = new EventEmitter();
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;
+    said.emit('more');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;
+    said.emit('more');
   });
   const ended = once(child, 'close').then(() => ({ exitCode: child.exitCode, signal: child.signalCode, out, err }));
-  return { process: child, ended, out: () => out, err: () => err };
+  return {
+    ...{ process: child, ended, out: () => out, err: () => err },
+    async said(pattern) {
+      while (!pattern.test(out) && !pattern.test(err)) {
+        const end = await Promise.race([ended, once(said, 'more')]);
+        if (!('exitCode' in end) || pattern.test(out) || pattern.test(err)) continue;
+        throw new Error(
+          `leasehold ${argv.join(' ')} ended with ${end.exitCode ?? end.signal} before it said ${String(pattern)}:\n${out}${err}`,
+        );
+      }
+    },
+  };
 }
 
-export async function runCommand(settings: CommandSettings, ...argv: readonly string[]): Promise<CommandEnd> {
+/** Runs the command as a process to its end, with nothing on its standard input. */
+export async function endCommand(settings: CommandSettings, ...argv: readonly string[]): Promise<CommandEnd> {
   const command = startCommand(settings, ...argv);
   command.process.stdin?.end();
   return command.ended;
+}
+
+/**
+ * Runs the command in this process: all that its own would add is proved by `test/smoke/commands.test.ts`.
+ * For one that is interrupted or killed, take `startCommand`; for one that hands its own streams on, `endCommand`.
+ */
+export async function runCommand(
+  { endpoint, table }: CommandSettings,
+  ...argv: readonly string[]
+): Promise<CommandEnd> {
+  return runHere(['--endpoint', endpoint, '--table', table, ...argv]);
+}
+
+/** The same, for a command line that needs no table or names its own. */
+export async function runHere(argv: readonly string[], stdin = ''): Promise<CommandEnd> {
+  const [out, err] = [new Page(), new Page()];
+  const line = openCommandLine({
+    environment: { PATH: process.env.PATH },
+    stdin: Readable.from([stdin]) as unknown as NodeJS.ReadStream,
+    out: out as unknown as NodeJS.WriteStream,
+    err: err as unknown as NodeJS.WriteStream,
+  });
+  const exitCode = await line.perform(argv);
+  return { exitCode, signal: null, out: out.text, err: err.text };
+}
+
+/** A stream that is no terminal, and keeps what is written. */
+class Page extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
 }

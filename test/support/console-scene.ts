@@ -1,10 +1,10 @@
 /** A table with one of everything that the console shows, some of it hostile. */
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import { AuditStore } from '../../shared/dynamo/audit-store.ts';
+import { AuditStore } from '../../shared/dynamo/audit/store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import type { Session } from '../../shared/session.ts';
 import { defineTask } from '../../shared/task/definition.ts';
 import type { CommandTable } from './command-table.ts';
 import { CONSOLE_SHARDS } from './console.ts';
@@ -136,5 +136,5 @@ async function enqueueTroubled(tasks: ReturnType<typeof createTaskStore>, sessio
 
 function connectionOf(endpoint: string) {
   const connection = connectDynamo({ endpoint }, systemRuntime);
-  return { ...connection, [Symbol.dispose]: () => connection.client.destroy() };
+  return { ...connection, [Symbol.dispose]: () => connection.close() };
 }

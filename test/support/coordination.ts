@@ -4,12 +4,17 @@
  */
 import { setImmediate as drained } from 'node:timers/promises';
 import { describe } from 'vitest';
-import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
-import { createMeter } from '../../shared/dynamo/meter.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import type { LeaseholdOptions } from '../../shared/leasehold.ts';
+import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import type { LeaseholdSettings } from '../../shared/leasehold.ts';
 import { Leasehold } from '../../shared/leasehold.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import { createStores } from '../../shared/dynamo/stores.ts';
+import { Remote } from '../../shared/remote/remote.ts';
+import { DEFAULT_SHARDS } from '../../shared/task/task.ts';
+import { durationMs } from '../../shared/validate/duration.ts';
 import { systemIds } from '../../shared/runtime/ids.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
@@ -25,6 +30,7 @@ export const STARTS_AT = '2026-03-01T12:00:00Z';
 
 export interface Process {
   readonly leasehold: Leasehold;
+  readonly remote: Remote;
   readonly runtime: Runtime;
   readonly driver: FailingDriver;
   /** Milliseconds by which this process's wall clock is ahead; change it at will. */
@@ -60,7 +66,7 @@ export interface World {
   readonly table: string;
   /** Whether units are those of our own capacity model; emulators calculate them differently. */
   readonly hasExactUnits: boolean;
-  start(options?: Partial<LeaseholdOptions>, chance?: Pick<Runtime, 'ids' | 'random'>): Process;
+  start(options?: Partial<LeaseholdSettings>, chance?: Pick<Runtime, 'ids' | 'random'>): Process;
   /** A row as it is stored. */
   row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
   /** Not of any process: has no accidents, and is not counted. */
@@ -114,7 +120,7 @@ function worldOn(
 function startProcess(
   driver: DynamoDriver,
   clock: ManualClock,
-  options: LeaseholdOptions,
+  options: LeaseholdSettings,
   chance: Pick<Runtime, 'ids' | 'random'>,
 ): Process {
   const clockError = { ms: 0 };
@@ -132,9 +138,15 @@ function startProcess(
   const meter = createMeter();
   const policy = { attemptTimeoutMs: 1_500, budgetMs: 8_000, backoff: { baseMs: 1, capMs: 1 } };
   const sender = new Sender({ driver: faulty, runtime, observer: meter, policy });
-  const leasehold = new Leasehold({ sender, runtime, gauge: { provenSkewMs: () => provenSkew.ms } }, options);
+  const gauge = { provenSkewMs: () => provenSkew.ms };
+  const leasehold = new Leasehold({ sender, runtime, gauge }, options);
+  const stores = createStores(sender, { table: options.table, shards: DEFAULT_SHARDS });
+  const { maxClockSkewMs } = sessionTiming(
+    options.maxClockSkew === undefined ? {} : { maxClockSkewMs: durationMs('maxClockSkew', options.maxClockSkew) },
+  );
+  const remote = new Remote({ ...stores, runtime, gauge }, maxClockSkewMs);
   return {
-    ...{ leasehold, runtime, driver: faulty, clockError, provenSkew },
+    ...{ leasehold, remote, runtime, driver: faulty, clockError, provenSkew },
     cost: (work) => costOf(meter, work),
   };
 }

@@ -3,14 +3,14 @@
  * One whose clock is not moved any more has crashed, as far as others can tell: it renews nothing, and nothing of it ever wakes.
  */
 import { describe } from 'vitest';
-import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/driver.ts';
-import { createMeter } from '../../shared/dynamo/meter.ts';
-import { createRateLimitStore } from '../../shared/dynamo/ratelimit-store.ts';
-import { createSemaphoreStore } from '../../shared/dynamo/semaphore-store.ts';
-import type { SendObserver } from '../../shared/dynamo/send.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
-import { createWaitGroupStore } from '../../shared/dynamo/waitgroup-store.ts';
+import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { createRateLimitStore } from '../../shared/dynamo/ratelimit/store.ts';
+import { createSemaphoreStore } from '../../shared/dynamo/semaphore/store.ts';
+import type { SendObserver } from '../../shared/dynamo/engine/send.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
+import { createWaitGroupStore } from '../../shared/dynamo/waitgroup/store.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import type { SessionTiming } from '../../shared/lease/timing.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
@@ -21,7 +21,7 @@ import type { Acquisition } from '../../shared/semaphore/acquire.ts';
 import { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import type { SemaphorePorts } from '../../shared/semaphore/contender.ts';
 import type { Permit } from '../../shared/semaphore/permit.ts';
-import { SessionHolder } from '../../shared/session/holder.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { WaitPorts } from '../../shared/waitgroup/wait.ts';
 import { STARTS_AT, simulatedWorld } from './coordination.ts';
 import { FaultyDriver } from './faulty-driver.ts';

@@ -11,47 +11,46 @@ declare module 'vitest' {
     dynamodbLocalEndpoint: string | null;
     /** `null` on a platform that it is not built for. */
     embeddedEndpoint: string | null;
+    missingEngines: readonly MissingEngine[];
   }
+}
+
+export interface MissingEngine {
+  readonly kind: 'dynamodb-local' | 'embedded';
+  /** What is not there, and how to get it. */
+  readonly needs: string;
 }
 
 export interface TestEngines {
   readonly dynamodbLocal: Engine | null;
   readonly embedded: Engine | null;
+  readonly missing: readonly MissingEngine[];
   stop(): Promise<void>;
 }
 
 /**
  * Starts what this machine can run.
  * @param options.required whether an engine that cannot run fails the run instead of leaving out its tests
- * @param options.tell prints the one line that says what is left out and why
  * @throws ConfigurationError
  */
-export async function startTestEngines(options: {
-  readonly required: boolean;
-  readonly tell: (line: string) => void;
-}): Promise<TestEngines> {
-  const [dynamodbLocal, embedded] = await Promise.all([
-    startOrExplain('dynamodb-local', options),
-    startOrExplain('embedded', options),
-  ]);
+export async function startTestEngines(options: { readonly required: boolean }): Promise<TestEngines> {
+  const missing: MissingEngine[] = [];
+  const start = async (kind: MissingEngine['kind']): Promise<Engine | null> => {
+    try {
+      return await startEngine({ kind });
+    } catch (error) {
+      if (options.required || !(error instanceof ConfigurationError)) throw error;
+      missing.push({ kind, needs: error.message });
+      return null;
+    }
+  };
+  const [dynamodbLocal, embedded] = await Promise.all([start('dynamodb-local'), start('embedded')]);
   return {
     dynamodbLocal,
     embedded,
+    missing,
     async stop() {
       await Promise.all([dynamodbLocal?.stop(), embedded?.stop()]);
     },
   };
-}
-
-async function startOrExplain(
-  kind: 'dynamodb-local' | 'embedded',
-  { required, tell }: { readonly required: boolean; readonly tell: (line: string) => void },
-): Promise<Engine | null> {
-  try {
-    return await startEngine({ kind });
-  } catch (error) {
-    if (required || !(error instanceof ConfigurationError)) throw error;
-    tell(`skipping the tests that need it: ${error.message}`);
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 /** A driver that loses what a network loses, on demand. */
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 
 export type Accident =
   /** The request never arrives. */

@@ -9,10 +9,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const engines = await startTestEngines({
     // A pipeline that quietly tests less than it claims is worse than one that fails.
     required: process.env.CI === 'true',
-    tell: (line) => void process.stderr.write(`${line}\n`),
   });
   project.provide('dynamodbLocalEndpoint', engines.dynamodbLocal?.endpoint ?? null);
   project.provide('embeddedEndpoint', engines.embedded?.endpoint ?? null);
+  project.provide('missingEngines', engines.missing);
   return () => engines.stop();
 }
 

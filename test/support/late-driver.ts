@@ -1,6 +1,6 @@
 /** A driver that delivers one write late: its sender hears nothing of it, however often it tries, and gives it up; and then it arrives. */
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 
 interface Write {
   readonly Key?: { readonly pk: string };

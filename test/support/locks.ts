@@ -1,6 +1,6 @@
 /** What tests about locks begin with: two processes with a session each, and a key that nobody has used. */
-import type { Lock } from '../../shared/lock/holder.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import type { Lock } from '../../shared/lock/lock.ts';
+import type { Session } from '../../shared/session.ts';
 import type { Process, World } from './coordination.ts';
 
 export const TTL = '30s';

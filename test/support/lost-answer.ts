@@ -1,6 +1,6 @@
 /** An answer that is lost, and what happens before its sender asks again. */
-import type { DynamoDriver } from '../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/driver.ts';
+import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 
 /** The next write through `driver` is applied and not answered; `meanwhile` is over before it is sent again. */
 export function loseNextAnswer(driver: DynamoDriver, meanwhile: () => Promise<unknown>): void {

@@ -1,20 +1,21 @@
 /** A queue on the table in memory, which charges by our own capacity model and may be given a driver that has accidents. */
-import type { DynamoDriver } from '../../shared/dynamo/driver.ts';
-import { createMeter } from '../../shared/dynamo/meter.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
 import { systemIds } from '../../shared/runtime/ids.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { SessionHolder } from '../../shared/session/holder.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
-import { TaskClient } from '../../shared/task/client.ts';
+import { TaskClient } from '../../shared/queue/client.ts';
+import type { TaskLog } from '../../shared/task/context.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
-import type { TaskStore } from '../../shared/task/store.ts';
-import type { WorkerReport } from '../../shared/task/worker.ts';
-import { runWorker } from '../../shared/task/worker.ts';
+import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
+import type { WorkerReport } from '../../shared/worker/worker.ts';
+import { runWorker } from '../../shared/worker/worker.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { memoryDynamo } from '../../testing/memory-table.ts';
 import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
@@ -29,7 +30,7 @@ export interface MemoryQueue {
   readonly table: string;
   readonly clock: FakeClock;
   readonly runtime: Runtime;
-  readonly tasks: TaskStore;
+  readonly tasks: TaskAndPageStore;
   readonly client: TaskClient;
   /** Starts a worker: somebody else lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
@@ -44,6 +45,7 @@ export interface MemoryWorkOptions {
   readonly process?: Mortal;
   readonly concurrency?: number;
   readonly handBack?: AbortSignal;
+  readonly log?: TaskLog;
 }
 
 /** @param wrap makes the driver of everybody who is not given one of his own */
@@ -52,7 +54,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
   const runtime: Runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
   const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
   const meter = createMeter();
-  const storesOf = (process?: Mortal): { readonly tasks: TaskStore; readonly sessions: SessionStore } => {
+  const storesOf = (process?: Mortal): { readonly tasks: TaskAndPageStore; readonly sessions: SessionStore } => {
     const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter });
     return { tasks: createTaskStore(sender, { table: TABLE, shards: 1 }), sessions: createSessionStore(sender, TABLE) };
   };
@@ -77,7 +79,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
     definitions: Readonly<Record<string, unknown>>,
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
-    const { concurrency = 1, handBack = new AbortController().signal, process } = options;
+    const { concurrency = 1, handBack = new AbortController().signal, log = silent, process } = options;
     const { tasks, sessions } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -89,7 +91,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
         ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency },
         ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
       };
-      const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log: silent };
+      const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log };
       try {
         return await runWorker(registerTasks(definitions), ports, settings, handBack);
       } finally {

@@ -2,7 +2,7 @@
  * A process that dies at a chosen step: a request that it sends, or a point that its task code passes.
  * What is dead hears no answer, sends no request, and goes no further.
  */
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 
 export interface Death {
   /** 1 for the first step. */

@@ -18,7 +18,7 @@ export function isStopped(pid: number): boolean {
 
 /** Nobody is told of the end of a process that is not his child, so this one has to look again and again. */
 export async function expectGone(pids: readonly number[]): Promise<void> {
-  await expect.poll(() => pids.filter(isRunning), { timeout: 5_000, interval: 20 }).toEqual([]);
+  await expect.poll(() => pids.filter(isRunning), { interval: 20 }).toEqual([]);
 }
 
 /** The letter that `ps` shows, or `undefined` when there is no such process. */

@@ -1,24 +1,21 @@
 /** A queue of a test's own, with everything that works on it: the client, the operator, and workers that run in the test's process. */
-import type { Meter } from '../../shared/dynamo/meter.ts';
-import { createQueueStore } from '../../shared/dynamo/queue-store.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
-import { createTaskOperatorStore } from '../../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import { createStores } from '../../shared/dynamo/stores.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import type { SessionTiming } from '../../shared/lease/timing.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import { SessionHolder } from '../../shared/session/holder.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
-import { TaskClient } from '../../shared/task/client.ts';
+import { TaskClient } from '../../shared/queue/client.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
-import { TaskOperator } from '../../shared/task/operator.ts';
+import { TaskOperator } from '../../shared/queue/operator.ts';
 import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
 import type { QueueStore } from '../../shared/task/queue-store.ts';
-import type { TaskStore } from '../../shared/task/store.ts';
-import type { WorkerPorts, WorkerReport } from '../../shared/task/worker.ts';
-import { runWorker } from '../../shared/task/worker.ts';
+import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
+import type { WorkerPorts, WorkerReport } from '../../shared/worker/worker.ts';
+import { runWorker } from '../../shared/worker/worker.ts';
 import type { TestStore } from './stores.ts';
 
 export interface QueueUnderTest {
@@ -26,13 +23,13 @@ export interface QueueUnderTest {
   readonly table: string;
   readonly runtime: Runtime;
   readonly meter: Meter;
-  readonly tasks: TaskStore;
+  readonly tasks: TaskAndPageStore;
   readonly operations: TaskOperatorStore;
   readonly sessions: SessionStore;
   readonly queues: QueueStore;
   readonly client: TaskClient;
   readonly operator: TaskOperator;
-  /** Opens a session with a short TTL. */
+  /** Opens a session that lives through any pause of the machine, unless its timing says otherwise. */
   session(timing?: Partial<SessionTiming>): Promise<SessionHolder>;
   /** Runs a worker until the backlog is drained. */
   work(definitions: Readonly<Record<string, unknown>>, options?: WorkOptions): Promise<WorkerReport>;
@@ -53,13 +50,10 @@ export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): Q
   const { sender, meter } = store.openSender(runtime);
   const { table } = store;
   const queue = `q-${runtime.ids.unique()}`;
-  const tasks = createTaskStore(sender, { table, shards: SHARDS });
-  const operations = createTaskOperatorStore(sender, { table, shards: SHARDS });
-  const sessions = createSessionStore(sender, table);
-  const queues = createQueueStore(sender, table);
+  const { tasks, operations, sessions, queues } = createStores(sender, { table, shards: SHARDS });
   const session = (timing: Partial<SessionTiming> = {}): Promise<SessionHolder> => {
     const options = {
-      timing: sessionTiming({ ttlMs: 3_000, heartbeatMs: 150, lockDelayMs: 0, maxClockSkewMs: 0, ...timing }),
+      timing: sessionTiming({ ttlMs: 300_000, heartbeatMs: 150, lockDelayMs: 0, maxClockSkewMs: 0, ...timing }),
       ...{ name: 'test', node: 'test', behaviour: 'release' as const },
     };
     return SessionHolder.create(options, { store: sessions, runtime });

@@ -1,11 +1,13 @@
 /** Runs a suite against every DynamoDB that is an engine of its own: AWS's emulator, and the embedded one. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, inject } from 'vitest';
-import type { DynamoDriver } from '../../shared/dynamo/driver.ts';
-import type { Meter } from '../../shared/dynamo/meter.ts';
-import { createMeter } from '../../shared/dynamo/meter.ts';
-import { clientSettings, createSdkDriver } from '../../shared/dynamo/sdk-driver.ts';
-import { Sender } from '../../shared/dynamo/send.ts';
+import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
+import type { SendPolicy } from '../../shared/dynamo/engine/send.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
@@ -26,6 +28,9 @@ export const TEST_CLIENT_SETTINGS = {
   region: 'us-east-1',
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 } as const;
+
+/** In real time, an engine on a machine with other work is slow and not away. */
+const PATIENT: SendPolicy = { attemptTimeoutMs: 300_000, budgetMs: 600_000, backoff: { baseMs: 25, capMs: 1_000 } };
 
 /**
  * @param suite is called once per engine; `open` gives the store within tests and hooks
@@ -56,12 +61,14 @@ async function openStore(engine: TestStore['engine'], endpoint: string): Promise
   const client = new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS });
   const table = `test-${systemRuntime.ids.unique()}`;
   await createTable(client, table);
-  const driver = createSdkDriver(client);
+  // What users have, and `LEASEHOLD_DRIVER=sdk` runs the suites through the SDK.
+  const { driver } = connectDynamo({ endpoint }, systemRuntime);
   return {
     ...{ engine, driver, client, table },
     openSender(runtime = systemRuntime) {
       const meter = createMeter();
-      return { meter, sender: new Sender({ driver, runtime, observer: meter }) };
+      const patience = runtime === systemRuntime ? { policy: PATIENT } : {};
+      return { meter, sender: new Sender({ driver, runtime, observer: meter, ...patience }) };
     },
   };
 }

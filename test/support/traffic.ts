@@ -1,7 +1,7 @@
 /** Requests of a test's processes: whether any is under way, what they cost, and time that passes while there is none. */
 import { setImmediate as drained, setTimeout as pause } from 'node:timers/promises';
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/driver.ts';
-import type { Meter } from '../../shared/dynamo/meter.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import type { ManualClock } from './manual-clock.ts';
 
 export class Traffic implements DynamoDriver {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
-import type { Session } from '../../shared/session-handle.ts';
+import type { Session } from '../../shared/session.ts';
 import { defineTask } from '../../shared/task/definition.ts';
 import { spawn } from '../../shared/task/request.ts';
 import { createTestKit } from '../../testing/kit.ts';
@@ -128,7 +128,7 @@ test('of a bulk, an option about single tasks is named as such', async () => {
 
 describe('what is no object is refused', () => {
   test.each<[string, (hand: Hand) => unknown]>([
-    ['createLeasehold', () => createLeasehold(wrong(undefined))],
+    ['createLeasehold', () => createLeasehold(wrong(null))],
     ['session', ({ leasehold }) => leasehold.session(wrong(null))],
     ['lock', ({ session }) => session.lock('k', wrong('10s'))],
     ['campaign', ({ session }) => session.campaign('e', wrong(null))],

@@ -1,5 +1,6 @@
 /** What a Leasehold is made with. */
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { readEnvironment } from '../../shared/environment.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 
 const NOWHERE = { table: 'leasehold', endpoint: 'http://127.0.0.1:9' };
@@ -12,4 +13,33 @@ test.each([0, -1, 1.5, NaN, 257, '8', null])('refuses %s shards', (shards) => {
 
 test.each([1, 256, undefined])('takes %s shards', (shards) => {
   expect(() => createLeasehold({ ...NOWHERE, shards })).not.toThrow();
+});
+
+describe('what the caller leaves out comes from the environment', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  test('table, queue and endpoint', () => {
+    vi.stubEnv('LEASEHOLD_TABLE', 'from-environment');
+    vi.stubEnv('LEASEHOLD_ENDPOINT', 'not a URL');
+
+    expect(() => createLeasehold()).toThrow(/^endpoint not a URL is not a URL/);
+    expect(createLeasehold({ endpoint: NOWHERE.endpoint }).table).toBe('from-environment');
+    expect(createLeasehold({ ...NOWHERE, table: 'given' }).table).toBe('given');
+    expect(createLeasehold({ clientConfig: { region: 'local' } }).table).toBe('from-environment');
+  });
+
+  test('nothing, where it says nothing', () => {
+    expect(readEnvironment({ LEASEHOLD_QUEUE: '' })).toEqual({ table: 'leasehold' });
+  });
+
+  test('a number that is none is named', () => {
+    expect(() => readEnvironment({ LEASEHOLD_SHARDS: 'four' })).toThrow(
+      'LEASEHOLD_SHARDS = "four" is not a whole number',
+    );
+    expect(readEnvironment({ LEASEHOLD_SHARDS: '4', LEASEHOLD_MAX_CLOCK_SKEW_MS: '500' })).toEqual({
+      table: 'leasehold',
+      shards: 4,
+      maxClockSkew: 500,
+    });
+  });
 });

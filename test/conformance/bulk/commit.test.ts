@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { itemId } from '../../../shared/bulk/page.ts';
+import { itemId } from '../../../shared/task/page.ts';
 import { CommitRefusedError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { claimOf } from '../../../shared/task/task.ts';
@@ -95,7 +95,16 @@ describeOnEveryStore('committing items of a page', (open) => {
         how: 'failed' as const,
         error: undefined,
       };
-      const moved = { index: 0, task, isDead: false, attempts: 1, error: undefined, lastAttempt, isSuspect: false };
+      const moved = {
+        index: 0,
+        task,
+        isDead: false,
+        attempts: 1,
+        deaths: 0,
+        error: undefined,
+        lastAttempt,
+        isSuspect: false,
+      };
 
       const outcomes = [
         await q.tasks.bulk.record(zombie, entry, numbered()),

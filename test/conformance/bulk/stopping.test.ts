@@ -3,7 +3,7 @@ import { HandedBackError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { stampOf } from '../../../shared/lease/stamp.ts';
 import type { ReadyTask } from '../../../shared/task/task.ts';
-import type { WorkerReport } from '../../../shared/task/worker.ts';
+import type { WorkerReport } from '../../../shared/worker/worker.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { claimOf } from '../../../shared/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

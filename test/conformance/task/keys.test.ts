@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { hasRoom, windowOf } from '../../../shared/task/key-limit.ts';
 import { claimOf } from '../../../shared/task/task.ts';

@@ -1,10 +1,10 @@
 import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from 'vitest';
-import { taskKey } from '../../../shared/dynamo/keys.ts';
-import { createTaskStore } from '../../../shared/dynamo/task-store.ts';
-import { Sender } from '../../../shared/dynamo/send.ts';
+import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import { createTaskStore } from '../../../shared/dynamo/task/store.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { ConfigurationError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
 import type { TaskContext } from '../../../shared/task/context.ts';
 import { DoNotRetry } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';

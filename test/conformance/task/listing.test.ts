@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
 import type { ReadyTask } from '../../../shared/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import { TaskClient } from '../../../shared/task/client.ts';
-import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import { TaskClient } from '../../../shared/queue/client.ts';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
 import type { TaskContext } from '../../../shared/task/context.ts';
 import { DoNotRetry } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';

@@ -9,7 +9,7 @@ const noop = defineTask({ name: 'work', run: () => undefined });
 describeOnEveryStore('a worker whose clock is proven wrong by more than the bound', (open) => {
   test('declares nobody dead, says so once, and works on what nobody holds', async () => {
     const q = openQueue(open());
-    const dying = await q.session({ ttlMs: 1_000 });
+    const dying = await q.session();
     const held = await claimed(q.tasks, dying.id, { queue: q.queue });
     await dying.end();
     const expired = await q.sessions.get(dying.id);

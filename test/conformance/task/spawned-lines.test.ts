@@ -1,10 +1,10 @@
 /** Tasks that join a line in the transaction of another task: in its commit, as children that it waits for, from an item of a page. */
 import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from 'vitest';
-import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { taskKey } from '../../../shared/dynamo/keys.ts';
-import { Sender } from '../../../shared/dynamo/send.ts';
-import { createTaskStore } from '../../../shared/dynamo/task-store.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../../shared/dynamo/task/store.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import type { TaskContext } from '../../../shared/task/context.ts';
 import { CommitRefusedError } from '../../../shared/task/control.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/task/client.ts';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { spawn } from '../../../shared/task/request.ts';
 import type { ReadyHint } from '../../../shared/task/store.ts';
@@ -38,22 +38,23 @@ describeOnEveryStore('fairness between tenants', (open) => {
     return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
   };
 
-  test('the few tasks of a hundred small tenants do not wait for the many of a big one', async () => {
+  test('the few tasks of forty small tenants do not wait for the many of a big one', async () => {
     const order: string[] = [];
     const work = defineTask({
       name: 'work',
       run: ({ tenant }: { tenant: string }) => void order.push(tenant),
     });
     const requests = [
-      ...Array.from({ length: 400 }, () => 'big'),
-      ...Array.from({ length: 100 }, (_, n) => [`small-${n}`, `small-${n}`]).flat(),
+      ...Array.from({ length: 200 }, () => 'big'),
+      ...Array.from({ length: 40 }, (_, n) => [`small-${n}`, `small-${n}`]).flat(),
     ];
     const tasks = requests.map((tenant) => q.client.validate(work, { tenant }, { tenant }));
     await q.client.enqueueAll(await Promise.all(tasks));
 
-    await q.work({ work }, { concurrency: 4 });
+    // One at a time: beside a claim that is slow to be answered, others would go round as often as the machine lets them.
+    await q.work({ work }, { concurrency: 1 });
 
-    expect(order).toHaveLength(600);
+    expect(order).toHaveLength(280);
     const lastSmall = order.findLastIndex((tenant) => tenant !== 'big');
     const bigBefore = order.slice(0, lastSmall).filter((tenant) => tenant === 'big').length;
     // In two shards a round takes a quantum of the big one each; a second round may have begun before the first was over everywhere.
@@ -227,6 +228,6 @@ describe('the way round the tenants', () => {
   });
 
   test('says when there is nobody at all', async () => {
-    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true });
+    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isRound: true });
   });
 });

@@ -13,5 +13,5 @@ describe.skipIf(endpoint === null)('the example of tasks in bulk', () => {
     expect(example.output).toMatch(/400 thumbnails are enqueued in 25 pages, for 50 write units/);
     expect(example.output).toMatch(/a worker is killed, when \d+ are done/);
     expect(example.output.match(/ yes {2}/g)).toHaveLength(3);
-  }, 120_000);
+  });
 });

@@ -3,7 +3,7 @@
  *   never back to what was asked for before; and whoever was told that his request was taken finds it, or what was asked for later.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';

@@ -4,7 +4,7 @@
  */
 import type { Acknowledged, Applied, HistoryEvent } from '../history.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { itemId } from '../../../shared/bulk/page.ts';
+import { itemId } from '../../../shared/task/page.ts';
 import { taskRow } from '../observed-stores.ts';
 import { QUEUE_NAME, USER_TABLE } from '../rows.ts';
 import { marked } from './pages.ts';

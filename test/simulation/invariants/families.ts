@@ -3,7 +3,7 @@
  * Batches: the count is what its children's rows say; the callback is created, or the parent woken, with the last child's end, once, and never before.
  * Keys: never more tasks of a key run than its limit, and the key's row names exactly those; never more begin in a window than its rate.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';

@@ -2,7 +2,7 @@
  * ORDER: the tasks of a line run one at a time, in the order of their tickets;
  * and an enqueue that was begun after another was acknowledged has the larger ticket.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';

@@ -1,17 +1,18 @@
 /**
  * Locks.
  * I5 release only one's own: a tenure ends by its own claim, by an operator, or once its session is dead.
- * I7 lock-delay (while clocks hold): a key whose session was invalidated, or that was released by force, is not granted to another before the delay is over.
+ * I7 lock-delay (while clocks hold): a key that was released by force, or whose session was, is not granted to another before the delay is over;
+ *    one whose session expired not before the delay after its TTL is over, nor within a heartbeat of its invalidation.
  * I8 cascade: nobody takes over a key whose session lives.
  * I9 re-acquisition by the same session keeps the counter, unless it had not known that it held the key.
  * I2, I2b for what is written behind a fence: stamps only grow, each state continues the one before, and what was acknowledged has been written.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called } from '../history.ts';
 import { USER_TABLE } from '../rows.ts';
 import type { Family } from './rule.ts';
 import { isLock, isSession } from './rule.ts';
-import { EPOCH_MS } from './sessions.ts';
+import { EPOCH_MS, lockDelayOver } from './sessions.ts';
 
 /** Registers that lock users write are named after the key. */
 export const REGISTER_PREFIX = 'register-';
@@ -95,7 +96,7 @@ export const locks: Family = (assumptions, report) => {
     live.delete(id);
     if (after.reason === 'ended') return;
     const anchoredAt = (event.operation === undefined ? undefined : calls.get(event.operation)?.anchoredAt) ?? event.at;
-    closedUntil.set(id, anchoredAt + Number(after.lockDelayMs));
+    closedUntil.set(id, lockDelayOver(after, anchoredAt));
   }
 
   function onRegister({ row, before, after, process }: Applied): void {

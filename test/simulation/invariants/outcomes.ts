@@ -91,7 +91,7 @@ export const outcomes: Family = (assumptions, report) => {
     const current = rows.get(called.row);
     if (claim === undefined || current?.item === undefined || current.version !== version) return false;
     // Whoever settles for the dead also rests on there being no value, and had looked before.
-    if (called.verb === 'lock.settle' && current.item.value !== undefined) return false;
+    if (['lock.settle', 'lock.disown'].includes(called.verb) && current.item.value !== undefined) return false;
     const { state, leaseCounter, session } = current.item;
     const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);
     return isHeld && leaseCounter === claim.token && session === claim.session;

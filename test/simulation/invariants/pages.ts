@@ -9,8 +9,8 @@
  *   A page is done only when no item is open.
  *   What an item returned stays as it was recorded.
  */
-import { itemId } from '../../../shared/bulk/page.ts';
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import { itemId } from '../../../shared/task/page.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, HistoryEvent, Ran } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Family } from './rule.ts';

@@ -3,7 +3,7 @@
  * it is removed once the task is done, by whoever ended it, unless he dies.
  * What the code of a task reads is compared where it reads it.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent, Sent } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';

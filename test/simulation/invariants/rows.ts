@@ -2,7 +2,7 @@
  * I24 well-formed state: every row of ours satisfies its schema after every write.
  * Written from the row pictures, not with the code's own decoder, so that a mistake there cannot hide itself.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask } from './rule.ts';
 

@@ -12,6 +12,8 @@ export interface Assumptions {
   readonly maxClockSkewMs: number;
   /** Claims that a task may have, by the name of its definition. */
   readonly maxAttempts: (taskName: string) => number;
+  /** Those of them that may end with the death of their worker. */
+  readonly maxDeaths: (taskName: string) => number;
   /** How far clocks may run wrong during one lease: added where a span is measured by one clock and judged by true time. */
   readonly toleranceMs: number;
 }

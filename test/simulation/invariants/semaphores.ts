@@ -6,11 +6,11 @@
  * I7 lock-delay (while clocks hold), for the room of the dead and of the evicted.
  * L5 order: while anybody stands in the queue, only its head is admitted.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, Belief, Called } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isSemaphore, isSession } from './rule.ts';
-import { EPOCH_MS } from './sessions.ts';
+import { EPOCH_MS, lockDelayOver } from './sessions.ts';
 
 interface Holder {
   readonly claim: string;
@@ -110,7 +110,7 @@ export const semaphores: Family = (assumptions, report) => {
     live.delete(id);
     if (after.reason === 'ended') return;
     const anchoredAt = (event.operation === undefined ? undefined : calls.get(event.operation)?.anchoredAt) ?? event.at;
-    ended.set(id, { openAt: anchoredAt + Number(after.lockDelayMs) });
+    ended.set(id, { openAt: lockDelayOver(after, anchoredAt) });
   }
 
   function onBelieves(event: Belief): void {
@@ -141,7 +141,7 @@ export const semaphores: Family = (assumptions, report) => {
 };
 
 /** Read from the row's picture, not with the code's own decoder. */
-function holdersOf(row: DynamoItem | undefined): readonly Holder[] {
+export function holdersOf(row: DynamoItem | undefined): readonly Holder[] {
   const holders = (row?.holders ?? {}) as Readonly<Record<string, number | readonly [number, number]>>;
   return Object.entries(holders).map(([claim, value]) => {
     const [, permits = '1'] = /\*(\d+)$/.exec(claim) ?? [];
@@ -150,7 +150,7 @@ function holdersOf(row: DynamoItem | undefined): readonly Holder[] {
   });
 }
 
-function ticketsOf(row: DynamoItem | undefined): readonly string[] {
+export function ticketsOf(row: DynamoItem | undefined): readonly string[] {
   const waiting = (row?.waiting ?? []) as readonly string[];
   return waiting.map((ticket) => ticket.slice(0, ticket.lastIndexOf('@')));
 }

@@ -5,7 +5,7 @@
  * I22 identity: a session id is made once.
  * I23 expiry sanity (while clocks hold): no expiry lies further ahead than the TTL and the clock bound.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, Called } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isSession } from './rule.ts';
@@ -84,3 +84,11 @@ export const sessions: Family = (assumptions, report) => {
 
 /** Wall time of a right clock at true time zero. */
 export const EPOCH_MS = 1_800_000_000_000;
+
+/** True time at which what an invalidated session held opens to others at the earliest. @param endedAt of its invalidation */
+export function lockDelayOver({ reason, lockDelayMs, expiresAt, ttlMs }: DynamoItem, endedAt: number): number {
+  const delayMs = Number(lockDelayMs);
+  if (reason !== 'expired') return endedAt + delayMs;
+  const believedUntil = Math.min(Number(expiresAt) - EPOCH_MS, endedAt);
+  return Math.max(believedUntil + delayMs, endedAt + Math.min(delayMs, Math.floor(Number(ttlMs) / 3)));
+}

@@ -9,8 +9,8 @@
  * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A page has no bound of its own:
  *   it parts with what kills its workers; what leaves it takes its attempts along, deaths of its page included; if it left to snooze, it may be claimed once at least.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
-import type { Acknowledged, Applied, Called, Swept } from '../history.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';
 import { isPage } from './pages.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask } from './rule.ts';
@@ -29,6 +29,8 @@ export const tasks: Family = (assumptions, report) => {
   const acknowledged = new Set<string>();
   /** By row: what was ever recorded of it. */
   const results = new Set<string>();
+  /** By row and counter: code that was begun. */
+  const begun = new Set<string>();
   /** By row and counter: code that returned, or went to commit. */
   const ended = new Set<string>();
 
@@ -62,6 +64,13 @@ export const tasks: Family = (assumptions, report) => {
     else onReady(event, before, after);
   }
 
+  /** One claim is one attempt: what its code has done is not done again under its right. */
+  function onBegan({ row, token, process }: Ran): void {
+    const name = `${row} ${token}`;
+    if (begun.has(name)) report('I14', row, `was begun a second time under counter ${token}, by ${process}`);
+    begun.add(name);
+  }
+
   /** A new generation: all its attempts, and the counter goes on. */
   function onRevived(event: Applied, before: DynamoItem, after: DynamoItem): void {
     const { row } = event;
@@ -86,7 +95,10 @@ export const tasks: Family = (assumptions, report) => {
       if (Number(after.attempts) < Number(before.attempts)) spent.set(row, (spent.get(row) ?? 0) - 1);
       return;
     }
-    if (before.state === 'running') onTakenFrom(row, before, `taken over by session ${String(after.session)}`);
+    if (before.state === 'running') {
+      onTakenFrom(row, before, `taken over by session ${String(after.session)}`);
+      onDeath(row, before, after);
+    }
     if (Number(after.leaseCounter) !== Number(before.leaseCounter) + 1)
       report(
         'I14',
@@ -100,6 +112,14 @@ export const tasks: Family = (assumptions, report) => {
     if (claims > bound) report('I18', row, `claimed ${claims} times, ${bound} are allowed`);
     if (Number(after.attempts) !== claims)
       report('I18', row, `counts ${String(after.attempts)} attempts after ${claims} claims`);
+  }
+
+  /** Its holder died, and it is given another: then one more death is allowed. */
+  function onDeath(row: string, before: DynamoItem, after: DynamoItem): void {
+    const deaths = Number(before.deaths ?? 0) + 1;
+    const bound = isPage(after) ? Infinity : assumptions.maxDeaths(String(after.name));
+    if (Number(after.deaths) !== deaths) report('I18', row, `counts ${String(after.deaths)} deaths after ${deaths}`);
+    if (deaths >= bound) report('I18', row, `was taken over after ${deaths} deaths, ${bound} are allowed`);
   }
 
   /** Whoever takes a running task away, or buries it, must have found its session dead. */
@@ -165,6 +185,7 @@ export const tasks: Family = (assumptions, report) => {
     on(event) {
       if (event.kind === 'called') calls.set(event.operation, event);
       else if (event.kind === 'acknowledged') onAcknowledged(event);
+      else if (event.kind === 'began' && rows.has(event.row)) onBegan(event);
       else if (event.kind === 'ended') ended.add(`${event.row} ${event.token}`);
       else if (event.kind === 'swept' && isTask(event.row)) onSwept(event);
       else if (event.kind === 'swept' && isSession(event.row)) live.delete(String(event.before.id));

@@ -3,7 +3,7 @@
  * it is lost only once its session is dead; a group is complete when it is sealed and no member is pending, with the right counts;
  * whoever was told that a wait is over was told so after that. A generation that is over stays as it is.
  */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isSession } from './rule.ts';

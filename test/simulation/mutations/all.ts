@@ -1,6 +1,7 @@
 import { COORDINATION_MUTANTS } from './coordination.ts';
 import { FAMILY_MUTANTS } from './families.ts';
 import { INPUT_MUTANTS } from './inputs.ts';
+import { LIVENESS_MUTANTS } from './liveness.ts';
 import { LOCK_MUTANTS } from './locks.ts';
 import type { Mutant } from './mutation.ts';
 import { PAGE_MUTANTS } from './pages.ts';
@@ -10,5 +11,5 @@ import { TASK_MUTANTS } from './tasks.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...PAGE_MUTANTS, ...INPUT_MUTANTS, ...SESSION_MUTANTS],
-  ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS],
+  ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS, ...LIVENESS_MUTANTS],
 ];

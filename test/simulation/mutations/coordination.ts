@@ -1,7 +1,7 @@
 import type { Mutant } from './mutation.ts';
 
-const SEMAPHORE = 'shared/dynamo/statements/semaphore.ts';
-const WAIT_GROUP = 'shared/dynamo/statements/waitgroup.ts';
+const SEMAPHORE = 'shared/dynamo/semaphore/statements.ts';
+const WAIT_GROUP = 'shared/dynamo/waitgroup/statements.ts';
 const changes = { coordinationShare: 0.8, lockShare: 0 } as const;
 
 export const COORDINATION_MUTANTS: readonly Mutant[] = [
@@ -135,7 +135,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
         replace: 'if (permit?.closedUntil === Infinity)',
       },
       {
-        file: 'shared/session/holder.ts',
+        file: 'shared/session/keep-alive.ts',
         find: 'if (this.#record.revoked.includes(revocation))',
         replace: "if (revocation === '')",
       },
@@ -212,7 +212,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     what: 'a bucket gives what it has not',
     edits: [
       {
-        file: 'shared/dynamo/statements/ratelimit.ts',
+        file: 'shared/dynamo/ratelimit/statements.ts',
         find: 'AND #emptyAt <= :enoughSince AND',
         replace: 'AND (#emptyAt <= :enoughSince OR #emptyAt > :enoughSince) AND',
       },

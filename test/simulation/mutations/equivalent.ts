@@ -18,7 +18,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
     what: 'a worker is started for each tick, whoever is at work',
     by: 'test/unit/dispatch/plan.test.ts: starts the difference to those that live',
   },
-  { id: 'M60', what: 'the parts of keys are joined without being escaped', by: 'test/unit/dynamo/keys.test.ts' },
+  { id: 'M60', what: 'the parts of keys are joined without being escaped', by: 'test/unit/dynamo/engine/keys.test.ts' },
   {
     id: 'X57',
     what: 'a late attempt to cancel, or to expire, meets other work under the id',
@@ -32,7 +32,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'X59',
     what: 'one request names a row twice, because the index shows a task where it was and where it is',
-    by: 'test/unit/dynamo/batches.test.ts: a row that is named twice is read once',
+    by: 'test/unit/dynamo/engine/batches.test.ts: a row that is named twice is read once',
   },
   {
     id: 'X60',
@@ -42,7 +42,17 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'X61',
     what: 'a sender who wakes behind its time sends all the same',
-    by: 'test/unit/dynamo/send.test.ts: whoever was frozen between two attempts sends nothing when he wakes behind his time',
+    by: 'test/unit/dynamo/engine/send.test.ts: whoever was frozen between two attempts sends nothing when he wakes behind his time',
+  },
+  {
+    id: 'X75',
+    what: 'the end of a task that the store could not decide is given up, and its task runs for as long as its worker',
+    by: 'test/unit/task/undecided-end.test.ts: an end that the row could not take is written soon after the row recovers',
+  },
+  {
+    id: 'X76',
+    what: 'a task that never fits into its worker’s life is handed back for ever',
+    by: 'test/unit/task/stalled.test.ts: are dead after five lives without progress',
   },
 ];
 

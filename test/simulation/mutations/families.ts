@@ -1,7 +1,7 @@
 import type { Mutant } from './mutation.ts';
 
-const BATCH = 'shared/dynamo/statements/batch.ts';
-const KEY = 'shared/dynamo/statements/task-key.ts';
+const BATCH = 'shared/dynamo/batch/statements.ts';
+const KEY = 'shared/dynamo/task-key/statements.ts';
 
 /** What hangs on tasks, the dispatcher, and what operators do. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [
@@ -10,7 +10,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'a commit records its end without its result',
     edits: [
       {
-        file: 'shared/dynamo/task-store.ts',
+        file: 'shared/dynamo/task/store.ts',
         find: 'statements.commitTask(table, claim, encode(result),',
         replace: 'statements.commitTask(table, claim, undefined,',
       },
@@ -22,15 +22,14 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'the last child of a batch calls nobody',
     edits: [
       {
-        file: 'shared/dynamo/companions.ts',
-        find: 'return companionRefusal(summoned, 1) === undefined ? summoned : send([last]);',
-        replace:
-          'return companionRefusal(summoned, 1) === undefined && batch.id === undefined ? summoned : send([last]);',
+        file: 'shared/dynamo/task/linked-rows.ts',
+        find: 'return companionRefusal(woken, 1) === undefined ? woken : send([last]);',
+        replace: 'return companionRefusal(woken, 1) === undefined && batch.id === undefined ? woken : send([last]);',
       },
       {
-        file: 'shared/dynamo/companions.ts',
-        find: 'const summoned = await send([last, ...this.#summon(record.waiter, batch, stamp)]);',
-        replace: 'const summoned = await send([last]);',
+        file: 'shared/dynamo/task/linked-rows.ts',
+        find: 'const woken = await send([last, ...this.#wakeWaiter(record.waiter, batch, stamp)]);',
+        replace: 'const woken = await send([last]);',
       },
     ],
     killedBy: ['BATCH', 'L3'],
@@ -49,7 +48,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
     edits: [
       {
-        file: 'shared/dynamo/companions.ts',
+        file: 'shared/dynamo/task/linked-rows.ts',
         find: 'if (record === undefined || record.pending === 0) return send([]);',
         replace: 'return send([]);',
       },
@@ -61,7 +60,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'a task that ends keeps the place of its key',
     edits: [
       {
-        file: 'shared/dynamo/companions.ts',
+        file: 'shared/dynamo/task/linked-rows.ts',
         find: "key !== undefined && from === 'running'",
         replace: "key !== undefined && from === 'running' && to === 'ready'",
       },
@@ -144,7 +143,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'cancelling does not ask whether the task is still as it was seen',
     edits: [
       {
-        file: 'shared/dynamo/statements/task-operations.ts',
+        file: 'shared/dynamo/task/operator-statements.ts',
         find: "guard: '#state = :ready AND #nonce = :observedNonce', effect: CANCEL,",
         replace:
           "guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)', effect: CANCEL,",
@@ -158,7 +157,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'bringing back does not ask whether the task is still as it was seen',
     edits: [
       {
-        file: 'shared/dynamo/statements/task-operations.ts',
+        file: 'shared/dynamo/task/operator-statements.ts',
         find: "return updateStatement('task.revive', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :observedState AND #nonce = :observedNonce',",
         replace:
           "return updateStatement('task.revive', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :observedState OR #state <> :observedState) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
@@ -171,14 +170,14 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X70',
     what: "workers ignore how many shards the queue's row names",
-    edits: [{ file: 'shared/task/backlog.ts', find: 'this.#meetShards(this.#ports.shards() ?? 0);', replace: '' }],
+    edits: [{ file: 'shared/backlog/backlog.ts', find: 'this.#meetShards(this.#ports.shards() ?? 0);', replace: '' }],
     killedBy: ['L3'],
     changes: { strayShards: 1 },
   },
   {
     id: 'X71',
     what: 'ticks do not look at the shard beyond those that are known',
-    edits: [{ file: 'shared/dispatch/backlog.ts', find: 'new Set([known, inTurn])', replace: 'new Set([inTurn])' }],
+    edits: [{ file: 'shared/dispatch/measure.ts', find: 'new Set([known, inTurn])', replace: 'new Set([inTurn])' }],
     killedBy: ['L3'],
     changes: { strayShards: 1 },
   },

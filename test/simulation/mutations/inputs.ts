@@ -1,6 +1,6 @@
 import type { Mutant } from './mutation.ts';
 
-const PAYLOAD = 'shared/dynamo/statements/payload.ts';
+const PAYLOAD = 'shared/dynamo/payload/statements.ts';
 
 /** Large inputs, tenants, whoever waits, and ids that are asked for again. */
 export const INPUT_MUTANTS: readonly Mutant[] = [
@@ -9,7 +9,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a payload is removed however its task ended',
     edits: [
       {
-        file: 'shared/task/run.ts',
+        file: 'shared/run/run.ts',
         find: "if (settlement === 'done') await this.#dropPayload();",
         replace: "if (settlement !== 'lost') await this.#dropPayload();",
       },
@@ -22,7 +22,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a payload stays when its task is done',
     edits: [
       {
-        file: 'shared/task/run.ts',
+        file: 'shared/run/run.ts',
         find: "if (settlement === 'done') await this.#dropPayload();",
         replace: "if (settlement === 'dead') await this.#dropPayload();",
       },
@@ -49,7 +49,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'what a new task refers to in the user’s store is removed as if the task had been there',
     edits: [
       {
-        file: 'shared/task/client.ts',
+        file: 'shared/queue/client.ts',
         find: 'if (!enqueued.created && !enqueued.replaced) await this.#discard(task);',
         replace: 'if (!enqueued.replaced) await this.#discard(task);',
       },
@@ -88,9 +88,9 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'whoever waits for a key asks again at once, without back-off or jitter',
     edits: [
       {
-        file: 'shared/lock/patience.ts',
-        find: 'return Math.min(thenMs, fullJitterMs(random, { baseMs: longestMs / GROWTH, capMs: longestMs }, attempt));',
-        replace: 'return Math.min(thenMs, 0 * GROWTH * longestMs * attempt);',
+        file: 'shared/wait/wait.ts',
+        find: 'return Math.min(thenMs, fullJitterMs(random, this.#backoff, looks));',
+        replace: 'return Math.min(thenMs, 0 * looks);',
       },
     ],
     killedBy: ['LOAD'],
@@ -114,7 +114,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a task that stands in a line may be claimed before its turn',
     edits: [
       {
-        file: 'shared/dynamo/statements/task-place.ts',
+        file: 'shared/dynamo/task/place.ts',
         find: "[isHeld ? 'heldKey' : indexKeyOf(task)]: partitionOf(task, shards),",
         replace: '[indexKeyOf(task)]: partitionOf(task, shards),',
       },
@@ -127,7 +127,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a task is given other work although it runs',
     edits: [
       {
-        file: 'shared/dynamo/statements/task-operations.ts',
+        file: 'shared/dynamo/task/operator-statements.ts',
         find: "return updateStatement('task.replace', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :ready AND #nonce = :observedNonce',",
         replace:
           "return updateStatement('task.replace', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
@@ -141,8 +141,8 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'other work under an id finds what the work before it has left (found by the simulation)',
     edits: [
       {
-        file: 'shared/dynamo/statements/task-operations.ts',
-        find: '${dropped(task)}, #progress, #children`,',
+        file: 'shared/dynamo/task/operator-statements.ts',
+        find: '${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks`,',
         replace: '${dropped(task)}`,',
       },
     ],
@@ -154,7 +154,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'an enqueue whose answer was lost does not know its own work again (found by the simulation)',
     edits: [
       {
-        file: 'shared/task/client.ts',
+        file: 'shared/queue/client.ts',
         find: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;",
         replace: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === -now;",
       },
@@ -168,7 +168,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'other work begins anew although the work before it has not ended as it was seen',
     edits: [
       {
-        file: 'shared/dynamo/statements/task-operations.ts',
+        file: 'shared/dynamo/task/operator-statements.ts',
         find: "return updateStatement('task.renew', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :observedState AND #nonce = :observedNonce',",
         replace:
           "return updateStatement('task.renew', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :observedState OR #state <> :observedState) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutation.ts';
 
-const STATEMENTS = 'shared/dynamo/statements/lock.ts';
+const STATEMENTS = 'shared/dynamo/lock/statements.ts';
 
 export const LOCK_MUTANTS: readonly Mutant[] = [
   {
@@ -8,8 +8,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     what: 'an invalidation imposes no lock-delay',
     edits: [
       {
-        file: 'shared/session/session.ts',
-        find: "if (session.reason === 'ended' || session.lockDelayMs === 0) return 0;",
+        file: 'shared/session/record.ts',
+        find: "if (reason === 'ended' || lockDelayMs === 0) return 0;",
         replace: 'return 0;',
       },
     ],
@@ -104,7 +104,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     what: 'a holder does not listen when its heartbeat says that it was released by force',
     edits: [
       {
-        file: 'shared/session/holder.ts',
+        file: 'shared/session/keep-alive.ts',
         find: 'for (const revocation of revoked) this.#revocationListeners.get(revocation)?.();',
         replace: 'for (const revocation of revoked) this.#revocationListeners.delete(revocation);',
       },

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutation.ts';
 
-const PAGE = 'shared/dynamo/statements/page.ts';
+const PAGE = 'shared/dynamo/task/page-statements.ts';
 const changes = { items: 30, lockShare: 0, coordinationShare: 0 } as const;
 
 /** Small tasks that share rows. */
@@ -54,7 +54,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     what: 'the claim of a page does not look at what was cancelled just before it (found by the simulation)',
     edits: [
       {
-        file: 'shared/dynamo/statements/task.ts',
+        file: 'shared/dynamo/task/statements.ts',
         find: 'isSilent: observed.bulk === undefined,',
         replace: 'isSilent: true,',
       },
@@ -75,12 +75,12 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
           "const IS_UNDECIDED = '(contains(#done, :item) OR NOT contains(#done, :item)) AND (contains(#moved, :item) OR NOT contains(#moved, :item))';",
       },
       {
-        file: 'shared/bulk/cancel-item.ts',
+        file: 'shared/queue/cancel-item.ts',
         find: "if (page.bulk.done.has(index)) return { kind: 'ended', state: 'done' };",
         replace: '',
       },
       {
-        file: 'shared/bulk/cancel-item.ts',
+        file: 'shared/queue/cancel-item.ts',
         find: "if (!isOpen(page.bulk, index)) return { kind: 'missing' };",
         replace: '',
       },
@@ -93,7 +93,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     what: 'items that are recorded as done run again',
     edits: [
       {
-        file: 'shared/bulk/page.ts',
+        file: 'shared/task/page.ts',
         find: 'return !done.has(index) && !moved.has(index) && !cancelled.has(index);',
         replace: 'return (index % 2 === 0 || !done.has(index)) && !moved.has(index) && !cancelled.has(index);',
       },
@@ -119,9 +119,10 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     what: 'a take-over begins its page anew',
     edits: [
       {
-        file: 'shared/dynamo/statements/task.ts',
-        find: 'effect: `${TAKE}, ${remember(observed)}`,',
-        replace: "effect: `${TAKE}, ${remember(observed)}${observed.bulk === undefined ? '' : ' REMOVE #done'}`,",
+        file: 'shared/dynamo/task/statements.ts',
+        find: 'effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}`,',
+        replace:
+          "effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}${observed.bulk === undefined ? '' : ' REMOVE #done'}`,",
       },
     ],
     killedBy: ['PAGE'],
@@ -132,7 +133,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     what: 'an item that leaves its page gets no row',
     edits: [
       {
-        file: 'shared/dynamo/page-store.ts',
+        file: 'shared/dynamo/task/page-store.ts',
         find: '[actionOf(created)]',
         replace: 'created === undefined ? [actionOf(created)] : []',
       },
@@ -143,9 +144,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   {
     id: 'X32',
     what: 'an item that leaves its page forgets the attempts that it has had',
-    edits: [
-      { file: PAGE, find: '...item, attempts, leaseCounter', replace: '...item, attempts: attempts * 0, leaseCounter' },
-    ],
+    edits: [{ file: PAGE, find: '...item,\n    attempts,', replace: '...item,\n    attempts: attempts * 0,' }],
     killedBy: ['PAGE'],
     changes,
   },
@@ -188,8 +187,8 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/bulk/suspect.ts',
-        find: 'isDead: attempts >= maxAttempts,',
-        replace: 'isDead: attempts >= maxAttempts + 1,',
+        find: 'isDead: attempts >= maxAttempts || known >= maxDeaths,',
+        replace: 'isDead: attempts >= maxAttempts + 1 || known >= maxDeaths + 1,',
       },
     ],
     killedBy: ['I18'],
@@ -201,8 +200,8 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/bulk/departure.ts',
-        find: 'readyAt: now, attempts: page.attempts, isSuspect: false };',
-        replace: 'readyAt: now, attempts: page.attempts - 1, isSuspect: false };',
+        find: "settlement: 'dead', readyAt: now, attempts, deaths: 0",
+        replace: "settlement: 'dead', readyAt: now, attempts: attempts - 1, deaths: 0",
       },
     ],
     killedBy: ['PAGE'],

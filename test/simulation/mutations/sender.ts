@@ -1,6 +1,6 @@
 import type { Mutant } from './mutation.ts';
 
-const SEND = 'shared/dynamo/send.ts';
+const SEND = 'shared/dynamo/engine/send.ts';
 
 export const SENDER_MUTANTS: readonly Mutant[] = [
   {

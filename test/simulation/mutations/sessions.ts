@@ -1,7 +1,7 @@
 import type { Mutant } from './mutation.ts';
 
-const HOLDER = 'shared/session/holder.ts';
-const STATEMENTS = 'shared/dynamo/statements/session.ts';
+const HOLDER = 'shared/session/keep-alive.ts';
+const STATEMENTS = 'shared/dynamo/session/statements.ts';
 
 export const SESSION_MUTANTS: readonly Mutant[] = [
   {
@@ -9,7 +9,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: 'a contender does not wait for the clock bound',
     edits: [
       {
-        file: 'shared/session/session.ts',
+        file: 'shared/session/record.ts',
         find: 'const expiredForOthersAt = session.expiresAt + maxClockSkewMs;',
         replace: 'const expiredForOthersAt = session.expiresAt;',
       },
@@ -92,7 +92,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: 'a contender ends a session a heartbeat before its TTL is over',
     edits: [
       {
-        file: 'shared/session/session.ts',
+        file: 'shared/session/record.ts',
         find: 'const expiredForOthersAt = session.expiresAt + maxClockSkewMs;',
         replace: 'const expiredForOthersAt = session.expiresAt - session.ttlMs / 3;',
       },
@@ -145,8 +145,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
         file: HOLDER,
         find: `    this.#stopped.abort();
     await this.#loops;
-    if (this.#loss`,
-        replace: '    if (this.#loss',
+    await this.#settling`,
+        replace: '    await this.#settling',
       },
     ],
     killedBy: ['L7'],
@@ -175,7 +175,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X5',
     what: 'session rows are swept at their expiry',
-    edits: [{ file: 'shared/dynamo/schema.ts', find: '  session: 30,', replace: '  session: 0,' }],
+    edits: [{ file: 'shared/dynamo/engine/schema.ts', find: '  session: 30,', replace: '  session: 0,' }],
     killedBy: ['I25', 'I6'],
   },
 ];

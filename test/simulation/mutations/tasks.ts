@@ -1,6 +1,6 @@
 import type { Edit, Mutant } from './mutation.ts';
 
-const STATEMENTS = 'shared/dynamo/statements/task.ts';
+const STATEMENTS = 'shared/dynamo/task/statements.ts';
 
 /** A guard without its counter and session: what is left names them, as DynamoDB demands, and asks nothing of them. */
 const ANYBODYS =
@@ -36,7 +36,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'a release deletes the row',
     edits: [
       {
-        file: 'shared/dynamo/task-store.ts',
+        file: 'shared/dynamo/task/store.ts',
         find: 'statements.releaseTask(table, claim, stamp)',
         replace:
           "{ verb: 'task.release', kind: 'delete', input: { TableName: table, Key: statements.releaseTask(table, claim, stamp).input.Key, ReturnValues: 'ALL_OLD' } } as never",
@@ -53,7 +53,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M4b',
     what: 'ended tasks are swept at once',
-    edits: [{ file: 'shared/dynamo/schema.ts', find: '  task: 14,', replace: '  task: 0,' }],
+    edits: [{ file: 'shared/dynamo/engine/schema.ts', find: '  task: 14,', replace: '  task: 0,' }],
     killedBy: ['I25'],
   },
   {
@@ -144,7 +144,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'M55',
     what: 'a worker buries, or takes over, without asking whether the holder lives',
     edits: [
-      { file: 'shared/task/candidates.ts', find: "if (standing.kind === 'free') continue;", replace: 'continue;' },
+      { file: 'shared/backlog/candidates.ts', find: "if (standing.kind === 'free') continue;", replace: 'continue;' },
     ],
     killedBy: ['I14'],
   },
@@ -153,7 +153,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'enqueuing writes over what is there',
     edits: [
       {
-        file: 'shared/dynamo/statement.ts',
+        file: 'shared/dynamo/engine/statement.ts',
         find: "const guard = 'attribute_not_exists(#pk)';",
         replace: "const guard = 'attribute_not_exists(#pk) OR attribute_exists(#pk)';",
       },
@@ -179,11 +179,52 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: STATEMENTS,
-        find: 'effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}`',
+        find: 'effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`',
         replace:
           'effect: `SET #state = :ready, #attempts = :one - :one, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}`',
       },
     ],
     killedBy: ['I18', 'I24'],
+  },
+  {
+    id: 'X72',
+    what: 'a worker claims tasks whose names it does not know',
+    edits: [
+      {
+        file: 'shared/worker/worker.ts',
+        find: 'if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {',
+        replace: "if (definition === undefined && candidate.task.id === '') {",
+      },
+      {
+        file: 'shared/worker/worker.ts',
+        find: 'if (task === undefined || definition === undefined) {',
+        replace: 'if (task === undefined) {',
+      },
+    ],
+    killedBy: ['NAME'],
+  },
+  {
+    id: 'X73',
+    what: 'a task that kills its workers is given all attempts that one may have that fails',
+    edits: [
+      {
+        file: 'shared/worker/worker.ts',
+        find: 'return attempts >= maxAttempts || deaths + 1 >= maxDeaths;',
+        replace: 'return attempts >= maxAttempts || deaths + 1 >= maxDeaths + maxAttempts;',
+      },
+    ],
+    killedBy: ['I18'],
+  },
+  {
+    id: 'X74',
+    what: 'a takeover does not count the death',
+    edits: [
+      {
+        file: STATEMENTS,
+        find: 'effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}`,',
+        replace: 'effect: `${TAKE}, ${remember(observed)}`,',
+      },
+    ],
+    killedBy: ['I18'],
   },
 ];

@@ -1,9 +1,9 @@
 /** Enqueues small tasks that share rows, and does not rest until all of them are acknowledged. */
 import type { EnqueuedBulk } from '../../../shared/bulk/client.ts';
-import { itemId } from '../../../shared/bulk/page.ts';
+import { itemId } from '../../../shared/task/page.ts';
 import { MismatchError, StoreUnavailableError } from '../../../shared/errors.ts';
 import { PRIORITIES } from '../../../shared/task/task.ts';
-import type { Prng } from '../../../testing/simulation/prng.ts';
+import type { Prng } from '../machines/prng.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { ProducerPorts } from './producer.ts';
 import type { TaskInput } from './task-code.ts';

@@ -2,12 +2,12 @@
 import { hasTasksLeft, isFirstDelivery } from '../../../functions/continuation.ts';
 import { continuationSchedule } from '../../../functions/env.ts';
 import { workersSemaphore } from '../../../shared/dispatch/dispatcher.ts';
-import { slotKey } from '../../../shared/dynamo/keys.ts';
+import { slotKey } from '../../../shared/dynamo/engine/keys.ts';
 import { MismatchError } from '../../../shared/errors.ts';
 import { noSkewGauge } from '../../../shared/lease/skew.ts';
 import { SemaphoreClient } from '../../../shared/semaphore/client.ts';
-import type { SessionHolder } from '../../../shared/session/holder.ts';
-import type { WorkerReport } from '../../../shared/task/worker.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { WorkerReport } from '../../../shared/worker/worker.ts';
 import type { Invocation } from '../fleet.ts';
 import type { Profile } from '../profile.ts';
 import type { WorkerPlace } from './worker.ts';

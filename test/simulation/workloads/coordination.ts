@@ -1,17 +1,17 @@
 /** Users of semaphores, wait groups and rate limits: a session, a little of everything, and an orderly end, or not. */
-import { rateLimitKey } from '../../../shared/dynamo/keys.ts';
+import { rateLimitKey } from '../../../shared/dynamo/engine/keys.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/errors.ts';
 import { noSkewGauge } from '../../../shared/lease/skew.ts';
 import { sessionTiming } from '../../../shared/lease/timing.ts';
-import { Turns } from '../../../shared/lock/turns.ts';
+import { Turns } from '../../../shared/wait/turns.ts';
 import { RateLimiter } from '../../../shared/ratelimit/limiter.ts';
 import { SemaphoreClient } from '../../../shared/semaphore/client.ts';
 import type { Permit } from '../../../shared/semaphore/permit.ts';
 import { SemaphoreFullError } from '../../../shared/semaphore/contender.ts';
-import { Session } from '../../../shared/session-handle.ts';
-import { SessionHolder } from '../../../shared/session/holder.ts';
+import { Session } from '../../../shared/session.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { WaitGroup } from '../../../shared/waitgroup/group.ts';
-import { wasAborted } from '../../../testing/simulation/abort-signal.ts';
+import { wasAborted } from '../machines/abort-signal.ts';
 import type { RightName } from '../history.ts';
 import type { Taking } from '../invariants/ratelimits.ts';
 import { BUCKET, BUCKET_KEYS } from '../invariants/ratelimits.ts';

@@ -4,7 +4,7 @@ import { dispatch, workersSemaphore } from '../../../shared/dispatch/dispatcher.
 import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { SemaphoreClient } from '../../../shared/semaphore/client.ts';
 import { noSkewGauge } from '../../../shared/lease/skew.ts';
-import { ScheduleClient } from '../../../shared/task/schedule-client.ts';
+import { ScheduleClient } from '../../../shared/schedule/client.ts';
 import { SCHEDULE } from '../invariants/dispatching.ts';
 import type { Profile } from '../profile.ts';
 import { maxWorkersOf } from './chain.ts';

@@ -1,7 +1,7 @@
 /** A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over. */
 import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { noSkewGauge } from '../../../shared/lease/skew.ts';
-import { TaskOperator } from '../../../shared/task/operator.ts';
+import { TaskOperator } from '../../../shared/queue/operator.ts';
 import { PRIORITIES } from '../../../shared/task/task.ts';
 import type { WorkerPlace } from './worker.ts';
 import { QUEUE, storesAt } from './worker.ts';

@@ -1,14 +1,14 @@
 /** Enqueues tasks and does not rest until each is acknowledged: what an application does that loses nothing. */
-import type { DynamoCalls, DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import type { EnqueueOptions, TaskClient } from '../../../shared/task/client.ts';
+import type { EnqueueOptions, TaskClient } from '../../../shared/queue/client.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/task/payload.ts';
 import { spawn } from '../../../shared/task/request.ts';
 import type { UserWrite } from '../../../shared/task/store.ts';
 import { PRIORITIES } from '../../../shared/task/task.ts';
-import type { Prng } from '../../../testing/simulation/prng.ts';
-import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
+import type { Prng } from '../machines/prng.ts';
+import type { SimulatedProcess } from '../machines/process.ts';
 import { taskRow, writerOf } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
 import { LINE, TASK_KEYS } from '../invariants/families.ts';
@@ -201,7 +201,7 @@ export async function produceUnfairly(ports: ProducerPorts): Promise<void> {
 
 type Asked = EnqueueOptions & { readonly id: string; readonly input: TaskInput };
 
-function enqueue(ports: ProducerPorts, name: string, task: Asked): Promise<void> {
+export function enqueue(ports: ProducerPorts, name: string, task: Asked): Promise<void> {
   return insist(ports, () => put(ports, name, task));
 }
 

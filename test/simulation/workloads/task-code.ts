@@ -1,24 +1,22 @@
 /** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
-import { parseItemId } from '../../../shared/bulk/page.ts';
-import type { BulkPolicyOptions } from '../../../shared/bulk/policy.ts';
+import { parseItemId } from '../../../shared/task/page.ts';
+import type { BulkPolicyOptions } from '../../../shared/task/page-policy.ts';
 import { StoreUnavailableError } from '../../../shared/errors.ts';
-import { CommitRefusedError, DoNotRetry, RetryAfter } from '../../../shared/task/control.ts';
-import type { Committed, TaskContext } from '../../../shared/task/context.ts';
+import { DoNotRetry, RetryAfter } from '../../../shared/task/control.ts';
+import type { TaskContext } from '../../../shared/task/context.ts';
 import type { RetryOptions, TaskRegistry } from '../../../shared/task/definition.ts';
 import { defineTask, registerTasks } from '../../../shared/task/definition.ts';
-import type { SessionHolder } from '../../../shared/session/holder.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/task/payload.ts';
-import type { TaskRequest } from '../../../shared/task/request.ts';
 import { spawn } from '../../../shared/task/request.ts';
-import type { UserWrite } from '../../../shared/task/store.ts';
-import { wasAborted } from '../../../testing/simulation/abort-signal.ts';
-import type { Prng } from '../../../testing/simulation/prng.ts';
-import type { SimulatedProcess } from '../../../testing/simulation/process.ts';
+import { wasAborted } from '../machines/abort-signal.ts';
+import type { Prng } from '../machines/prng.ts';
+import type { SimulatedProcess } from '../machines/process.ts';
 import type { RightName } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
 import { itemName } from '../invariants/pages.ts';
-import { USER_TABLE } from '../rows.ts';
+import { commitReceipt } from './receipts.ts';
 
 /** Where a piece of task code runs. */
 export interface Place {
@@ -31,6 +29,8 @@ export interface Place {
   readonly prng: Prng;
   readonly seen: (what: string) => void;
   readonly violated: (invariant: string, message: string) => void;
+  /** When its session was lost, as this process lives it. */
+  readonly lostAt?: () => number | undefined;
 }
 
 /** What a simulated task is told; `half` keeps the receipts of two lives of one id apart, and `version` those of two pieces of work. */
@@ -38,6 +38,8 @@ export interface TaskInput {
   readonly kind: string;
   readonly half: number;
   readonly version?: number;
+  /** How long it takes, where that is told. */
+  readonly ms?: number;
   /** Makes it too large for its row; says whose it is. */
   readonly filler?: string;
 }
@@ -62,7 +64,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   slow: {
     weight: 3,
     retry: PATIENT,
-    async behave(place, task, right) {
+    async behave(place, task, right, { ms }) {
+      if (ms !== undefined) await step(place, ms, task.signal);
       const steps = place.prng.integer(2, 6);
       for (let count = 0; count < steps && !task.signal.aborted; count++) {
         act(place, task, right);
@@ -181,7 +184,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   /** Takes its worker down with it. */
   poison: {
     weight: 0.5,
-    retry: { ...RETRY, maxAttempts: 2 },
+    retry: { ...PATIENT, maxDeaths: 2 },
     async behave(place, task) {
       await step(place, place.prng.between(1, 50), task.signal);
       place.recorder.happened(place.process.name, 'poisoned');
@@ -192,6 +195,16 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
   /** Returns what cannot be stored. */
   unstorable: { weight: 0.5, retry: RETRY, behave: () => Promise.resolve({ huge: 'x'.repeat(20_000) }) },
+
+  /** Asks for several things at once. */
+  hasty: {
+    weight: 0,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      await Promise.all([1, 2, 3].map((count) => saveStep(place, task, right, count)));
+    },
+  },
 
   /** The small tasks of a page behave as their inputs say. */
   items: { weight: 0, retry: PATIENT, behave: asTold },
@@ -209,7 +222,7 @@ function asTold(place: Place, task: TaskContext, right: RightName, input: TaskIn
   return (KINDS[input.kind] ?? KINDS.quick!).behave(place, task, right, input);
 }
 
-/** What no worker knows. */
+/** What some workers do not know: they belong to another deployment. */
 export const UNKNOWN_KIND = 'unheard-of';
 
 export function drawKind(prng: Prng): string {
@@ -219,13 +232,32 @@ export function drawKind(prng: Prng): string {
   return 'quick';
 }
 
+export function isKnownKind(kind: string): boolean {
+  return kind in KINDS;
+}
+
 export function maxAttemptsOf(kind: string): number {
-  return KINDS[kind]?.retry.maxAttempts ?? 5;
+  return (KINDS[kind] ?? KINDS.quick!).retry.maxAttempts!;
+}
+
+export function maxDeathsOf(kind: string): number {
+  const { maxAttempts, maxDeaths = maxAttempts } = (KINDS[kind] ?? KINDS.quick!).retry;
+  return maxDeaths!;
 }
 
 /** The definitions, bound to the place where they run. */
-export function tasksAt(place: Place): TaskRegistry {
-  const definitions = Object.entries(KINDS).map(([name, { retry, timeout, bulk, behave }]) => [
+export function tasksAt(at: Place, knowsAll: boolean): TaskRegistry {
+  let lostAt: number | undefined;
+  const place = { ...at, lostAt: () => lostAt };
+  at.holder.signal.addEventListener(
+    'abort',
+    () => {
+      lostAt = at.process.activeMs;
+    },
+    { once: true },
+  );
+  const known = Object.entries({ ...KINDS, ...(knowsAll ? { [UNKNOWN_KIND]: KINDS.quick! } : {}) });
+  const definitions = known.map(([name, { retry, timeout, bulk, behave }]) => [
     name,
     defineTask<TaskInput, unknown>({
       name,
@@ -302,9 +334,16 @@ function act({ process, recorder }: Place, task: TaskContext, right: RightName):
   if (!task.signal.aborted) recorder.acted(process, right);
 }
 
-async function step({ process }: Place, ms: number, signal?: AbortSignal): Promise<void> {
+/** L19: code that sleeps until its signal aborts is woken when its session is lost; while its process stands still, nothing can wake it. */
+async function step({ process, lostAt, violated }: Place, ms: number, signal?: AbortSignal): Promise<void> {
   await process.runtime.clock.sleep(ms, signal);
+  const lateMs = process.activeMs - (lostAt?.() ?? process.activeMs);
+  if (signal !== undefined && lateMs > TOLD_WITHIN_MS)
+    violated('L19', `code was told ${lateMs.toFixed(0)} ms after its session was lost`);
 }
+
+/** Anything that takes no request. */
+const TOLD_WITHIN_MS = 5;
 
 /** Saves a step, and shrugs when the store does not answer: what was not acknowledged is not relied on. */
 async function saveStep(
@@ -329,57 +368,4 @@ async function saveStep(
     row,
     value: JSON.stringify(progress),
   });
-}
-
-/** Takes one from the stock and leaves a receipt, in one commit; tries again later when there is none. */
-async function commitReceipt(
-  { process, recorder }: Place,
-  task: TaskContext,
-  right: RightName,
-  { half, version = 0 }: TaskInput,
-  next: readonly TaskRequest[] = [],
-): Promise<Committed> {
-  const result = { token: right.token };
-  const { row } = right;
-  recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
-  try {
-    const committed = await task.commit(result, receiptWrites(`${task.id}-${half}.${version}`), { spawn: next });
-    recorder.emit({
-      kind: 'acknowledged',
-      at: process.now,
-      process: process.name,
-      what: 'committed',
-      row,
-      value: JSON.stringify(result),
-    });
-    return committed;
-  } catch (error) {
-    if (!(error instanceof CommitRefusedError)) throw error;
-    // Out of stock: the same commit may go through later, and then it must be this attempt's retry that does it, not a copy of this request.
-    throw new RetryAfter(300, 'out of stock', { cause: error });
-  }
-}
-
-function receiptWrites(name: string): readonly UserWrite[] {
-  return [
-    {
-      Update: {
-        TableName: USER_TABLE,
-        Key: { id: `receipt-${name}` },
-        UpdateExpression: 'ADD #count :one',
-        ExpressionAttributeNames: { '#count': 'count' },
-        ExpressionAttributeValues: { ':one': 1 },
-      },
-    },
-    {
-      Update: {
-        TableName: USER_TABLE,
-        Key: { id: 'stock' },
-        UpdateExpression: 'SET #stock = #stock - :one',
-        ConditionExpression: '#stock >= :one',
-        ExpressionAttributeNames: { '#stock': 'stock' },
-        ExpressionAttributeValues: { ':one': 1 },
-      },
-    },
-  ];
 }

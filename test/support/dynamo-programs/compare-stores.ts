@@ -2,7 +2,10 @@
 import { inspect } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
-import { clientSettings } from '../../../shared/dynamo/sdk-driver.ts';
+import type { DriverName } from '../../../shared/dynamo/connect.ts';
+import { connectDynamo } from '../../../shared/dynamo/connect.ts';
+import { clientSettings } from '../../../shared/dynamo/wire/sdk.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import type { EngineName } from '../../conformance/allowed-divergences.ts';
 import type { ComparedEngine } from './lane.ts';
 import { Lane } from './lane.ts';
@@ -17,6 +20,8 @@ export interface Comparison {
   /** Answers of engines to compare, at least. */
   readonly operations: number;
   readonly seed: number;
+  /** What sends to the engines. Default: what users have. */
+  readonly driver?: DriverName;
 }
 
 export interface Report {
@@ -29,8 +34,8 @@ export interface Report {
 const LANES = 6;
 const PROGRAMS_PER_ROUND = 60;
 
-export async function compareStores({ endpoints, operations, seed }: Comparison): Promise<Report> {
-  const engines = connect(endpoints);
+export async function compareStores({ endpoints, operations, seed, driver = 'wire' }: Comparison): Promise<Report> {
+  const engines = connect(endpoints, driver);
   const tally: Tally = { compared: 0, allowed: new Map() };
   const lanes = await Promise.all(
     Array.from({ length: LANES }, (_, at) => Lane.open(`lane-${process.pid}-${seed}-${at}`, engines, tally)),
@@ -87,10 +92,12 @@ const CLIENT_SETTINGS = {
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 } as const;
 
-function connect(endpoints: Comparison['endpoints']): ComparedEngine[] {
+function connect(endpoints: Comparison['endpoints'], driver: DriverName): ComparedEngine[] {
   return (Object.keys(endpoints) as EngineName[]).flatMap((name) => {
     const endpoint = endpoints[name];
-    return endpoint === null ? [] : [{ name, client: new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS }) }];
+    if (endpoint === null) return [];
+    const connection = connectDynamo({ endpoint, driver }, systemRuntime);
+    return [{ name, client: new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS }), driver: connection.driver }];
   });
 }
 

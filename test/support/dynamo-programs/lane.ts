@@ -1,8 +1,7 @@
 /** Tables of its own on every engine, empty between programs: lanes run beside each other. */
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { createSdkDriver } from '../../../shared/dynamo/sdk-driver.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulated-dynamo.ts';
 import type { EngineName } from '../../conformance/allowed-divergences.ts';
 import type { Program, Step } from './requests.ts';
@@ -13,7 +12,9 @@ import { createProgramTables, laneTable, PROGRAM_TABLES } from './tables.ts';
 
 export interface ComparedEngine {
   readonly name: EngineName;
+  /** Makes and deletes tables. */
   readonly client: DynamoDBClient;
+  readonly driver: DynamoDriver;
 }
 
 export class Lane {
@@ -26,7 +27,7 @@ export class Lane {
   private constructor(name: string, engines: readonly ComparedEngine[], tally: Tally) {
     this.#name = name;
     this.#engines = engines;
-    this.#drivers = new Map(engines.map((engine) => [engine.name, createSdkDriver(engine.client)]));
+    this.#drivers = new Map(engines.map(({ name, driver }) => [name, driver]));
     this.#tally = tally;
   }
 

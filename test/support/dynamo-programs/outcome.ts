@@ -1,6 +1,6 @@
 /** What came of a request, in a form in which two stores can be compared. */
-import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { Step } from './requests.ts';
 import { writesOf } from './writes.ts';
 

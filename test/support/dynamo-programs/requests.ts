@@ -1,6 +1,6 @@
 /** Requests and programs of requests, for every kind of command that the driver knows. */
 import fc from 'fast-check';
-import type { DynamoCalls, DynamoKind } from '../../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { condition, projection, update } from './expressions.ts';
 import { queryParts } from './queries.ts';
 import type { Part } from './request-parts.ts';

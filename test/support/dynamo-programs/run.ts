@@ -1,5 +1,5 @@
 /** One program on the simulated store and on the engines beside it. */
-import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
 import type { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulated-dynamo.ts';
 import type { AllowedDivergence, EngineName } from '../../conformance/allowed-divergences.ts';

@@ -1,6 +1,6 @@
 /** Attribute values and items for programs: few and small, so that equal ones meet; of every type, so that unequal ones do. */
 import fc from 'fast-check';
-import { itemSizeBytes } from '../../../shared/dynamo/capacity.ts';
+import { itemSizeBytes } from '../../../shared/dynamo/engine/capacity.ts';
 
 /** Attributes that items may have beside their keys; `status` is a reserved word. */
 export const ATTRIBUTES = ['a', 'n', 's', 'l', 'm', 'u', 'status'] as const;

@@ -1,5 +1,5 @@
 /** Which items a step may change. */
-import type { DynamoItem } from '../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { keyNames } from '../../../testing/simulated-dynamo/table-definition.ts';
 import type { Step } from './requests.ts';
 import { PROGRAM_TABLES } from './tables.ts';

@@ -1,7 +1,7 @@
 /** Group commit: what is written when, and what becomes of a claim that runs a second time in one process. */
 import { describe, expect, test } from 'vitest';
-import type { PageOf } from '../../../shared/bulk/page.ts';
-import { isPage } from '../../../shared/bulk/page.ts';
+import type { PageOf } from '../../../shared/task/page.ts';
+import { isPage } from '../../../shared/task/page.ts';
 import { PageRecorder } from '../../../shared/bulk/recorder.ts';
 import type { PageStore } from '../../../shared/bulk/store.ts';
 import { StoreUnavailableError } from '../../../shared/errors.ts';

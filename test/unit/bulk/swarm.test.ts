@@ -1,9 +1,9 @@
 /** Several workers at once, on a network that loses, delays, repeats and refuses, dying at any step: many seeds, one verdict. */
 import { expect, test } from 'vitest';
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { Prng } from '../../../testing/simulation/prng.ts';
+import { Prng } from '../../simulation/machines/prng.ts';
 import { MEMORY_TTL_MS, openMemoryQueue } from '../../support/memory-queue.ts';
 import { Mortal } from '../../support/mortal.ts';
 import { FULFILLED, Life } from './life.ts';

@@ -30,7 +30,8 @@ describe('connectDynamo', () => {
   async function accessKeyFor(endpoint: string): Promise<string> {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'mine');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
-    const { client } = connectDynamo({ endpoint, region: 'eu-central-1' }, systemRuntime);
+    const { openClient } = connectDynamo({ endpoint, region: 'eu-central-1' }, systemRuntime);
+    const client = await openClient();
     const { accessKeyId } = await client.config.credentials();
     client.destroy();
     return accessKeyId;

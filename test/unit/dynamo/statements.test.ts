@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { exerciseVerbs } from '../../../bench/every-verb.ts';
-import { Sender } from '../../../shared/dynamo/send.ts';
-import type { Statement } from '../../../shared/dynamo/statement.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import { memoryDynamo } from '../../../testing/memory-table.ts';
 import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Reign } from '../../../shared/election/election.ts';
-import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 /** Answers every third of the eventually consistent reads from a moment in the past: replicas that disagree. A look has two, so that each of them meets the old one. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseLostError, StoreUnavailableError } from '../../../shared/errors.ts';
-import { LockUnavailableError } from '../../../shared/lock/lock.ts';
-import type { Session } from '../../../shared/session-handle.ts';
+import { LockUnavailableError } from '../../../shared/lock/record.ts';
+import type { Session } from '../../../shared/session.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../shared/errors.ts';
-import type { Session } from '../../../shared/session-handle.ts';
+import type { Session } from '../../../shared/session.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { semaphoreKey, sessionKey } from '../../../shared/dynamo/keys.ts';
+import { semaphoreKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import { CorruptItemError } from '../../../shared/errors.ts';
 import { MAX_LOCK_DELAY_MS } from '../../../shared/lease/timing.ts';
 import type { World } from '../../support/coordination.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createSemaphoreStore } from '../../../shared/dynamo/semaphore-store.ts';
-import { Sender } from '../../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../../shared/dynamo/session-store.ts';
+import { createSemaphoreStore } from '../../../shared/dynamo/semaphore/store.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../../shared/dynamo/session/store.ts';
 import { LeaseLostError } from '../../../shared/errors.ts';
 import { sessionTiming } from '../../../shared/lease/timing.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import { Permit } from '../../../shared/semaphore/permit.ts';
-import { SessionHolder } from '../../../shared/session/holder.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 
 test('a permit whose session was lost in the moment in which it was handed over is lost from the beginning', async () => {

@@ -1,8 +1,8 @@
 /** Attempts that were given up for lost and arrive all the same, after the row has gone on. */
 import { expect, test } from 'vitest';
-import { Sender } from '../../../shared/dynamo/send.ts';
-import { createSemaphoreStore } from '../../../shared/dynamo/semaphore-store.ts';
-import { admitHolder, queueTicket, replaceSemaphore } from '../../../shared/dynamo/statements/semaphore.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { createSemaphoreStore } from '../../../shared/dynamo/semaphore/store.ts';
+import { admitHolder, queueTicket, replaceSemaphore } from '../../../shared/dynamo/semaphore/statements.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import { memoryDynamo } from '../../../testing/memory-table.ts';
 import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';

@@ -1,7 +1,8 @@
 import { setImmediate as drained } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { MismatchError } from '../../../shared/errors.ts';
 import { SemaphoreFullError } from '../../../shared/semaphore/contender.ts';
-import { simulatedWorld } from '../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 describe('contenders of one process', () => {
   test('wait in line, so that a crowd of them costs what one of them costs', async () => {
@@ -36,6 +37,36 @@ describe('contenders of one process', () => {
     await held.release();
 
     expect((await waiting).fencingToken).toBe(held.fencingToken + 1);
+  });
+
+  test('stand in a line for each size of request: a large one holds up no small one for which there is room', async () => {
+    const world = simulatedWorld();
+    const { clock } = world;
+    const process = world.start();
+    const session = await process.leasehold.session({ ttl: '10m' });
+    const held = await session.permit('vendor', { limit: 10 });
+    const large = session.permit('vendor', { limit: 10, permits: 10 });
+    await clock.advance(1_000);
+
+    const small = session.permit('vendor', { limit: 10 });
+    await drained();
+
+    expect((await small).fencingToken).toBe(held.fencingToken + 1);
+    await held.release();
+    await (await small).release();
+    expect((await passTime(world, large)).permits).toBe(10);
+  });
+
+  test('learn at once that others declare another limit, whoever stands before them', async () => {
+    const session = await simulatedWorld().start().leasehold.session({ ttl: '10m' });
+    await session.permit('vendor', { limit: 1 });
+    const stop = new AbortController();
+    const waiting = session.permit('vendor', { limit: 1, signal: stop.signal }).catch(() => undefined);
+
+    await expect(session.permit('vendor', { limit: 2 })).rejects.toThrow(MismatchError);
+
+    stop.abort();
+    await waiting;
   });
 
   test('give up their place when their time is over', async () => {

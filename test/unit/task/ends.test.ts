@@ -1,11 +1,11 @@
 /** Ends of attempts that cannot be written down as the code has them, and one that the service refuses to write. */
 import { expect, test } from 'vitest';
-import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError } from '../../../shared/errors.ts';
 import { RetryAfter } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
-import { MAX_EPOCH_MS } from '../../../shared/task/request.ts';
+import { MAX_EPOCH_MS } from '../../../shared/validate/moment.ts';
 import { createTestKit } from '../../../testing/kit.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
 

@@ -1,8 +1,8 @@
 /** Many tasks at once, and a store that goes away between them: whoever is told of it knows that nothing is sent any more. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import type { NewTask } from '../../../shared/task/store.ts';
 import type { MemoryQueue } from '../../support/memory-queue.ts';

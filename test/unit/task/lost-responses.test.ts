@@ -3,18 +3,20 @@
  * Every verb is sent twice from the same state, once undisturbed and once through an accident; what it leaves in the table must be the same.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { Sender } from '../../../shared/dynamo/send.ts';
-import { createSessionStore } from '../../../shared/dynamo/session-store.ts';
-import { createTaskOperatorStore } from '../../../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../../../shared/dynamo/task-store.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../../shared/dynamo/session/store.ts';
+import { createTaskOperatorStore } from '../../../shared/dynamo/task/operator-store.ts';
+import { createTaskStore } from '../../../shared/dynamo/task/store.ts';
 import { sessionTiming } from '../../../shared/lease/timing.ts';
 import type { Runtime } from '../../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
-import { SessionHolder } from '../../../shared/session/holder.ts';
-import type { EndedTask, TaskOperatorStore } from '../../../shared/task/operator-store.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { TaskOperatorStore } from '../../../shared/task/operator-store.ts';
+import type { EndedTask } from '../../../shared/task/task.ts';
 import type { Stamp } from '../../../shared/lease/stamp.ts';
-import type { NewTask, TaskStore } from '../../../shared/task/store.ts';
+import type { TaskAndPageStore } from '../../../shared/bulk/store.ts';
+import type { NewTask } from '../../../shared/task/store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../shared/task/task.ts';
 import { claimOf } from '../../../shared/task/task.ts';
 import { memoryDynamo } from '../../../testing/memory-table.ts';
@@ -36,7 +38,7 @@ class World {
   readonly runtime: Runtime;
   readonly dynamo = memoryDynamo(TABLE, () => NOW);
   readonly driver: FaultyDriver;
-  readonly tasks: TaskStore;
+  readonly tasks: TaskAndPageStore;
   readonly operations: TaskOperatorStore;
   readonly #sender: Sender;
   #ids = 0;
@@ -83,7 +85,7 @@ class World {
   }
 
   /** A batch of so many children, of which all but one have ended; that one. */
-  async lastChild(waiter: Parameters<TaskStore['createBatch']>[0]['waiter']): Promise<RunningTask> {
+  async lastChild(waiter: Parameters<TaskAndPageStore['createBatch']>[0]['waiter']): Promise<RunningTask> {
     await this.tasks.createBatch({ queue: 'q', id: 'b', total: 1, waiter }, this.stamp());
     return this.running({ links: { batch: 'b' } });
   }

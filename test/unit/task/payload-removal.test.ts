@@ -1,7 +1,7 @@
 /** Payloads that nobody needs any more, in a store that lets nobody remove them: what was done is told all the same. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MismatchError } from '../../../shared/errors.ts';
-import { TaskClient } from '../../../shared/task/client.ts';
+import { TaskClient } from '../../../shared/queue/client.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/task/payload.ts';
 import { MemoryPayloads } from '../../../testing/memory-payloads.ts';
 import type { MemoryQueue } from '../../support/memory-queue.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
-import { checkLines, momentOf } from '../../../shared/task/lines.ts';
+import { checkLines, momentOf } from '../../../shared/queue/task-file.ts';
 import type { EnqueueOptions } from '../../../shared/task/request.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
 

@@ -1,7 +1,7 @@
 /** What task code is told of a commit that its own condition refused, after an attempt that nobody answered. */
 import { expect, test } from 'vitest';
-import type { DynamoDriver } from '../../../shared/dynamo/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/driver.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DynamoItem } from '../../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { simulatedDriver } from '../../../../testing/simulated-dynamo/driver.ts';
 import { increment, TABLE, World } from './world.ts';
 

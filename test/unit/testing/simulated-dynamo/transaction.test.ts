@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DynamoFault } from '../../../../shared/dynamo/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { increment, TABLE, World } from './world.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DynamoItem } from '../../../../shared/dynamo/driver.ts';
+import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { SimulatedDynamo } from '../../../../testing/simulated-dynamo/simulated-dynamo.ts';
 
 const KEY = { pk: 'p' };

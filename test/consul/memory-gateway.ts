@@ -1,0 +1,40 @@
+/** A gateway in this process on the simulated store, whose clock the test moves: for many small runs, each on a table of its own. */
+import { createConsulApp } from '../../consul/app.ts';
+import { DEFAULT_SETTINGS } from '../../consul/gateway.ts';
+import type { TokenRules } from '../../consul/tokens.ts';
+import type { World } from '../support/coordination.ts';
+import { simulatedWorld } from '../support/coordination.ts';
+
+export interface MemoryGateway {
+  readonly world: World;
+  readonly ask: (
+    method: string,
+    path: string,
+    body?: string,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }>;
+  /** Of this node, without a TTL unless the entry says otherwise. */
+  newSession(entry?: object, headers?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway {
+  const world = simulatedWorld();
+  const { leasehold, remote, runtime } = world.start();
+  const app = createConsulApp({
+    ...{ leasehold, remote, runtime, tokens, closing: new AbortController().signal },
+    settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
+  });
+  const ask: MemoryGateway['ask'] = async (method, path, body, headers = {}) => {
+    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    const response = await app.fetch(new Request(`http://gateway/v1/${path}`, init), { target: `/v1/${path}` });
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  };
+  return {
+    world,
+    ask,
+    async newSession(entry = {}, headers) {
+      const { text } = await ask('PUT', 'session/create', JSON.stringify(entry), headers);
+      return (JSON.parse(text) as { readonly ID: string }).ID;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** What an application brings along: a table, functions that enqueue, settings of its own. */
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { describe, expect, test } from 'vitest';
+import { CoordinationTable } from '../../infra/table.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import { ENTRY, newApp } from './synthesize.ts';
+
+describe('a table that is there already', () => {
+  test('is used as it is, with grants on its indexes', () => {
+    const stack = new Stack(newApp(), 'Adopted');
+    const existing = Table.fromTableName(stack, 'Existing', 'leases');
+
+    new TaskWorkers(stack, 'Media', { entry: ENTRY, table: CoordinationTable.fromTable(stack, 'Leases', existing) });
+
+    const template = Template.fromStack(stack);
+    template.resourceCountIs('AWS::DynamoDB::Table', 0);
+    expect(JSON.stringify(template.findResources('AWS::IAM::Policy'))).toContain('table/leases/index/ready');
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ LEASEHOLD_TABLE: 'leases' }) },
+    });
+  });
+
+  test('has to be wrapped, and the message says how', () => {
+    const stack = new Stack(newApp(), 'Raw');
+    const table = Table.fromTableName(stack, 'Existing', 'leases') as never;
+
+    expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, table })).toThrow('CoordinationTable.fromTable');
+  });
+});
+
+test('a table has the name and the removal policy that it is given', () => {
+  const stack = new Stack(newApp(), 'Named');
+
+  new CoordinationTable(stack, 'Leases', { tableName: 'leases', removalPolicy: RemovalPolicy.DESTROY });
+
+  Template.fromStack(stack).hasResource('AWS::DynamoDB::Table', {
+    DeletionPolicy: 'Delete',
+    Properties: { TableName: 'leases', DeletionProtectionEnabled: false },
+  });
+});
+
+test.each<[object, RegExp]>([
+  [{ maxWorker: 5 }, /unknown option "maxWorker": .*did you mean maxWorkers\?/],
+  [{ entry: undefined }, /^entry is missing: give the path of the module that exports your tasks$/],
+])('refuses %o', (props, message) => {
+  expect(() => new TaskWorkers(new Stack(newApp(), 'Wrong'), 'Media', { entry: ENTRY, ...props })).toThrow(message);
+});
+
+test('a connected function has the grant, and the variables that its client reads', () => {
+  const stack = new Stack(newApp(), 'Connected');
+  const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media', shards: 2 });
+  const api = new LambdaFunction(stack, 'Api', {
+    runtime: Runtime.NODEJS_24_X,
+    handler: 'index.handler',
+    code: Code.fromInline('exports.handler = () => {}'),
+  });
+
+  workers.connect(api).assertSuccess();
+
+  const template = Template.fromStack(stack);
+  template.hasResourceProperties('AWS::Lambda::Function', {
+    Handler: 'index.handler',
+    Environment: {
+      Variables: Match.objectLike({
+        LEASEHOLD_TABLE: { Ref: Match.stringLikeRegexp('^MediaTable') },
+        LEASEHOLD_QUEUE: 'media',
+        LEASEHOLD_SHARDS: '2',
+        LEASEHOLD_MAX_CLOCK_SKEW_MS: '1000',
+      }),
+    },
+  });
+  template.hasResourceProperties('AWS::IAM::Policy', { Roles: [{ Ref: Match.stringLikeRegexp('^ApiServiceRole') }] });
+});

@@ -1,0 +1,48 @@
+/** What a history is asked for, what it may assume, and what comes of it. */
+import type { HistoryEvent } from './history.ts';
+import type { Assumptions, Violation } from './invariants/rule.ts';
+import type { KnownFault } from './known-faults.ts';
+import type { Profile } from './profile.ts';
+import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
+
+export interface HistoryResult {
+  readonly seed: bigint;
+  readonly profile: Profile;
+  readonly violations: readonly Violation[];
+  /** Faults that were seen and are known, see `known-faults.ts`. */
+  readonly known: readonly KnownFault[];
+  readonly digest: string;
+  readonly steps: number;
+  readonly turns: number;
+  readonly virtualMs: number;
+  readonly requests: number;
+  readonly accepted: number;
+  /** What happened how often: faults, outcomes, settlements. */
+  readonly seen: ReadonlyMap<string, number>;
+  /** Every event, where it was asked for. */
+  readonly history: readonly HistoryEvent[];
+}
+
+export interface HistoryOptions {
+  readonly seed: bigint;
+  readonly profile: Profile;
+  readonly keepHistory?: boolean;
+  /** Ends the history at the first violation, which is all that a search for one needs. */
+  readonly stopAtViolation?: boolean;
+  /** Ends the history as soon as one of these invariants is violated. */
+  readonly stopAt?: readonly string[];
+}
+
+export function assumptionsOf(profile: Profile): Assumptions {
+  return {
+    clocksHold: profile.clocksHold,
+    readsAreFresh: profile.staleMs === 0,
+    ttlMs: profile.ttlMs,
+    lockDelayMs: profile.lockDelayMs,
+    maxClockSkewMs: profile.maxClockSkewMs,
+    maxAttempts: maxAttemptsOf,
+    maxDeaths: maxDeathsOf,
+    // A wall clock shows whole milliseconds, and is read on both sides.
+    toleranceMs: 2,
+  };
+}

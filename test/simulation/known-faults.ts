@@ -1,0 +1,47 @@
+/**
+ * Faults that the rules have found and that are not repaired yet. A violation that one of them explains is told as known, and fails no run.
+ * An entry goes with the change that repairs its fault; a list that is not empty says what the library does not keep.
+ */
+import type { Violation } from './invariants/rule.ts';
+import type { ProfileName } from './profile.ts';
+
+export interface KnownFault {
+  readonly rule: string;
+  /** What is wrong, in a sentence. */
+  readonly what: string;
+  /** A history that shows it. */
+  readonly profile: ProfileName;
+  readonly seed: bigint;
+  /** Violations of the rule in other rows, or of other words, are not explained by it. */
+  readonly row: RegExp;
+  readonly message: RegExp;
+}
+
+export const KNOWN_FAULTS: readonly KnownFault[] = [
+  {
+    ...{ rule: 'L10', profile: 'flood', seed: 1n, row: /^task#/, message: /is due and has room/ },
+    what: 'tasks of a key that is full stand in the index before those behind them, which nobody reaches',
+  },
+  {
+    ...{ rule: 'L16', profile: 'flood', seed: 1n, row: /^$/, message: /claims of/ },
+    what: 'a worker tries tasks of a full key again and again',
+  },
+  {
+    ...{
+      rule: 'I0',
+      profile: 'row',
+      seed: 11n,
+      row: /^w/,
+      message: /was told that it holds nothing, and holds semaphore#/,
+    },
+    what: 'a caller is told that a semaphore has no room while a permit is its session’s without its knowing, until the next heartbeats',
+  },
+  {
+    ...{ rule: 'L12', profile: 'row', seed: 9n, row: /^semaphore#/, message: /no code of it knows/ },
+    what: 'an admission that the network delivers twice, the second time after its permit came back, takes a permit that nobody looks for',
+  },
+];
+
+export function knownFaultOf({ invariant, row, message }: Violation): KnownFault | undefined {
+  return KNOWN_FAULTS.find((fault) => fault.rule === invariant && fault.row.test(row) && fault.message.test(message));
+}

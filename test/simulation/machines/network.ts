@@ -1,0 +1,232 @@
+/**
+ * The way between processes and the store, and everything that can go wrong on it.
+ *
+ * A request leaves its process, arrives and is applied at one moment, and its answer comes back; each part has its own latency and can fail on its own.
+ * A sender that gives up (its AbortSignal) hears `unanswered` at once, and the request goes on without it:
+ * it may be applied minutes later, when its sender has long forgotten it, is frozen, or is dead.
+ */
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { Timeline } from './timeline.ts';
+
+/** The store as the network sees it: applies a request now, or throws a `DynamoFault`. */
+export interface AppliesRequests {
+  apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'];
+}
+
+/**
+ * What happens to one request.
+ *
+ * | ending | applied | what the sender hears |
+ * | --- | --- | --- |
+ * | `answered` | yes | the answer |
+ * | `requestLost` | no | nothing, until it gives up |
+ * | `replyLost` | yes | nothing, until it gives up |
+ * | `failedBefore` | no | a server error, which does not say whether |
+ * | `failedAfter` | yes | the same server error |
+ * | `throttled` | no | so |
+ * | `conflict` | no | so: another transaction holds the row |
+ */
+export type Ending =
+  'answered' | 'requestLost' | 'replyLost' | 'failedBefore' | 'failedAfter' | 'throttled' | 'conflict';
+
+export const ENDINGS: readonly Ending[] = [
+  'answered',
+  'requestLost',
+  'replyLost',
+  'failedBefore',
+  'failedAfter',
+  'throttled',
+  'conflict',
+];
+
+export interface Fate {
+  readonly ending: Ending;
+  /** From leaving to being applied. */
+  readonly requestMs: number;
+  /** From being applied to being heard. */
+  readonly replyMs: number;
+  /** The network delivers it a second time, this long after the first; nobody hears that answer. */
+  readonly duplicateAfterMs?: number | undefined;
+}
+
+export interface Request<K extends DynamoKind = DynamoKind> {
+  readonly process: SimulatedProcess;
+  readonly kind: K;
+  readonly input: DynamoCalls[K]['input'];
+  /** True time at which it left. */
+  readonly sentAt: number;
+  readonly number: number;
+}
+
+export interface NetworkEvents {
+  /** A request leaves: the last moment at which its sender could have held it back. */
+  onSent?(request: Request): void;
+  /** It has left; nothing that happens to its sender from here on can hold it back. */
+  onLeft?(request: Request): void;
+  /** The store has answered a request, heard or not. `copy`: the second delivery of a duplicate. */
+  onApplied?(
+    request: Request,
+    result: { readonly output?: unknown; readonly fault?: DynamoFault | undefined },
+    copy: boolean,
+  ): void;
+}
+
+export interface NetworkOptions {
+  readonly timeline: Timeline;
+  readonly store: AppliesRequests;
+  readonly fateOf: (request: Request) => Fate;
+  readonly events?: NetworkEvents;
+}
+
+export class Network {
+  readonly #options: NetworkOptions;
+  #sent = 0;
+  #forgottenBefore = 0;
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  /** Drops all that is under way: nothing signed today is accepted after weeks. */
+  forget(): void {
+    this.#forgottenBefore = this.#sent;
+  }
+
+  /** The driver of one process. */
+  driverOf(process: SimulatedProcess): DynamoDriver {
+    return {
+      attempt: (kind, input, signal) => this.#attempt(process, kind, input, signal),
+    };
+  }
+
+  #attempt<K extends DynamoKind>(
+    process: SimulatedProcess,
+    kind: K,
+    input: DynamoCalls[K]['input'],
+    signal: AbortSignal,
+  ): Promise<DynamoCalls[K]['output']> {
+    process.touch();
+    // Whoever is dead is not heard; its code is still on the stack until its next await.
+    if (!process.isAlive) return unanswerable();
+    const { events, fateOf } = this.#options;
+    const request: Request<K> = { process, kind, input, sentAt: process.now, number: this.#sent++ };
+    events?.onSent?.(request);
+    const fate = fateOf(request);
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      process.requesting++;
+      const settle = (act: () => void): void => {
+        if (isOver) return;
+        isOver = true;
+        process.requesting--;
+        signal.removeEventListener('abort', giveUp);
+        act();
+      };
+      const giveUp = (): void => {
+        settle(() => reject(unanswered('TimeoutError', 'no answer in time')));
+      };
+      if (signal.aborted) {
+        giveUp();
+        return;
+      }
+      signal.addEventListener('abort', giveUp, { once: true });
+      events?.onLeft?.(request);
+      const answer = (replyMs: number, act: () => void): void => {
+        this.#options.timeline.after(replyMs, () => {
+          if (!isOver) process.deliver(() => settle(act));
+        });
+      };
+      this.#carry(request, fate, answer, resolve, reject);
+    });
+  }
+
+  #carry<K extends DynamoKind>(
+    request: Request<K>,
+    fate: Fate,
+    answer: (replyMs: number, act: () => void) => void,
+    resolve: (output: DynamoCalls[K]['output']) => void,
+    reject: (fault: DynamoFault) => void,
+  ): void {
+    const { timeline } = this.#options;
+    const { ending, requestMs, replyMs, duplicateAfterMs } = fate;
+    timeline.at(request.sentAt + requestMs, () => {
+      if (request.number < this.#forgottenBefore) return;
+      switch (ending) {
+        case 'requestLost':
+          return;
+        case 'failedBefore':
+          answer(replyMs, () => reject(serverError()));
+          return;
+        case 'throttled':
+          answer(replyMs, () =>
+            reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'simulated' })),
+          );
+          return;
+        case 'conflict':
+          answer(replyMs, () => reject(conflictOf(request)));
+          return;
+        case 'answered':
+        case 'replyLost':
+        case 'failedAfter': {
+          const result = this.#apply(request, false);
+          if (duplicateAfterMs !== undefined) timeline.after(duplicateAfterMs, () => this.#applyAgain(request));
+          if (ending === 'replyLost') return;
+          if (ending === 'failedAfter') answer(replyMs, () => reject(serverError()));
+          else if (result.fault === undefined) answer(replyMs, () => resolve(result.output));
+          else answer(replyMs, () => reject(result.fault));
+        }
+      }
+    });
+  }
+
+  #applyAgain(request: Request): void {
+    if (request.number >= this.#forgottenBefore) this.#apply(request, true);
+  }
+
+  #apply<K extends DynamoKind>(
+    request: Request<K>,
+    copy: boolean,
+  ): { readonly output: DynamoCalls[K]['output']; readonly fault: undefined } | { readonly fault: DynamoFault } {
+    const { store, events } = this.#options;
+    try {
+      const output = store.apply(request.kind, request.input);
+      const result = { output, fault: undefined };
+      events?.onApplied?.(request, result, copy);
+      return result;
+    } catch (error) {
+      if (!(error instanceof DynamoFault)) throw error;
+      events?.onApplied?.(request, { fault: error }, copy);
+      return { fault: error };
+    }
+  }
+}
+
+/** A promise of its own for each request: one for all would keep whoever waits for it in memory for ever. */
+function unanswerable(): Promise<never> {
+  return new Promise<never>(() => {
+    // Nobody will ever answer.
+  });
+}
+
+function unanswered(code: string, message: string): DynamoFault {
+  return new DynamoFault('unanswered', { code, message });
+}
+
+function serverError(): DynamoFault {
+  return unanswered('InternalServerError', 'simulated');
+}
+
+/** As DynamoDB words it: a single write is told of the conflict, a transaction of the reasons of each of its actions. */
+function conflictOf(request: Request): DynamoFault {
+  if (request.kind !== 'transactWrite')
+    return new DynamoFault('conflict', { code: 'TransactionConflictException', message: 'simulated' });
+  const { TransactItems = [] } = request.input as DynamoCalls['transactWrite']['input'];
+  const reasons = TransactItems.map((_, index) => ({ code: index === 0 ? 'TransactionConflict' : 'None' }));
+  return new DynamoFault('transactionCanceled', {
+    code: 'TransactionCanceledException',
+    message: 'simulated',
+    reasons,
+  });
+}

@@ -1,0 +1,86 @@
+/** One path of each command, as a shell starts it: that its program, its table and its exit code hang together. */
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createProgram } from '../../cli/program.ts';
+import type { CommandEnd, RunningCommand } from '../support/command.ts';
+import { spawnCommand, startCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
+const JUST = ['--reason', 'a drill', '--by', 'ann'];
+
+/** For those that end by themselves: what is typed, and what is said. In this order, each on what those before it have left. */
+const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
+  [['up'], /^table \S+ is there/],
+  [['doctor'], /✓ keys/],
+  [['enqueue', 'fine', '{"n": 1}', '--id', 'first'], /^added first$/m],
+  [['queues', 'pause', 'default', ...JUST], /^queue default is paused$/m],
+  [['queues', 'resume', 'default', ...JUST], /^queue default is open$/m],
+  [['work', '--entry', ENTRY, '--until-drained'], /^1 done, 0 to be tried again, 0 dead$/m],
+  [['tasks', 'show', 'first'], /done/],
+  [['run', '--lock', 'nightly', '--', process.execPath, '--print', '6 * 7'], /^42$/m],
+  [['locks', 'list'], /^nightly +free/m],
+  [['sessions', 'list'], /^SESSION|^ID|^no /m],
+  [['semaphores', 'list'], /./],
+  [['leaders', 'list'], /./],
+  [['audit'], /queue\.pause/],
+  [['cost', '--tasks-per-day', '1e6'], /\$/],
+  [['completion', 'bash'], /_leasehold/],
+];
+
+/** For those that go on until they are interrupted. */
+const SERVING: readonly (readonly [argv: readonly string[], firstWords: RegExp])[] = [
+  [['watch', '--every', '100ms', '--json'], /"queue":"default"/],
+  [['console'], /^http:\/\/127\.0\.0\.1:\d+\/\?token=/],
+  [['consul', '--port', '0'], /http:\/\/127\.0\.0\.1:\d+/],
+];
+
+describe.skipIf(endpoint === null)('the command line, as a shell starts it', () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  test('does one thing by each command that ends by itself', async () => {
+    for (const [argv, out] of PATHS) {
+      const end = await ended(startCommand(table, ...argv));
+
+      expect(end, argv.join(' ')).toMatchObject({ exitCode: 0 });
+      expect(end.out).toMatch(out);
+    }
+  });
+
+  test.each(SERVING)('goes on with %s until it is interrupted', async (argv, firstWords) => {
+    const command = startCommand(table, ...argv);
+    await command.said(firstWords);
+
+    command.process.kill('SIGINT');
+
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
+  });
+
+  test('tries every command that there is', () => {
+    const tried = [...PATHS, ...SERVING].map(([[command]]) => command);
+
+    expect([...new Set(tried)].toSorted()).toEqual(
+      createProgram((command) => command)
+        .commands.map((command) => command.name())
+        .toSorted(),
+    );
+  });
+
+  test('says on standard error what is wrong with a line, and prints its version', async () => {
+    expect(await ended(spawnCommand({}, ['tasks', 'list', '--stat', 'dead']))).toMatchObject({ exitCode: 2, out: '' });
+    expect(await ended(spawnCommand({}, ['--version']))).toMatchObject({ exitCode: 0, err: '' });
+  });
+});
+
+async function ended(command: RunningCommand): Promise<CommandEnd> {
+  command.process.stdin?.end();
+  return command.ended;
+}

@@ -1,0 +1,32 @@
+import type { DynamoCalls, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import type { Process } from './coordination.ts';
+
+/** What becomes of some of a process's requests; `late`: its writes are on their way until they are delivered. */
+export class LossyNetwork {
+  fate: 'none' | 'loseAnswer' | 'late' = 'none';
+  readonly #late: (() => Promise<unknown>)[] = [];
+
+  /** @param which requests, by their text */
+  constructor({ driver }: Process, which: RegExp) {
+    const attempt = driver.attempt.bind(driver);
+    driver.attempt = async <K extends DynamoKind>(
+      kind: K,
+      input: DynamoCalls[K]['input'],
+      signal: AbortSignal,
+    ): Promise<DynamoCalls[K]['output']> => {
+      const isRead = kind === 'get' || kind === 'batchGet' || kind === 'query';
+      const isSpared = this.fate === 'none' || (this.fate === 'late' && isRead);
+      if (isSpared || !which.test(JSON.stringify(input))) return attempt(kind, input, signal);
+      if (this.fate === 'loseAnswer') await attempt(kind, input, signal).catch(() => undefined);
+      else this.#late.push(() => attempt(kind, input, new AbortController().signal));
+      throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
+    };
+  }
+
+  /** What was under way arrives. @returns how many of the requests were applied */
+  async deliver(): Promise<number> {
+    const outcomes = await Promise.allSettled(this.#late.splice(0).map((send) => send()));
+    return outcomes.filter(({ status }) => status === 'fulfilled').length;
+  }
+}

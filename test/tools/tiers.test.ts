@@ -1,0 +1,53 @@
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { repeatCommand } from '../support/reporter.ts';
+import { ALL, TIERS } from '../support/tiers.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+function tiersOf(file: string): string[] {
+  return Object.entries(TIERS)
+    .filter(([, { include, exclude }]) => isIn(file, include) && !isIn(file, exclude))
+    .map(([tier]) => tier);
+}
+
+function isIn(file: string, places: readonly string[]): boolean {
+  return places.some((place) => path.matchesGlob(file, place));
+}
+
+describe('the tiers of tests', () => {
+  test('are one home for every test file', () => {
+    const homes = globSync(ALL, { cwd: ROOT }).map((file) => [file, tiersOf(file)] as const);
+
+    expect(homes.length).toBeGreaterThan(100);
+    expect(homes.filter(([, tiers]) => tiers.length !== 1)).toEqual([]);
+  });
+
+  test.each([
+    ['test/unit/lock/line.test.ts', 'first'],
+    ['test/unit/lock/line.full.test.ts', 'full'],
+    ['test/simulation/mutants.long.test.ts', 'long'],
+    ['test/e2e/start.test.ts', 'full'],
+    ['test/a-new-folder/some.test.ts', 'full'],
+  ])('%s is of the %s one', (file, tier) => {
+    expect(tiersOf(file)).toEqual([tier]);
+  });
+});
+
+describe('the command that repeats a test', () => {
+  test.each(['a lock > is free', "refuses $5 (or 'more') > of [a|b]*", 'C:\\ > ends with a question?'])(
+    'finds it: %s',
+    (name) => {
+      const [, quoted = ''] = / -t '(.*)'$/.exec(repeatCommand('test/unit/x.test.ts', name)) ?? [];
+
+      const pattern = new RegExp(quoted.replaceAll(String.raw`'\''`, "'"));
+
+      expect(name.replaceAll(' > ', ' ')).toMatch(pattern);
+    },
+  );
+
+  test('is that of its file where no test was reached', () => {
+    expect(repeatCommand('test/unit/x.test.ts')).toBe('npx vitest run test/unit/x.test.ts');
+  });
+});

@@ -1,0 +1,59 @@
+/** A key without room, in virtual time: it holds up its own tasks and nothing else. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { EnqueueOptions } from '../../../shared/queue/client.ts';
+import { HandedBackError } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import type { MemoryQueue } from '../../support/memory-queue.ts';
+import { openMemoryQueue } from '../../support/memory-queue.ts';
+
+const MINUTE_MS = 60_000;
+let q: MemoryQueue;
+
+beforeEach(() => {
+  q = openMemoryQueue();
+});
+
+const fill = (count: number, options: EnqueueOptions) =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      q.client.enqueue('keyed', {}, { id: `k${n}`, key: 'customer', ...options }),
+    ),
+  );
+
+describe('a key that is full', () => {
+  test('keeps none waiting that stand behind its tasks', async () => {
+    await fill(500, { limit: 1 });
+    await q.clock.advance(1_000);
+    for (let n = 0; n < 5; n++) await q.client.enqueue('free', {}, { id: `f${n}` });
+    const startedAt = q.clock.monotonic();
+    const waited: number[] = [];
+    const free = defineTask({ name: 'free', run: () => void waited.push(q.clock.monotonic() - startedAt) });
+    const keyed = defineTask({
+      name: 'keyed',
+      async run(_input, { signal }) {
+        await q.clock.sleep(60 * MINUTE_MS, signal);
+        signal.throwIfAborted();
+      },
+    });
+    const handBack = new AbortController();
+    void q.clock.sleep(20_000).then(() => {
+      handBack.abort(new HandedBackError('deadline'));
+    });
+
+    const report = await q.work({ keyed, free }, { concurrency: 5, handBack: handBack.signal });
+
+    expect(waited).toHaveLength(5);
+    expect(Math.max(...waited)).toBeLessThan(3_000);
+    expect(report?.claimsRefused).toBeLessThan(10);
+  });
+
+  test('lets its worker go home when its rate is used up for long', async () => {
+    await fill(200, { limit: 1, rate: { count: 1, per: '1h' } });
+
+    const report = await q.work({ keyed: defineTask({ name: 'keyed', run: () => undefined }) }, { concurrency: 5 });
+
+    expect(report).toMatchObject({ ended: 'drained', claimed: 1 });
+    expect(report?.claimsRefused).toBeLessThan(10);
+    expect(q.clock.monotonic()).toBeLessThan(MINUTE_MS);
+  });
+});

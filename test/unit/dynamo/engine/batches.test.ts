@@ -1,0 +1,83 @@
+/** Reading many rows by key. */
+import { expect, test } from 'vitest';
+import { readInBatches } from '../../../../shared/dynamo/engine/batches.ts';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { readChecks } from '../../../../shared/dynamo/check/statements.ts';
+import type { DynamoCalls } from '../../../../shared/dynamo/engine/driver.ts';
+import type { Runtime } from '../../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+
+const TABLE = 'leasehold';
+
+/** A service that answers at most so many keys at once, and refuses what DynamoDB refuses. */
+function open(answersAtMost = 100, runtime: Runtime = systemRuntime) {
+  const requests: DynamoCalls['batchGet']['input'][] = [];
+  const driver = {
+    attempt: (_kind: 'batchGet', input: DynamoCalls['batchGet']['input']) => {
+      requests.push(input);
+      const { Keys = [], ...rest } = input.RequestItems?.[TABLE] ?? {};
+      const distinct = new Set(Keys.map(({ pk, sk }) => `${String(pk)} ${String(sk)}`));
+      if (distinct.size < Keys.length) throw new Error('Provided list of item keys contains duplicates');
+      if (Keys.length > 100) throw new Error('Too many items requested');
+      const left = Keys.slice(answersAtMost);
+      return Promise.resolve({
+        Responses: { [TABLE]: Keys.slice(0, answersAtMost) },
+        UnprocessedKeys: left.length === 0 ? {} : { [TABLE]: { ...rest, Keys: left } },
+      });
+    },
+  } as unknown as DynamoDriver;
+  const sender = new Sender({ driver, runtime });
+  const read = (ids: readonly string[]) =>
+    readInBatches(
+      sender,
+      TABLE,
+      readChecks(
+        TABLE,
+        ids.map((id) => ({ node: 'n', id })),
+      ),
+    );
+  return { read, requests };
+}
+
+test('a row that is named twice is read once', async () => {
+  const { read, requests } = open();
+
+  expect(await read(['a', 'b', 'a'])).toHaveLength(2);
+  expect(requests).toHaveLength(1);
+});
+
+test('more rows than one request takes, or one answer holds, are asked for in several, each as consistent and as metered', async () => {
+  const { read, requests } = open(60);
+  const ids = Array.from({ length: 150 }, (_, n) => `check-${n}`);
+
+  expect(await read(ids)).toHaveLength(150);
+
+  expect(requests.map(({ RequestItems }) => RequestItems?.[TABLE]?.Keys?.length)).toEqual([100, 40, 50]);
+  for (const { RequestItems, ReturnConsumedCapacity } of requests) {
+    expect(RequestItems?.[TABLE]?.ConsistentRead).toBe(true);
+    expect(ReturnConsumedCapacity).toBe('TOTAL');
+  }
+});
+
+test('nothing is asked for when nothing is named', async () => {
+  const { read, requests } = open();
+
+  expect(await read([])).toEqual([]);
+  expect(requests).toEqual([]);
+});
+
+test('what a throttled table left unread is asked for with growing waits, not at once', async () => {
+  const waits: number[] = [];
+  const clock = { ...systemRuntime.clock, sleep: (ms: number) => Promise.resolve(void waits.push(ms)) };
+  const { read, requests } = open(10, { ...systemRuntime, clock, random: { next: () => 0.5 } });
+
+  await read(Array.from({ length: 50 }, (_, n) => `check-${n}`));
+
+  expect(requests).toHaveLength(5);
+  // Each request has a time-out, of more than a second, besides.
+  const between = waits.filter((ms) => ms < 1_000);
+  expect(between).toHaveLength(4);
+  expect(between).toEqual(between.toSorted((a, b) => a - b));
+  expect(between.at(-1)).toBeGreaterThan(between[0] ?? Infinity);
+});

@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  joinKey,
+  parseTenantPlace,
+  readyPartitionKey,
+  shardOf,
+  splitKey,
+  taskKey,
+  tenantPlace,
+} from '../../../../shared/dynamo/engine/keys.ts';
+import { ConfigurationError } from '../../../../shared/errors.ts';
+
+/** Text made of what keys are made of, so that collisions would be found. */
+const part = fc.oneof(
+  fc.string({ unit: fc.constantFrom('#', '%', '2', '3', '5', 'a') }),
+  fc.string({ unit: 'binary' }),
+);
+
+describe('keys', () => {
+  test('distinct tuples give distinct keys, and a key gives its tuple back', () => {
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
+        expect(splitKey(joinKey(parts))).toEqual(parts);
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  test('names that would collide if they were joined naively do not', () => {
+    expect(taskKey('a#b', 'c').pk).not.toBe(taskKey('a', 'b#c').pk);
+    expect(readyPartitionKey('q#high', 'low', 1)).not.toBe(readyPartitionKey('q', 'high', 1));
+  });
+
+  test('a key beyond the limit of the service is refused with its length', () => {
+    expect(() => taskKey('#'.repeat(512), '#'.repeat(512))).toThrow(ConfigurationError);
+    expect(() => taskKey('#'.repeat(512), '#'.repeat(512))).toThrow(/has 3078 bytes: DynamoDB allows 2048/);
+  });
+
+  test('any tenant of ordinary text has a place, and one that DynamoDB would refuse has none', () => {
+    const tenant = 'ü'.repeat(256);
+
+    expect(parseTenantPlace(tenantPlace(tenant, 1, 'id'))).toMatchObject({ tenant, readyAt: 1 });
+    expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(ConfigurationError);
+    expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(/tenant ###.* has 1570 bytes: DynamoDB allows 1024/);
+  });
+
+  test('a task stays in its shard, and shards fill evenly', () => {
+    const counts = [0, 0, 0, 0];
+    for (let n = 0; n < 4_000; n++) counts[shardOf(`task-${n}`, 4)]!++;
+
+    expect(shardOf('task-1', 8)).toBe(shardOf('task-1', 8));
+    expect(Math.min(...counts)).toBeGreaterThan(900);
+  });
+});

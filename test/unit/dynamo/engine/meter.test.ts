@@ -1,0 +1,29 @@
+/** What the meter adds to what the service says. */
+import { describe, expect, test } from 'vitest';
+import type { CancellationReason } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import { createMeter } from '../../../../shared/dynamo/engine/meter.ts';
+import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
+
+/** Two units and a little. */
+const LARGE = { pk: 'large', text: 'x'.repeat(2_100) };
+
+describe('a transaction that was cancelled', () => {
+  const meteredWith = (...reasons: CancellationReason[]) => {
+    const meter = createMeter();
+    const statement: Statement = { verb: 'any', kind: 'transactWrite', input: { TransactItems: [] } };
+    const fault = new DynamoFault('transactionCanceled', { code: 'any', message: 'cancelled', reasons });
+    meter.onAttempt({ statement, fault });
+    return meter.read().byVerb.any;
+  };
+
+  test('is charged twice the row of each action, at least one unit each', () => {
+    expect(meteredWith({ code: 'ConditionalCheckFailed', item: LARGE }, { code: 'None' })).toMatchObject({
+      ...{ requests: 1, refused: 1, writeUnits: 2 * 3 + 2 },
+    });
+  });
+
+  test('by a conflict alone was refused by no condition', () => {
+    expect(meteredWith({ code: 'TransactionConflict' }, { code: 'None' })).toMatchObject({ refused: 0, writeUnits: 4 });
+  });
+});

@@ -1,0 +1,101 @@
+/** When a sender stops sending. */
+import { expect, test, vi } from 'vitest';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+
+const MONTH_MS = 30 * 86_400_000;
+
+test('whoever was frozen between two attempts sends nothing when he wakes behind his time', async () => {
+  let monotonic = 0;
+  let attempts = 0;
+  const clock: Clock = {
+    now: () => monotonic,
+    monotonic: () => monotonic,
+    sleep: (ms, signal) => {
+      if (signal === undefined) monotonic += MONTH_MS; // the back-off; time-outs of attempts can be called off
+      return Promise.resolve();
+    },
+  };
+  const driver: DynamoDriver = {
+    attempt: () => {
+      attempts++;
+      return Promise.reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'slow down' }));
+    },
+  };
+  const sender = new Sender({ driver, runtime: { ...systemRuntime, clock } });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+
+  await expect(sender.write(slot, 'mine')).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
+  expect(attempts).toBe(1);
+});
+
+type Kind = 'unanswered' | 'rejected';
+
+test('whoever is rejected after an attempt without an answer does not say that nothing was written', async () => {
+  const driver = (kinds: Kind[]): DynamoDriver => ({
+    attempt: () => Promise.reject(new DynamoFault(kinds.shift()!, { code: 'any', message: 'no longer allowed' })),
+  });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const write = (...kinds: Kind[]) => new Sender({ driver: driver(kinds), runtime: systemRuntime }).write(slot, 'mine');
+
+  await expect(write('rejected')).rejects.toMatchObject({ name: 'ConfigurationError' });
+  await expect(write('unanswered', 'rejected')).rejects.toMatchObject({
+    ...{ name: 'StoreUnavailableError', applied: 'unknown', cause: { kind: 'rejected' } },
+  });
+});
+
+test('of a transaction that others cancelled, an attempt without an answer may yet be applied', async () => {
+  const reasons = [
+    { code: 'None', message: undefined, item: undefined },
+    { code: 'ConditionalCheckFailed', message: undefined, item: undefined },
+  ];
+  const transact = (...kinds: ('unanswered' | 'transactionCanceled')[]) => {
+    const attempt = () =>
+      Promise.reject(
+        new DynamoFault(kinds.shift()!, { code: 'any', message: 'no', reasons: kinds.length > 0 ? [] : reasons }),
+      );
+    const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
+    const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+    return sender.transact({ ...slot, kind: 'transactWrite', input: { TransactItems: [{ Put: slot.input }] } }, 'mine');
+  };
+
+  expect(await transact('transactionCanceled')).toEqual({ kind: 'canceled', reasons, earlierAttempt: 'none' });
+  expect(await transact('unanswered', 'transactionCanceled')).toMatchObject({ earlierAttempt: 'unknown' });
+});
+
+test('a transaction that misses a table names all of its tables, for the service does not say which', async () => {
+  const attempt = () =>
+    Promise.reject(new DynamoFault('rejected', { code: 'ResourceNotFoundException', message: 'not found' }));
+  const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item: { pk: 'x' } } }];
+
+  await expect(sender.transact({ ...slot, kind: 'transactWrite', input: { TransactItems } }, 'mine')).rejects.toThrow(
+    'there is no table leasehold or orders in this account',
+  );
+  await expect(sender.write(slot, 'mine')).rejects.toThrow('there is no table leasehold in this account');
+});
+
+test('an observer that throws changes no outcome', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const observer = {
+    onAttempt: () => {
+      throw new TypeError('the metrics client is closed');
+    },
+  };
+  const senderOn = (attempt: DynamoDriver['attempt']) =>
+    new Sender({ driver: { attempt }, runtime: systemRuntime, observer });
+  const answers = (): Promise<never> => Promise.resolve({} as never);
+  const refuses = (): Promise<never> =>
+    Promise.reject(new DynamoFault('conditionFailed', { code: 'ConditionalCheckFailedException', message: 'no' }));
+
+  expect(await senderOn(answers).write(slot, 'mine')).toMatchObject({ kind: 'applied' });
+  expect(await senderOn(refuses).write(slot, 'mine')).toMatchObject({ kind: 'refused' });
+  expect(warned).toHaveBeenCalledOnce();
+  warned.mockRestore();
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import type { DynamoCalls, DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import { getStatement } from '../../../shared/dynamo/engine/statement.ts';
+import { GatheringSender } from '../../../shared/dynamo/gathering-sender.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+
+const TABLE = 'leasehold';
+
+/** A driver that answers when it is told to, and what it was asked. */
+function open() {
+  const clock = new ManualClock('2026-11-22T00:00:00Z');
+  const asked: { readonly kind: string; readonly names: readonly string[]; answer(fault?: Error): void }[] = [];
+  const driver = {
+    attempt(kind: 'get' | 'batchGet', input: DynamoCalls['get']['input'] & DynamoCalls['batchGet']['input']) {
+      const keys = kind === 'get' ? [input.Key ?? {}] : (input.RequestItems?.[TABLE]?.Keys ?? []);
+      const items = keys
+        .filter(({ pk }) => pk !== 'absent')
+        .map((key): DynamoItem => ({ ...key, value: `of ${key.pk}` }));
+      const { promise, resolve, reject } = Promise.withResolvers<object>();
+      const answer = (fault?: Error): void => {
+        if (fault !== undefined) reject(fault);
+        else resolve(kind === 'get' ? { Item: items[0] } : { Responses: { [TABLE]: items } });
+      };
+      asked.push({ kind, names: keys.map(({ pk }) => String(pk)), answer });
+      return promise;
+    },
+  } as unknown as DynamoDriver;
+  const sender = new GatheringSender({ driver, runtime: { ...systemRuntime, clock } });
+  const read = async (name: string) => {
+    const { Item } = await sender.read(getStatement('row.get', TABLE, { pk: name, sk: 'row' }));
+    return Item?.value as string | undefined;
+  };
+  return { clock, asked, read, names: () => asked.map((request) => request.names) };
+}
+
+describe('reads of single rows', () => {
+  test('that are asked for in one turn are one request, and each has its own row', async () => {
+    const { clock, asked, read } = open();
+    const reads = ['a', 'b', 'absent', 'a'].map(read);
+
+    await clock.advance(0);
+
+    expect(asked).toMatchObject([{ kind: 'batchGet', names: ['a', 'b', 'absent'] }]);
+    asked[0]?.answer();
+    expect(await Promise.all(reads)).toEqual(['of a', 'of b', undefined, 'of a']);
+  });
+
+  test('go as they are when they are alone', async () => {
+    const { clock, asked, read } = open();
+    const value = read('a');
+
+    await clock.advance(0);
+
+    expect(asked).toMatchObject([{ kind: 'get', names: ['a'] }]);
+    asked[0]?.answer();
+    expect(await value).toBe('of a');
+  });
+
+  test('wait for one of two that are under way, and go together then', async () => {
+    const { clock, asked, read, names } = open();
+    for (const name of ['a', 'b', 'c', 'd']) {
+      void read(name);
+      await clock.advance(0);
+    }
+    expect(names()).toEqual([['a'], ['b']]);
+
+    asked[0]?.answer();
+    await clock.advance(0);
+
+    expect(names()).toEqual([['a'], ['b'], ['c', 'd']]);
+  });
+
+  test('wait for none that hangs', async () => {
+    const { clock, read, names } = open();
+    for (const name of ['a', 'b', 'c', 'd']) {
+      void read(name).catch(() => undefined);
+      await clock.advance(0);
+    }
+
+    await clock.advance(5);
+
+    expect(names()).toEqual([['a'], ['b'], ['c', 'd']]);
+  });
+
+  test('fail together, each with the error', async () => {
+    const { clock, asked, read } = open();
+    const reads = ['a', 'b'].map(read);
+    await clock.advance(0);
+
+    asked[0]?.answer(new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not allowed' }));
+
+    const ends = await Promise.allSettled(reads);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+});

@@ -1,0 +1,109 @@
+/** What becomes of requests that never leave: whoever asked is told so, and what to do. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createSdkDriver } from '../../../../shared/dynamo/wire/sdk-driver.ts';
+import { clientSettings } from '../../../../shared/dynamo/wire/sdk.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
+import { readSession } from '../../../../shared/dynamo/session/statements.ts';
+import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+
+/** The discard port: nobody listens, and the system says so at once. */
+const NOBODY = 'http://127.0.0.1:9';
+const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
+const NOWHERE = { endpoint: NOBODY, region: 'local', credentials: CREDENTIALS };
+/** One attempt with all the time that a busy machine may need: the wait for another would be longer than the budget. */
+const POLICY = { attemptTimeoutMs: 30_000, budgetMs: 30_000, backoff: { baseMs: 60_000, capMs: 60_000 } };
+const runtime = { ...systemRuntime, random: { ...systemRuntime.random, next: () => 0.99 } };
+
+function read(config: object): Promise<unknown> {
+  const client = new DynamoDBClient({ ...config, ...clientSettings });
+  const sender = new Sender({ driver: createSdkDriver(client), runtime, policy: POLICY });
+  return sender.read(readSession('leasehold', 'mine'));
+}
+
+describe('a request that cannot be sent', () => {
+  beforeEach(() => {
+    for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
+    vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null');
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  test('was not applied, where nobody listens', async () => {
+    await expect(read({ endpoint: NOBODY, region: 'local', credentials: CREDENTIALS })).rejects.toMatchObject({
+      name: 'StoreUnavailableError',
+      applied: 'no',
+      message: expect.stringMatching(
+        /^session\.get of session#mine: gave up after \d+ attempts \(ECONNREFUSED: .*127\.0\.0\.1:9\); nothing was read; is the/,
+      ) as string,
+    });
+  });
+
+  test('was not applied, where there are no credentials', async () => {
+    const credentials = (): Promise<never> =>
+      Promise.reject(Object.assign(new Error('none found'), { name: 'CredentialsProviderError' }));
+
+    await expect(read({ endpoint: NOBODY, region: 'local', credentials })).rejects.toMatchObject({
+      name: 'StoreUnavailableError',
+      applied: 'no',
+    });
+  });
+
+  test('is not tried again without a region', async () => {
+    await expect(read({ credentials: CREDENTIALS })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringContaining('no AWS region is known: set AWS_REGION') as string,
+    });
+  });
+});
+
+function circular(): object {
+  const loop: Record<string, unknown> = {};
+  return Object.assign(loop, { loop });
+}
+
+describe('a write with a value that cannot be stored', () => {
+  const write = (Item: object): Promise<unknown> => {
+    const client = new DynamoDBClient({ ...NOWHERE, ...clientSettings });
+    const sender = new Sender({ driver: createSdkDriver(client), runtime, policy: POLICY });
+    const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+    const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item } }];
+    return sender.transact({ verb: 'task.commit', kind: 'transactWrite', input: { TransactItems } }, 'mine');
+  };
+
+  test.each([
+    ['a date', { at: new Date(0) }, 'at = 1970-01-01T00:00:00.000Z cannot be stored: DynamoDB has no type for it'],
+    ['no number', { n: [1, NaN] }, 'n[1] = NaN cannot be stored: Special numeric value NaN is not allowed'],
+    [
+      'a number too large',
+      { a: { n: 2 ** 60 } },
+      'a.n = 1152921504606847000 cannot be stored: Number 1152921504606847000 is',
+    ],
+    ['an empty set', { tags: new Set() }, 'tags = Set(0) {} cannot be stored: Pass a non-empty set'],
+    ['a circle', { c: circular() }, ' cannot be stored: it is nested too deeply, or contains itself'],
+  ])('says so, of %s, and sends nothing', async (_what, item, message) => {
+    await expect(write({ pk: 'x', ...item })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringMatching(
+        /^task\.commit of .*: TransactItems\[1\]\.Put\.Item\..*; nothing was sent$/,
+      ) as string,
+    });
+    await expect(write({ pk: 'x', ...item })).rejects.toThrow(message);
+  });
+
+  test('is told from one that can be, and that nobody took', async () => {
+    const storable = {
+      tags: new Set(['a']),
+      none: undefined,
+      f: () => 1,
+      big: 2n ** 60n,
+      bytes: new Uint8Array(2),
+      list: [null],
+    };
+
+    await expect(write(storable)).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
+  });
+});

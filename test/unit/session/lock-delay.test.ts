@@ -1,0 +1,51 @@
+/** When the keys of a session that ended open to others. */
+import { describe, expect, test } from 'vitest';
+import type { InvalidSession } from '../../../shared/session/record.ts';
+import { lockDelayEndsAt } from '../../../shared/session/record.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+
+const T = 1_772_366_400_000;
+const SKEW_MS = 1_000;
+const EXPIRED: InvalidSession = {
+  ...{ id: 's', name: 'n', node: 'host', behaviour: 'release', checks: [], revoked: [], nonce: 'x', renewals: 3 },
+  ...{ ttlMs: 30_000, lockDelayMs: 15_000, createdAt: T - 60_000, expiresAt: T },
+  ...{ status: 'invalid', reason: 'expired', invalidatedAt: T + SKEW_MS },
+};
+
+describe('the lock-delay', () => {
+  test.each([
+    ['that was found as soon as it expired counts from there', {}, T + SKEW_MS + 15_000],
+    ['that was found later ends no later', { invalidatedAt: T + 4_000 }, T + SKEW_MS + 15_000],
+    ['that was found long after lasts a heartbeat', { invalidatedAt: T + 90_000 }, T + 90_000 + 10_000],
+    ['lasts no longer than it is', { invalidatedAt: T + 90_000, lockDelayMs: 2_000 }, T + 92_000],
+    ['whose ender’s clock is behind counts from its invalidation', { invalidatedAt: T - 500 }, T - 500 + 15_000],
+    ['that was destroyed counts from there', { reason: 'destroyed', invalidatedAt: T - 20_000 }, T - 5_000],
+    ['that was destroyed after its end as well', { reason: 'destroyed', invalidatedAt: T + 90_000 }, T + 105_000],
+    ['whose check failed counts from there', { reason: 'check', invalidatedAt: T - 20_000 }, T - 5_000],
+  ] as const)('of a session %s', (_what, change, opensAt) => {
+    expect(lockDelayEndsAt({ ...EXPIRED, ...change }, SKEW_MS)).toBe(opensAt + SKEW_MS);
+  });
+
+  test('is none after an orderly end, or when it is 0', () => {
+    expect(lockDelayEndsAt({ ...EXPIRED, reason: 'ended' }, SKEW_MS)).toBe(0);
+    expect(lockDelayEndsAt({ ...EXPIRED, lockDelayMs: 0 }, SKEW_MS)).toBe(0);
+  });
+
+  test('of a holder that has been dead for long keeps the first caller out for a heartbeat, not for all of it', async () => {
+    const world = simulatedWorld();
+    const dying = world.start();
+    const late = world.start();
+    const holder = await dying.leasehold.session({ ttl: '10s', lockDelay: '15s' });
+    await holder.lock('hourly');
+    dying.driver.isDown = true;
+    await world.clock.advance(90_000);
+    const session = await late.leasehold.session({ ttl: '1h' });
+    const askedAt = world.clock.monotonic();
+
+    await passTime(world, session.lock('hourly', { wait: '30s' }));
+
+    const waitedMs = world.clock.monotonic() - askedAt;
+    expect(waitedMs).toBeGreaterThanOrEqual(3_333);
+    expect(waitedMs).toBeLessThan(3_333 + 1_000 + 500);
+  });
+});
