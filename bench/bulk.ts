@@ -7,7 +7,7 @@
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { TaskClient } from '../shared/task/client.ts';
+import type { TaskClient } from '../shared/queue/client.ts';
 import type { AnyTask } from '../shared/task/definition.ts';
 import { defineTask } from '../shared/task/definition.ts';
 import type { BenchEngine } from './arguments.ts';

@@ -1,19 +1,19 @@
 /** One queue, filled, dealt out by a tick of the dispatcher, and emptied by workers: what it took. */
 import { dispatch } from '../shared/dispatch/dispatcher.ts';
-import type { MeterReading } from '../shared/dynamo/meter.ts';
-import { createMeter } from '../shared/dynamo/meter.ts';
-import { createQueueStore } from '../shared/dynamo/queue-store.ts';
-import { Sender } from '../shared/dynamo/send.ts';
-import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { createSlotStore } from '../shared/dynamo/slot-store.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import { createQueueStore } from '../shared/dynamo/queue/store.ts';
+import { Sender } from '../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../shared/dynamo/session/store.ts';
+import { createSlotStore } from '../shared/dynamo/slot/store.ts';
+import { createTaskStore } from '../shared/dynamo/task/store.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
-import { SessionHolder } from '../shared/session/holder.ts';
-import { TaskClient } from '../shared/task/client.ts';
+import { SessionHolder } from '../shared/session/keep-alive.ts';
+import { TaskClient } from '../shared/queue/client.ts';
 import { registerTasks } from '../shared/task/definition.ts';
-import type { WorkerReport } from '../shared/task/worker.ts';
-import { runWorker } from '../shared/task/worker.ts';
+import type { WorkerReport } from '../shared/worker/worker.ts';
+import { runWorker } from '../shared/worker/worker.ts';
 import type { Place, World } from './table.ts';
 import { TABLE } from './table.ts';
 

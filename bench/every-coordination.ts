@@ -1,12 +1,16 @@
 /** Sends the verbs of coordination that locks and semaphores alone do not: groups, limits, fairness, health, schedules, and what a gateway sends. */
 import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
-import { createScheduleStore } from '../shared/dynamo/schedule-store.ts';
-import type { Sender } from '../shared/dynamo/send.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { createScheduleStore } from '../shared/dynamo/schedule/store.ts';
+import type { Sender } from '../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../shared/dynamo/task/store.ts';
 import { assert } from '../shared/errors.ts';
+import { createStores } from '../shared/dynamo/stores.ts';
+import { noSkewGauge } from '../shared/lease/skew.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
 import type { Leasehold } from '../shared/leasehold.ts';
+import { Remote } from '../shared/remote/remote.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { Session } from '../shared/session-handle.ts';
+import type { Session } from '../shared/session.ts';
 
 const SHARDS = 8;
 
@@ -19,7 +23,7 @@ export async function exerciseCoordination(
   await exerciseGroups(leasehold, session);
   await exerciseLimits(leasehold, session);
   await exerciseHealth(leasehold);
-  await exerciseGateway(leasehold);
+  await exerciseGateway(leasehold, { sender, table });
   await exerciseSchedules(leasehold, { sender, table });
   for await (const _ of leasehold.sessions.list()) continue;
   for await (const _ of leasehold.semaphores.list()) continue;
@@ -84,7 +88,14 @@ async function exerciseHealth(leasehold: Leasehold): Promise<void> {
   await leasehold.health.deregisterNode('host-1');
 }
 
-async function exerciseGateway({ remote, sessions, locks }: Leasehold): Promise<void> {
+interface Place {
+  readonly sender: Sender;
+  readonly table: string;
+}
+
+async function exerciseGateway({ sessions, locks }: Leasehold, place: Place): Promise<void> {
+  const stores = createStores(place.sender, { table: place.table, shards: SHARDS });
+  const remote = new Remote({ ...stores, runtime: systemRuntime, gauge: noSkewGauge }, DEFAULT_MAX_CLOCK_SKEW_MS);
   const { id } = await remote.sessions.create({
     ...{ name: 'remote', node: 'host-2', ttlMs: 15_000, lockDelayMs: 0, behaviour: 'release', checks: [] },
   });
@@ -100,10 +111,7 @@ async function exerciseGateway({ remote, sessions, locks }: Leasehold): Promise<
   await locks.delete('service/leader');
 }
 
-async function exerciseSchedules(
-  { schedules }: Leasehold,
-  { sender, table }: { readonly sender: Sender; readonly table: string },
-): Promise<void> {
+async function exerciseSchedules({ schedules }: Leasehold, { sender, table }: Place): Promise<void> {
   const ports = {
     tasks: createTaskStore(sender, { table, shards: SHARDS }),
     schedules: createScheduleStore(sender, table),

@@ -1,13 +1,13 @@
 /** Sends the verbs of the queue with all that may hang on a task: what each feature adds to the plain price. */
-import { createTaskOperatorStore } from '../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
-import type { Sender } from '../shared/dynamo/send.ts';
+import { createTaskOperatorStore } from '../shared/dynamo/task/operator-store.ts';
+import { createTaskStore } from '../shared/dynamo/task/store.ts';
+import type { Sender } from '../shared/dynamo/engine/send.ts';
 import { assert } from '../shared/errors.ts';
 import { stampOf } from '../shared/lease/stamp.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { EnqueueOptions } from '../shared/task/client.ts';
-import { TaskClient } from '../shared/task/client.ts';
-import type { EndedTask } from '../shared/task/operator-store.ts';
+import type { EnqueueOptions } from '../shared/queue/client.ts';
+import { TaskClient } from '../shared/queue/client.ts';
+import type { EndedTask } from '../shared/task/task.ts';
 import type { NewTask } from '../shared/task/store.ts';
 import type { ReadyTask, RunningTask } from '../shared/task/task.ts';
 import { claimOf } from '../shared/task/task.ts';

@@ -1,21 +1,22 @@
 /** Sends every verb of the protocol at least once, the usual ones as usual: for measuring what they cost. */
-import { AuditStore } from '../shared/dynamo/audit-store.ts';
-import { createQueueStore } from '../shared/dynamo/queue-store.ts';
-import { createSemaphoreStore } from '../shared/dynamo/semaphore-store.ts';
-import type { Sender } from '../shared/dynamo/send.ts';
-import { createSessionStore } from '../shared/dynamo/session-store.ts';
-import { createSlotStore } from '../shared/dynamo/slot-store.ts';
-import { createTaskOperatorStore } from '../shared/dynamo/task-operator-store.ts';
-import { createTaskStore } from '../shared/dynamo/task-store.ts';
+import { AuditStore } from '../shared/dynamo/audit/store.ts';
+import { createLockStore } from '../shared/dynamo/lock/store.ts';
+import { createQueueStore } from '../shared/dynamo/queue/store.ts';
+import { createSemaphoreStore } from '../shared/dynamo/semaphore/store.ts';
+import type { Sender } from '../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../shared/dynamo/session/store.ts';
+import { createSlotStore } from '../shared/dynamo/slot/store.ts';
+import { createTaskOperatorStore } from '../shared/dynamo/task/operator-store.ts';
+import { createTaskStore } from '../shared/dynamo/task/store.ts';
 import { assert } from '../shared/errors.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { stampOf } from '../shared/lease/stamp.ts';
 import { Leasehold } from '../shared/leasehold.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { SemaphoreClient } from '../shared/semaphore/client.ts';
-import type { Session } from '../shared/session-handle.ts';
-import { TaskClient } from '../shared/task/client.ts';
-import { TaskOperator } from '../shared/task/operator.ts';
+import type { Session } from '../shared/session.ts';
+import { TaskClient } from '../shared/queue/client.ts';
+import { TaskOperator } from '../shared/queue/operator.ts';
 import type { Claim, ReadyTask } from '../shared/task/task.ts';
 import { exerciseCoordination } from './every-coordination.ts';
 import { exerciseFeatures } from './every-feature.ts';
@@ -31,6 +32,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   const leasehold = new Leasehold(foundation, { table });
   await using session = await leasehold.session({ name: 'worker/default', ttl: '9s', heartbeat: '200ms' });
   await exerciseLocks(leasehold, session);
+  await settleDoubts(sender, table, session);
   await exerciseSemaphores(sender, table, session);
   await exerciseCoordination(leasehold, session, { sender, table });
   await exerciseTasks(sender, table, session);
@@ -49,6 +51,20 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   );
   // Long enough for a heartbeat.
   await systemRuntime.clock.sleep(300);
+}
+
+/** What a session does about a key after an answer was lost. */
+async function settleDoubts(sender: Sender, table: string, session: Session): Promise<void> {
+  const locks = createLockStore(sender, table);
+  const { now } = stamp();
+  const request = { key: 'doubtful', session: session.id, content: undefined, openBefore: now };
+  const free = await locks.barLate({ key: 'doubtful', observed: undefined, notBeforeAsked: now }, stamp());
+  assert(free.kind === 'applied', 'nobody else writes the key');
+  await locks.barLate({ key: 'doubtful', observed: free.row, notBeforeAsked: now }, stamp());
+  const { leaseCounter } = free.row;
+  const held = await locks.acquire({ ...request, observedCounter: leaseCounter + 1 }, stamp());
+  assert(held.kind === 'applied', 'nobody else acquires the key');
+  await locks.disown(held.row, { notBeforeAsked: now }, stamp());
 }
 
 async function exerciseLocks(leasehold: Leasehold, session: Session): Promise<void> {

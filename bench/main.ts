@@ -4,6 +4,8 @@ import { Argument, Command } from 'commander';
 const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
+  consul: () => import('./consul.ts'),
+  keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),

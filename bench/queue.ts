@@ -1,23 +1,25 @@
 /**
- * How fast 2,000 no-op tasks pass through the queue, beside the raw ceiling of the same engine.
+ * How fast 2,000 no-op tasks pass through the queue over each driver, beside two ceilings of the same engine.
  *
- * The ceiling sends what a task cannot do without, three conditional writes to rows of the same table, and nothing else:
- * no session, no polling, no decoding; the same client, the same number of requests in flight.
- * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
+ * A ceiling sends what a task cannot do without, three conditional writes to rows of the same table, and nothing else:
+ * no session, no polling, no decoding of rows; the same number of requests in flight. One sends them as signed HTTP by the wire driver alone, one by the SDK's document client.
+ * All take turns in one process, in another order each round, so that they meet the same machine; the ratios are the figures, the rates are not.
+ * CPU is that of this process: engines are others.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import pLimit from 'p-limit';
+import type { DynamoCalls, DynamoDriver } from '../shared/dynamo/engine/driver.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
 import { median } from './statistics.ts';
-import type { EngineTable } from './table.ts';
-import { TABLE, openTable } from './table.ts';
+import type { EngineTable, World } from './table.ts';
+import { TABLE, openTable, worldOver } from './table.ts';
 import type { TaskMix } from './task-mix.ts';
 import { enqueueMix, noop } from './task-mix.ts';
 
@@ -34,67 +36,127 @@ const SHARDS = 8;
 const POLL_MS = 100;
 
 export async function run(argv: readonly string[]): Promise<number> {
-  const settings = parse(argv);
+  const { json, ...settings } = parse(argv);
   await using table = await openTable(settings.engine);
   const rounds: Round[] = [];
   // The first round warms engine and compiler, and does not count.
   for (let round = 0; round <= settings.rounds; round++) {
-    const ceiling = await timed(() => ceilingOf(table.client, settings, round));
-    const queue = await timed(() => drainOf(table, settings, round));
-    console.error(
-      `round ${round}${round === 0 ? ' (warm-up)' : ''}: ${Math.round(settings.tasks / queue.seconds)} tasks/s of ${Math.round(settings.tasks / ceiling.seconds)}`,
-    );
-    if (round > 0) rounds.push({ ...queue.value, ceilingSeconds: ceiling.seconds, queueSeconds: queue.seconds });
+    const figures = await roundOf(table, settings, round);
+    const rates = CONTESTANTS.map((name) => `${name} ${Math.round(settings.tasks / figures[name].seconds)}`);
+    console.error(`round ${round}${round === 0 ? ' (warm-up)' : ''}, tasks/s: ${rates.join(', ')}`);
+    if (round > 0) rounds.push(figures);
   }
   console.log(report(rounds, settings));
-  return rounds.every(({ done }) => done === settings.tasks) ? 0 : 1;
+  if (json === true) console.log(JSON.stringify(figuresOf(rounds, settings)));
+  return rounds.every(({ wire, sdk }) => wire.done === settings.tasks && sdk.done === settings.tasks) ? 0 : 1;
 }
 
-function drainOf({ world }: EngineTable, settings: Settings, round: number): Promise<Drained> {
+const CONTESTANTS = ['wire', 'sdk', 'signedHttp', 'documentClient'] as const;
+type Contestant = (typeof CONTESTANTS)[number];
+
+interface Took {
+  readonly seconds: number;
+  readonly cpuMs: number;
+}
+
+type Round = Readonly<Record<'wire' | 'sdk', Took & Drained> & Record<'signedHttp' | 'documentClient', Took>>;
+
+/** Who begins changes from round to round. */
+async function roundOf(table: EngineTable, settings: Settings, round: number): Promise<Round> {
+  const figures: Partial<Record<Contestant, Took | (Took & Drained)>> = {};
+  for (let turn = 0; turn < CONTESTANTS.length; turn++) {
+    const name = CONTESTANTS[(turn + round) % CONTESTANTS.length] ?? 'wire';
+    figures[name] = await timed(() => play(table, settings, { name, round }));
+  }
+  return figures as unknown as Round;
+}
+
+async function play(
+  table: EngineTable,
+  settings: Settings,
+  { name, round }: { readonly name: Contestant; readonly round: number },
+): Promise<Drained | object> {
+  switch (name) {
+    case 'wire':
+    case 'sdk':
+      return drainOf(worldOver(table.drivers[name]), settings, `${name}${round}`);
+    case 'signedHttp':
+      return ceilingOf(driverWrites(table.drivers.wire), settings, `${name}${round}`);
+    case 'documentClient':
+      return ceilingOf(documentWrites(table.client), settings, `${name}${round}`);
+  }
+}
+
+function drainOf(world: World, settings: Settings, queue: string): Promise<Drained> {
   const { tasks, workers, concurrency, mix } = settings;
-  return drain(
-    world,
-    { queue: `q${round}`, shards: SHARDS, pollMs: POLL_MS, workers, concurrency },
-    { noop },
-    (client) => enqueueMix(client, tasks, mix, workers * concurrency),
+  return drain(world, { queue, shards: SHARDS, pollMs: POLL_MS, workers, concurrency }, { noop }, (client) =>
+    enqueueMix(client, tasks, mix, workers * concurrency),
   );
 }
 
-type Round = Drained & { readonly ceilingSeconds: number; readonly queueSeconds: number };
+interface Writes {
+  readonly put: (input: DynamoCalls['put']['input']) => Promise<unknown>;
+  readonly update: (input: DynamoCalls['update']['input']) => Promise<unknown>;
+}
 
-async function ceilingOf(
-  client: DynamoDBClient,
-  { tasks, workers, concurrency }: Settings,
-  round: number,
-): Promise<void> {
+function driverWrites(driver: DynamoDriver): Writes {
+  const { signal } = new AbortController();
+  return {
+    put: (input) => driver.attempt('put', input, signal),
+    update: (input) => driver.attempt('update', input, signal),
+  };
+}
+
+function documentWrites(client: DynamoDBClient): Writes {
   const documents = DynamoDBDocumentClient.from(client);
+  return {
+    put: (input) => documents.send(new PutCommand(input)),
+    update: (input) => documents.send(new UpdateCommand(input)),
+  };
+}
+
+async function ceilingOf(writes: Writes, { tasks, workers, concurrency }: Settings, name: string): Promise<object> {
   const limit = pLimit(workers * concurrency);
   const write = async (n: number): Promise<void> => {
-    const Key = { pk: `raw#${round}#${n}`, sk: 'raw' };
-    const readyKey = `raw#${round}#${n % SHARDS}`;
-    await documents.send(
-      new PutCommand({
-        TableName: TABLE,
-        Item: { ...Key, state: 'ready', n, readyKey, readyAt: n },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      }),
-    );
+    const Key = { pk: `raw#${name}#${n}`, sk: 'raw' };
+    const readyKey = `raw#${name}#${n % SHARDS}`;
+    await writes.put({
+      TableName: TABLE,
+      Item: { ...Key, state: 'ready', n, readyKey, readyAt: n },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    });
     for (const [from, to, leaving] of [
       ['ready', 'running', ''],
       ['running', 'done', ' REMOVE readyKey, readyAt'],
     ] as const)
-      await documents.send(
-        new UpdateCommand({
-          TableName: TABLE,
-          Key,
-          ConditionExpression: '#state = :from',
-          UpdateExpression: `SET #state = :to${leaving}`,
-          ExpressionAttributeNames: { '#state': 'state' },
-          ExpressionAttributeValues: { ':from': from, ':to': to },
-        }),
-      );
+      await writes.update({
+        TableName: TABLE,
+        Key,
+        ConditionExpression: '#state = :from',
+        UpdateExpression: `SET #state = :to${leaving}`,
+        ExpressionAttributeNames: { '#state': 'state' },
+        ExpressionAttributeValues: { ':from': from, ':to': to },
+      });
   };
   await Promise.all(Array.from({ length: tasks }, (_, n) => limit(write, n)));
+  return {};
+}
+
+function figuresOf(rounds: readonly Round[], { tasks }: Settings): object {
+  const of = (name: Contestant): object => ({
+    tasksPerSecond: median(rounds.map((round) => tasks / round[name].seconds)),
+    cpuMsPerTask: median(rounds.map((round) => round[name].cpuMs / tasks)),
+  });
+  return {
+    wire: of('wire'),
+    sdk: of('sdk'),
+    ceilings: { signedHttp: of('signedHttp'), documentClient: of('documentClient') },
+    ratios: {
+      wireToSdk: median(rounds.map(({ wire, sdk }) => sdk.seconds / wire.seconds)),
+      wireToSignedHttp: median(rounds.map(({ wire, signedHttp }) => signedHttp.seconds / wire.seconds)),
+      wireToDocumentClient: median(rounds.map(({ wire, documentClient }) => documentClient.seconds / wire.seconds)),
+    },
+  };
 }
 
 function report(rounds: readonly Round[], { tasks, workers, concurrency, engine, mix }: Settings): string {
@@ -104,15 +166,26 @@ function report(rounds: readonly Round[], { tasks, workers, concurrency, engine,
     const shown = [median(values), Math.min(...values), Math.max(...values)];
     table.push([name, ...shown.map((value) => value.toFixed(digits))]);
   };
-  row('queue, tasks/s', ({ queueSeconds }) => tasks / queueSeconds, 0);
-  row('ceiling, tasks/s', ({ ceilingSeconds }) => tasks / ceilingSeconds, 0);
-  row('queue / ceiling', ({ queueSeconds, ceilingSeconds }) => ceilingSeconds / queueSeconds, 2);
-  row('write units a task', ({ cost }) => cost.writeUnits / tasks, 3);
-  row('read units a task', ({ cost }) => cost.readUnits / tasks, 3);
-  row('refused claims, % of claims', ({ claimsRefused }) => (claimsRefused / (tasks + claimsRefused)) * 100, 2);
-  row('done', ({ done }) => done, 0);
-  return `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn with the ceiling\n${table.toString()}`;
+  for (const name of CONTESTANTS) {
+    row(`${NAMES[name]}, tasks/s`, (round) => tasks / round[name].seconds, 0);
+    row(`${NAMES[name]}, ms of CPU a task`, (round) => round[name].cpuMs / tasks, 2);
+  }
+  row('queue by wire / by the SDK', ({ wire, sdk }) => sdk.seconds / wire.seconds, 2);
+  row('queue by wire / signed HTTP alone', ({ wire, signedHttp }) => signedHttp.seconds / wire.seconds, 2);
+  row('queue by wire / document client alone', ({ wire, documentClient }) => documentClient.seconds / wire.seconds, 2);
+  row('write units a task', ({ wire }) => wire.cost.writeUnits / tasks, 3);
+  row('read units a task', ({ wire }) => wire.cost.readUnits / tasks, 3);
+  row('refused claims, % of claims', ({ wire }) => (wire.claimsRefused / (tasks + wire.claimsRefused)) * 100, 2);
+  row('done', ({ wire }) => wire.done, 0);
+  return `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn\n${table.toString()}`;
 }
+
+const NAMES: Readonly<Record<Contestant, string>> = {
+  wire: 'queue by wire',
+  sdk: 'queue by the SDK',
+  signedHttp: 'ceiling, signed HTTP',
+  documentClient: 'ceiling, document client',
+};
 
 function describe({ hasPriorities, keys, lines, tenants, retries }: TaskMix): string {
   return [
@@ -124,13 +197,15 @@ function describe({ hasPriorities, keys, lines, tenants, retries }: TaskMix): st
   ].join('');
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<{ readonly seconds: number; readonly value: T }> {
+async function timed<T extends object>(work: () => Promise<T>): Promise<T & Took> {
   const startedAt = systemRuntime.clock.monotonic();
+  const before = process.cpuUsage();
   const value = await work();
-  return { seconds: (systemRuntime.clock.monotonic() - startedAt) / 1000, value };
+  const { user, system } = process.cpuUsage(before);
+  return { ...value, seconds: (systemRuntime.clock.monotonic() - startedAt) / 1000, cpuMs: (user + system) / 1000 };
 }
 
-function parse(argv: readonly string[]): Settings {
+function parse(argv: readonly string[]): Settings & { readonly json?: boolean } {
   const { priorities, keys, lines, tenants, retries, ...settings } = new Command('npm run bench -- queue')
     .option('--tasks <n>', 'tasks a round', wholeNumber(1), 2_000)
     .option('--workers <n>', 'workers', wholeNumber(1), 4)
@@ -142,7 +217,11 @@ function parse(argv: readonly string[]): Settings {
     .option('--lines <n>', 'spread over so many keys, each in strict order', wholeNumber(0), 0)
     .option('--tenants <n>', 'spread over so many tenants', wholeNumber(0), 0)
     .option('--retries <percent>', 'tasks whose first attempt fails', wholeNumber(0, 100), 0)
+    .option('--json', 'the figures as one JSON object, as the last line')
     .parse([...argv], { from: 'user' })
-    .opts<Omit<Settings, 'mix'> & Omit<TaskMix, 'hasPriorities'> & { readonly priorities?: boolean }>();
+    .opts<
+      Omit<Settings, 'mix'> &
+        Omit<TaskMix, 'hasPriorities'> & { readonly priorities?: boolean; readonly json?: boolean }
+    >();
   return { ...settings, mix: { hasPriorities: priorities === true, keys, lines, tenants, retries } };
 }

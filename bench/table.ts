@@ -2,17 +2,20 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { EngineKind } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
-import type { DynamoDriver } from '../shared/dynamo/driver.ts';
-import { clientSettings, createSdkDriver } from '../shared/dynamo/sdk-driver.ts';
+import type { DriverName } from '../shared/dynamo/connect.ts';
+import { connectDynamo } from '../shared/dynamo/connect.ts';
+import type { DynamoDriver } from '../shared/dynamo/engine/driver.ts';
+import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
+import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
 import { createTable } from '../shared/dynamo/table.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { memoryDynamo } from '../testing/memory-table.ts';
-import { Network } from '../testing/simulation/network.ts';
-import { Prng } from '../testing/simulation/prng.ts';
-import { SimulatedProcess } from '../testing/simulation/process.ts';
-import { Timeline } from '../testing/simulation/timeline.ts';
-import { WallClock } from '../testing/simulation/wall-clock.ts';
+import { Network } from '../test/simulation/machines/network.ts';
+import { Prng } from '../test/simulation/machines/prng.ts';
+import { SimulatedProcess } from '../test/simulation/machines/process.ts';
+import { Timeline } from '../test/simulation/machines/timeline.ts';
+import { WallClock } from '../test/simulation/machines/wall-clock.ts';
 
 export const TABLE = 'bench';
 
@@ -32,6 +35,8 @@ export interface World {
 
 export interface EngineTable extends AsyncDisposable {
   readonly client: DynamoDBClient;
+  /** One of each, over the same engine. */
+  readonly drivers: Readonly<Record<DriverName, DynamoDriver>>;
   readonly world: World;
 }
 
@@ -53,8 +58,15 @@ export async function openTable(kind: Exclude<EngineKind, 'endpoint'>, table = T
     await close();
     throw error;
   }
-  const place = { driver: createSdkDriver(client), runtime: systemRuntime };
-  return { client, world: { placeOf: () => place, run: (work) => work() }, [Symbol.asyncDispose]: close };
+  const { driver: wire } = connectDynamo({ endpoint: engine.endpoint, driver: 'wire' }, systemRuntime);
+  const drivers = { wire, sdk: createSdkDriver(client) };
+  return { client, drivers, world: worldOver(wire), [Symbol.asyncDispose]: close };
+}
+
+/** Everything in this process, over one driver. */
+export function worldOver(driver: DynamoDriver): World {
+  const place = { driver, runtime: systemRuntime };
+  return { placeOf: () => place, run: (work) => work() };
 }
 
 /** DynamoDB answers small requests in a few milliseconds; this is half of one, there or back. */

@@ -1,5 +1,5 @@
 /** No-op tasks for a bench, and what they have beside their input. */
-import type { EnqueueOptions, TaskClient } from '../shared/task/client.ts';
+import type { EnqueueOptions, TaskClient } from '../shared/queue/client.ts';
 import type { TaskContext } from '../shared/task/context.ts';
 import { RetryAfter } from '../shared/task/control.ts';
 import { defineTask } from '../shared/task/definition.ts';

@@ -1,12 +1,12 @@
 /** Sends every verb of pages at least once: for measuring what they cost. */
-import { isPage } from '../../shared/bulk/page.ts';
+import { isPage } from '../../shared/task/page.ts';
 import type { MovedItem, NumberedStamp } from '../../shared/bulk/store.ts';
-import type { Sender } from '../../shared/dynamo/send.ts';
-import { createTaskStore } from '../../shared/dynamo/task-store.ts';
+import type { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { assert } from '../../shared/errors.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { systemRuntime as runtime } from '../../shared/runtime/runtime.ts';
-import { TaskClient } from '../../shared/task/client.ts';
+import { TaskClient } from '../../shared/queue/client.ts';
 import type { RunningTask } from '../../shared/task/task.ts';
 import { claimOf } from '../../shared/task/task.ts';
 
@@ -50,7 +50,7 @@ function movedItem({ queue, id, leaseCounter, claimedAt }: RunningTask, index: n
   const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: now };
   const name = 'thumbnail';
   return {
-    ...{ index, isDead, attempts: 1, error, isSuspect: isDead },
+    ...{ index, isDead, attempts: 1, deaths: 0, error, isSuspect: isDead },
     task: { queue, id: `${id}/${index}`, name, input: { key: 'x' }, priority: 'normal', runAt: now + 3_600_000 },
     lastAttempt: { leaseCounter, session: 'somebody', claimedAt, endedAt: now, how: 'failed', error: undefined },
   };

@@ -1,7 +1,7 @@
 /** Who takes part in the comparison of cycles: ours first. */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createMeter } from '../../shared/dynamo/meter.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import type { Bill, Peer } from './peers.ts';
 import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient, redisMutex } from './peers.ts';

@@ -1,7 +1,7 @@
 /** How long after its death a holder's key is taken over: it acquires, and is never heard of again. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createLockStore } from '../../shared/dynamo/lock-store.ts';
-import { createSessionStore } from '../../shared/dynamo/session-store.ts';
+import { createLockStore } from '../../shared/dynamo/lock/store.ts';
+import { createSessionStore } from '../../shared/dynamo/session/store.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { systemClock as clock } from '../../shared/runtime/clock.ts';
@@ -78,7 +78,7 @@ async function ours(endpoint: string, maxClockSkewMs: number): Promise<Rescue> {
     close: async () => {
       await session.end();
       leasehold.close();
-      connection.client.destroy();
+      connection.close();
     },
   };
 }
