@@ -15,6 +15,8 @@ const TESTS = ['test/**/*.ts'];
 /** Where configuration enters; everywhere else it is an argument. */
 const READS_ENVIRONMENT = [
   'functions/env.ts',
+  'shared/environment.ts',
+  'shared/dynamo/wire/environment.ts',
   'infra/app.ts',
   'cli/main.ts',
   'local/**',
@@ -22,6 +24,7 @@ const READS_ENVIRONMENT = [
   'examples/**',
   'release/**',
   'test/**',
+  'vitest.config.ts',
 ];
 /** Files whose tool looks for a default export. */
 const DEFAULT_EXPORT = ['*.config.ts', '*.config.js', 'test/**/global-setup.ts', 'test/**/*.setup.ts'];
@@ -85,6 +88,43 @@ const environmentImportBan = ['node:process', 'process'].map((name) => ({
 const dateWithoutArgument = {
   selector: ':matches(NewExpression[arguments.length=0], CallExpression)[callee.name="Date"]',
   message: `it reads the machine's clock: ${CLOCK}`,
+};
+
+/** Two tests of one title in one place: the second is a copy, or its title is wrong. */
+const uniqueTitles = {
+  create(context) {
+    const scopes = [new Set()];
+    const called = ({ callee }) => {
+      let at = callee;
+      while (at.type !== 'Identifier') {
+        if (at.type === 'CallExpression') at = at.callee;
+        else if (at.type === 'MemberExpression') at = at.object;
+        else if (at.type === 'TaggedTemplateExpression') at = at.tag;
+        else return undefined;
+      }
+      return at.name;
+    };
+    const isDescribe = (node) => called(node)?.startsWith('describe') === true && node.arguments.length > 1;
+    return {
+      CallExpression(node) {
+        const name = called(node);
+        const [title, body] = node.arguments;
+        if (title?.type === 'Literal' && body !== undefined && (name === 'test' || isDescribe(node))) {
+          const key = `${name} ${title.value}`;
+          if (scopes.at(-1).has(key))
+            context.report({
+              node: title,
+              message: `another ${name} beside it has this title: remove the copy, or say what differs`,
+            });
+          scopes.at(-1).add(key);
+        }
+        if (isDescribe(node)) scopes.push(new Set());
+      },
+      'CallExpression:exit'(node) {
+        if (isDescribe(node)) scopes.pop();
+      },
+    };
+  },
 };
 
 const defaultExport = {
@@ -165,8 +205,8 @@ export default defineConfig(
     },
   },
   {
-    // The two pure folders' entries for configuration: everything else stays banned there.
-    files: ['functions/env.ts', 'infra/app.ts'],
+    // The pure folders' entries for configuration: everything else stays banned there.
+    files: ['functions/env.ts', 'infra/app.ts', 'shared/environment.ts', 'shared/dynamo/wire/environment.ts'],
     rules: {
       'no-restricted-properties': ['error', ...bannedProperties],
       'no-restricted-imports': ['error', { paths: bannedImports }],
@@ -175,7 +215,9 @@ export default defineConfig(
 
   {
     files: TESTS,
+    plugins: { house: { rules: { 'unique-titles': uniqueTitles } } },
     rules: {
+      'house/unique-titles': 'error',
       // Test bodies say what they mean; the compiler already knows what comes out of them.
       '@typescript-eslint/explicit-module-boundary-types': 'off',
       // `expect(list[0]!.id)` fails with the index in the message, which is what a test wants.

@@ -9,20 +9,21 @@ import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFil
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { Command } from 'commander';
+import { OLDEST_CDK } from '../infra/cdk-version.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const DIST = path.join(ROOT, 'dist');
 /** Who uses `leasehold/cdk` or `leasehold/s3` has them already, and nobody else needs them. The CDK calls esbuild as a program. */
 const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   '@aws-sdk/client-s3': '^3.1162.0',
-  'aws-cdk-lib': '^2.276.0',
-  constructs: '^10.8.1',
+  'aws-cdk-lib': `^${OLDEST_CDK}`,
+  constructs: '^10.0.5',
   esbuild: '>=0.25.0',
 };
 /** With what is read when an alarm rings: descriptions of alarms and the guides name sections of these. */
 const DOCUMENTS = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md'],
-  ...['docs', 'examples/README.md'],
+  ...['docs', 'examples/README.md', 'bench/README.md'],
 ];
 
 interface Manifest {

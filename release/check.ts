@@ -8,12 +8,17 @@ import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSy
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
+import { OLDEST_CDK } from '../infra/cdk-version.ts';
 import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
 import { messageOf } from '../shared/errors.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
+/** The first version of `constructs` that the peers accept. */
+const OLDEST_CONSTRUCTS = '10.0.5';
+/** The last version before `OLDEST_CDK`. */
+const TOO_OLD_CDK = 'aws-cdk-lib@2.223.0';
 new Command('npm run test:package').description('Uses the package as a stranger would, in an empty project.').parse();
 const project = mkdtempSync(path.join(tmpdir(), 'leasehold-consumer-'));
 let engine: Engine | undefined;
@@ -36,7 +41,7 @@ try {
   });
   cpSync(CONSUMER, project, { recursive: true });
   step('npm install', () => {
-    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', tarball], project);
+    install(tarball);
     return { say: installed(path.join(project, 'node_modules')) };
   });
   step('import from an ES module', () => run('node', ['module.mjs'], project));
@@ -59,14 +64,24 @@ try {
     leasehold('run', '--lock', 'nightly', ...endpoint, '--', process.execPath, '--print', '"it ran"'),
   );
   step('types, seen from a TypeScript module and from CommonJS', () => {
-    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...typeTools()], project);
+    install(...typeTools());
     run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.'], project);
     return 'they check, those of the library included';
   });
-  step('cdk synth of an app that adopts TaskWorkers', () => {
-    const tools = pinned('aws-cdk-lib', 'constructs', 'esbuild');
-    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...tools], project);
-    return run('node', ['cdk-app.mjs'], project);
+  const newest = step('cdk synth of an app that adopts TaskWorkers', () =>
+    synthesize(pinned('aws-cdk-lib', 'constructs', 'esbuild')),
+  );
+  step(`cdk synth with the oldest CDK that is accepted, ${OLDEST_CDK}`, () => {
+    const { value } = synthesize([`aws-cdk-lib@${OLDEST_CDK}`, `constructs@${OLDEST_CONSTRUCTS}`]);
+    if (value !== newest) throw new Error('its template differs from that of the newest');
+    return 'the template is identical';
+  });
+  step(`cdk synth with ${TOO_OLD_CDK}`, () => {
+    install('--legacy-peer-deps', TOO_OLD_CDK);
+    const { status, stderr } = spawnSync(process.execPath, ['cdk-app.mjs'], { cwd: project, encoding: 'utf8' });
+    if (status === 0 || !stderr.includes('has no Node.js 24 runtime'))
+      throw new Error(`not refused by name:\n${stderr}`);
+    return 'refused by name';
   });
 } catch (error) {
   console.error(messageOf(error));
@@ -95,6 +110,18 @@ function run(command: string, args: readonly string[], cwd: string): string {
   if (status === 0) return stdout;
   const said = `${stdout}${stderr}${error === undefined ? '' : String(error)}`;
   throw new Error(`${[command, ...args].join(' ')} ended with ${status ?? 'a signal'}:\n${said}`);
+}
+
+function install(...packages: readonly string[]): void {
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...packages], project);
+}
+
+/** @returns the app's template, synthesized with these packages */
+function synthesize(packages: readonly string[]): { readonly say: string; readonly value: string } {
+  install(...packages);
+  const file = path.join(project, 'template.json');
+  const said = run('node', ['cdk-app.mjs', file], project);
+  return { say: lastLine(said), value: readFileSync(file, 'utf8') };
 }
 
 /** As its user types it. */

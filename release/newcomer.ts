@@ -44,7 +44,7 @@ const QUICK: readonly Step[] = [
   { what: 'the reference', command: ['npm', 'run', 'docs'], see: lastLine },
   { what: 'the stack', command: ['npm', 'run', 'synth'] },
 ];
-const TESTS: Step = { what: 'the second command', command: ['npm', 'test'], see: seeTests };
+const TESTS: Step = { what: 'the second command', command: ['npm', 'test'], see: seeVerdicts };
 
 const { quick } = new Command('npm run newcomer --')
   .description('Spends the first hour of somebody new, from a clean clone of what is committed.')
@@ -221,6 +221,11 @@ function seeTests(output: string): string {
   const counts = plain.match(/^ *(?:Test Files|Tests) +.*$/gm) ?? [];
   if (counts.length === 0) throw new Error('no test was counted');
   return counts.map((line) => line.trim().replaceAll(/ +/g, ' ')).join(', ');
+}
+
+/** The verdict of each check, with its time, and the tests; the step's own line has the time of all. */
+function seeVerdicts(output: string): string {
+  return [...(output.match(/^ok {5}.*$/gm) ?? []), seeTests(output)].join('\n');
 }
 
 function stepsOfPackage(output: string): string {

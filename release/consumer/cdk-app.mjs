@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { ConsulGateway, TaskWorkers } from 'leasehold/cdk';
@@ -10,7 +11,10 @@ const { table } = new TaskWorkers(stack, 'Greetings', {
   wakeOnEnqueue: true,
 });
 new ConsulGateway(stack, 'Consul', { table });
-const functions = Object.keys(Template.fromStack(stack).findResources('AWS::Lambda::Function'));
+const template = Template.fromStack(stack);
+const [file] = process.argv.slice(2);
+if (file !== undefined) writeFileSync(file, JSON.stringify(template.toJSON(), undefined, 1));
+const functions = Object.keys(template.findResources('AWS::Lambda::Function'));
 for (const name of ['Worker', 'Dispatcher', 'Waker', 'Consul'])
   assert.ok(
     functions.some((id) => id.includes(name)),
