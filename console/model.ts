@@ -124,7 +124,8 @@ export interface TaskView {
   readonly holder: SessionLine | undefined;
   /** Of a task that is a page of a bulk: what has become of its items. */
   readonly items:
-    { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number } | undefined;
+    | { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number }
+    | undefined;
 }
 
 export type SessionStanding = 'live' | 'expired' | 'damaged' | 'ended' | 'lost';

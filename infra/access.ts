@@ -10,7 +10,13 @@ import { continuationSchedule } from '../functions/env.ts';
 import type { DIRECTORY_INDEX, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
 
 export type RowAction =
-  'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'ConditionCheckItem' | 'Query';
+  | 'GetItem'
+  | 'BatchGetItem'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | 'ConditionCheckItem'
+  | 'Query';
 
 export interface AccessRule {
   /** The table itself, or one index of it; never both, because an index is keyed differently. */

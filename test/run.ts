@@ -24,13 +24,13 @@ interface Step {
 const CHECKS: readonly Step[] = [
   { what: 'types', command: 'tsc --noEmit' },
   { what: 'types of the page', command: 'tsc --noEmit -p console/page' },
-  { what: 'style', command: 'eslint .' },
-  { what: 'format', command: 'prettier --check --log-level warn .' },
+  { what: 'style', command: 'oxlint' },
+  { what: 'format', command: 'oxfmt --check' },
 ];
 const PROGRAMS: Readonly<Record<string, string>> = {
-  tsc: require.resolve('typescript/bin/tsc'),
-  eslint: path.join(path.dirname(require.resolve('eslint/package.json')), 'bin/eslint.js'),
-  prettier: path.join(path.dirname(require.resolve('prettier/package.json')), 'bin/prettier.cjs'),
+  tsc: path.join(path.dirname(require.resolve('typescript-7/package.json')), 'bin/tsc'),
+  oxlint: path.join(path.dirname(require.resolve('oxlint/package.json')), 'bin/oxlint'),
+  oxfmt: path.join(path.dirname(require.resolve('oxfmt/package.json')), 'bin/oxfmt'),
   vitest: path.join(path.dirname(require.resolve('vitest/package.json')), 'vitest.mjs'),
 };
 

@@ -16,7 +16,7 @@ const CACHE = path.resolve(import.meta.dirname, '../../.leasehold', `consul-${CO
 /** Consul is large: half an hour on a small machine. */
 const BUILD_TIMEOUT_MS = 3_600_000;
 
-// eslint-disable-next-line @typescript-eslint/strict-void-return -- `promisify` has an overload for such functions as `execFile`, which the rule does not see
+// oxlint-disable-next-line typescript/strict-void-return -- `promisify` has an overload for such functions as `execFile`, which the rule does not see
 const run = promisify(execFile);
 
 export type ConsulProgram = { readonly program: string } | { readonly missing: string };

@@ -23,7 +23,7 @@ export function installPeers(): string | undefined {
 }
 
 /** @throws when it is not installed */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- says what is in it, as `import` cannot
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- says what is in it, as `import` cannot
 export function loadPeer<Module>(name: string): Module {
   const module = require(name) as Module & { readonly default?: Module };
   return module.default ?? module;

@@ -6,7 +6,8 @@ import { report } from '../claims.ts';
 import { openLeasehold } from '../store.ts';
 
 export type Report =
-  { readonly kind: 'ready' } | { readonly kind: 'began' | 'ended'; readonly job: string; readonly at: number };
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'began' | 'ended'; readonly job: string; readonly at: number };
 
 const [letter = '?', name = '', maximum = '', workers = '', jobs = '', expiry = '', endpoint = ''] =
   process.argv.slice(2);

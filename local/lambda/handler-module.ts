@@ -11,7 +11,8 @@ import type { InitMessage } from './messages.ts';
 export type Handler = (event: unknown, context: LambdaContext) => unknown;
 
 export type Loaded =
-  { readonly kind: 'loaded'; readonly handler: Handler } | { readonly kind: 'failed'; readonly error: FunctionError };
+  | { readonly kind: 'loaded'; readonly handler: Handler }
+  | { readonly kind: 'failed'; readonly error: FunctionError };
 
 /** Runs the module once, as the init phase does: what it keeps in variables lives as long as the environment. */
 export async function loadHandler({ entry, handler: name }: InitMessage): Promise<Loaded> {

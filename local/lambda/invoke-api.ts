@@ -55,8 +55,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, invoke
     sendResult(response, await invoke(await readRequest(request)));
   } catch (error) {
     if (error instanceof InvokeFault) sendFault(response, error);
-    else if (request.destroyed)
-      response.destroy(); // The client left in the middle of its request.
+    else if (request.destroyed) response.destroy(); // The client left in the middle of its request.
     else throw error;
   }
 }

@@ -54,7 +54,7 @@ async function runThrough(
     attempt.error = error ?? new Error('the code threw nothing');
     for (const each of middleware.toReversed()) await each.onError?.(attempt);
     // Whatever the code threw, it is the worker that judges it.
-    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    // oxlint-disable-next-line typescript/only-throw-error
     if (attempt.error !== undefined) throw attempt.error;
   }
   return attempt.result;

@@ -70,7 +70,8 @@ export interface Patience<Obstacle> {
   readonly session?: { readonly signal: AbortSignal; ensureBelief(): void } | undefined;
   /** Where the waiters of this process stand; absent: each looks for itself. Waiters of one key and kind want the same. */
   readonly line?:
-    { readonly turns: Turns<Obstacle>; readonly key: string; readonly kind?: string | undefined } | undefined;
+    | { readonly turns: Turns<Obstacle>; readonly key: string; readonly kind?: string | undefined }
+    | undefined;
 }
 
 const SPREAD = { share: 0.1, minMs: 50 };
@@ -187,7 +188,8 @@ class Wait<Obstacle> {
 
   #pauseMs(looks: number, seen: Blocked<unknown> | undefined): number {
     const { clock, random } = this.#runtime;
-    const knownMs = seen === undefined || seen.until === null ? Infinity : Math.max(0, seen.until - clock.now());
+    const until = seen?.until ?? null;
+    const knownMs = until === null ? Infinity : Math.max(0, until - clock.now());
     const spreadMs = Math.min(this.#patience.pauses.spreadMs, Math.max(SPREAD.minMs, knownMs * SPREAD.share));
     const thenMs = knownMs + random.next() * spreadMs;
     if (seen?.isClosed === true) return thenMs;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, test } from 'vitest';
 
-// eslint-disable-next-line @typescript-eslint/strict-void-return -- `promisify` has an overload for such functions as `execFile`, which the rule does not see
+// oxlint-disable-next-line typescript/strict-void-return -- `promisify` has an overload for such functions as `execFile`, which the rule does not see
 const run = promisify(execFile);
 
 const PROGRAM = fileURLToPath(new URL('./compare/compare.ts', import.meta.url));

@@ -216,7 +216,7 @@ test('what a task throws is written down as it is', async () => {
     name: 'throws',
     retry: { maxAttempts: 1 },
     run: () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- task code may
+      // oxlint-disable-next-line typescript/only-throw-error -- task code may
       throw { code: 5, detail: 'no' };
     },
   });

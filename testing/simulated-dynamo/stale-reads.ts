@@ -13,7 +13,8 @@ export interface StaleReads {
    * propagation; the same answer for all shows the index as it was at one moment.
    */
   readonly indexLagMs?:
-    ((of: { readonly table: string; readonly index: string; readonly key: DynamoItem }) => number) | undefined;
+    | ((of: { readonly table: string; readonly index: string; readonly key: DynamoItem }) => number)
+    | undefined;
   /** How far an eventually consistent get, batch get or query of a table is behind, in milliseconds; asked for each item. */
   readonly readLagMs?: ((of: { readonly table: string; readonly key: DynamoItem }) => number) | undefined;
 }

@@ -133,7 +133,7 @@ class Wire implements WireDriver {
   async #turnAfterFreeze(): Promise<void> {
     if (this.#ports.runtime.clock.monotonic() - this.#usedAt < THAW_MS) return;
     await new Promise((resolve) => {
-      // eslint-disable-next-line no-restricted-globals -- it waits for nothing: the next turn of the loop comes at once
+      // oxlint-disable-next-line no-restricted-globals -- it waits for nothing: the next turn of the loop comes at once
       setImmediate(resolve);
     });
   }

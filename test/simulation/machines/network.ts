@@ -29,7 +29,13 @@ export interface AppliesRequests {
  * | `conflict` | no | so: another transaction holds the row |
  */
 export type Ending =
-  'answered' | 'requestLost' | 'replyLost' | 'failedBefore' | 'failedAfter' | 'throttled' | 'conflict';
+  | 'answered'
+  | 'requestLost'
+  | 'replyLost'
+  | 'failedBefore'
+  | 'failedAfter'
+  | 'throttled'
+  | 'conflict';
 
 export const ENDINGS: readonly Ending[] = [
   'answered',

@@ -29,7 +29,7 @@ export async function handler(event: Act): Promise<unknown> {
     case 'throw':
       throw new ThumbnailError('no such picture');
     case 'throwText':
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- people do, and Lambda reports it
+      // oxlint-disable-next-line typescript/only-throw-error -- people do, and Lambda reports it
       throw 'just text';
     case 'exit':
       return process.exit(event.code);

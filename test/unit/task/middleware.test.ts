@@ -63,7 +63,7 @@ describe('middleware around task runs', () => {
   test('takes code that rejects without a reason for what it is, a failure', async () => {
     const seen: unknown[] = [];
     const watch: TaskMiddleware = { onError: ({ error }) => void seen.push(error) };
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors
     const row = await runThrough([watch], () => Promise.reject());
 
     expect(row).toMatchObject({ state: 'ready', lastError: { message: 'the code threw nothing' } });

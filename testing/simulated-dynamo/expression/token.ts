@@ -11,7 +11,11 @@ interface Token {
 }
 
 export type ExpressionKind =
-  'ConditionExpression' | 'FilterExpression' | 'KeyConditionExpression' | 'ProjectionExpression' | 'UpdateExpression';
+  | 'ConditionExpression'
+  | 'FilterExpression'
+  | 'KeyConditionExpression'
+  | 'ProjectionExpression'
+  | 'UpdateExpression';
 
 export function expressionFault(kind: ExpressionKind, message: string): Error {
   return validationFault(`Invalid ${kind}: ${message}`);
