@@ -3,8 +3,6 @@
  * Nothing in it knows whether it runs in AWS or on a laptop.
  */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { MetricUnit } from '@aws-lambda-powertools/metrics';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import type { MiddlewareObj, MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
@@ -26,11 +24,11 @@ import { runWorker } from '../shared/worker/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
-import { METRIC } from './metric-names.ts';
 import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
 import type { Stores, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
+import { WorkerMetrics } from './worker-metrics.ts';
 
 export type WorkResult =
   | { readonly permit: true; readonly session: string; readonly report: WorkerReport; readonly capacity: MeterReading }
@@ -74,13 +72,15 @@ export function createWorkHandler(
     name: 'openInvocation',
     before: ({ context }) => {
       const meter = createMeter();
-      invocations.set(context, { meter, stores: connection.open(meter) });
+      const metrics = new WorkerMetrics(telemetry.metrics, meter, connection.runtime.clock);
+      invocations.set(context, { meter, metrics, stores: connection.open(meter) });
     },
+    after: ({ context }) => invocations.get(context)?.metrics[Symbol.dispose](),
+    onError: ({ context }) => invocations.get(context)?.metrics[Symbol.dispose](),
   };
 
   return middy<WorkEvent, WorkResult>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(telemetry.logger))
-    .use(logMetrics(telemetry.metrics))
     .use(deadline({ marginMs: env.deadlineMarginMs, clock: connection.runtime.clock }))
     .use(openInvocation)
     .use(
@@ -89,12 +89,12 @@ export function createWorkHandler(
         timing: env.timing,
         portsOf: (context) => ({
           ...invocationOf(context).stores,
-          events: sessionLog(telemetry, invocationOf(context).meter),
+          events: sessionLog(telemetry.logger, invocationOf(context)),
         }),
       }),
     )
     .handler(async (event, context) => {
-      const { meter, stores } = invocationOf(context);
+      const { meter, metrics, stores } = invocationOf(context);
       const session = sessionOf(context);
       const homeShards = validHomeShards(event, env);
       const semaphores = new SemaphoreClient(stores, env.timing);
@@ -124,7 +124,10 @@ export function createWorkHandler(
       telemetry.logger.info('worker started', { session: session.id, queue: env.queue, homeShards });
       const report = await runWorker(
         registry,
-        { ...stores, session, log: telemetry.logger, events: options.events, payloads },
+        {
+          ...{ ...stores, session, log: telemetry.logger, events: options.events, payloads },
+          onCounted: (what, count) => metrics.count(what, count),
+        },
         settings,
         signal,
       );
@@ -139,7 +142,6 @@ export function createWorkHandler(
           },
         );
       const capacity = meter.read();
-      reportMetrics(telemetry, report, capacity);
       telemetry.logger.info('worker ended', { session: session.id, report, capacity });
       return { permit: true, session: session.id, report, capacity };
     });
@@ -152,6 +154,7 @@ function mismatchOf(error: unknown): MismatchError {
 
 interface Invocation {
   readonly meter: Meter;
+  readonly metrics: WorkerMetrics;
   readonly stores: Stores;
 }
 
@@ -168,7 +171,7 @@ function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
   return named.length > 0 ? [...new Set(named)] : Array.from({ length: env.shards }, (_, shard) => shard);
 }
 
-function sessionLog({ logger, metrics }: Telemetry, meter: Meter): SessionEvents {
+function sessionLog(logger: Telemetry['logger'], { meter, metrics }: Invocation): SessionEvents {
   return {
     onRenewed: ({ id, renewals, expiresAt }) => {
       const { writeUnits, readUnits } = meter.read();
@@ -178,29 +181,8 @@ function sessionLog({ logger, metrics }: Telemetry, meter: Meter): SessionEvents
       logger.warn('session not renewed', { error: String(error) });
     },
     onLost: (error) => {
-      metrics.addMetric(METRIC.leasesLost, MetricUnit.Count, 1);
+      metrics.count('leasesLost', 1);
       logger.error('session lost', { error: error.message, reason: error.reason });
     },
   };
-}
-
-function reportMetrics({ metrics }: Telemetry, report: WorkerReport, capacity: MeterReading): void {
-  const { settled } = report;
-  metrics.addMetric(METRIC.tasksCompleted, MetricUnit.Count, settled.done);
-  metrics.addMetric(METRIC.tasksFailed, MetricUnit.Count, settled.retried + settled.dead);
-  metrics.addMetric(METRIC.tasksDead, MetricUnit.Count, settled.dead + report.buried);
-  metrics.addMetric(METRIC.tasksFailingLong, MetricUnit.Count, report.failing);
-  metrics.addMetric(METRIC.tasksReleased, MetricUnit.Count, settled.released);
-  metrics.addMetric(METRIC.tasksStalled, MetricUnit.Count, report.stalled);
-  metrics.addMetric(METRIC.tasksTakenOver, MetricUnit.Count, report.takenOver);
-  metrics.addMetric(METRIC.claimsRefused, MetricUnit.Count, report.claimsRefused);
-  metrics.addMetric(METRIC.tasksUnknown, MetricUnit.Count, report.unknown);
-  metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
-  metrics.addMetric(METRIC.sessionsInvalidated, MetricUnit.Count, expiriesApplied(capacity));
-  metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);
-}
-
-function expiriesApplied({ byVerb }: MeterReading): number {
-  const cost = byVerb['session.expire'];
-  return cost === undefined ? 0 : cost.requests - cost.refused;
 }

@@ -28,6 +28,8 @@ export interface AlarmThresholds {
   readonly lostLeases?: number;
   /** Share of refused claims, in percent, when more than a hundred were tried in five minutes. Default: 20. */
   readonly refusedClaimsPercent?: number;
+  /** Invocations of the worker that ended with an error within five minutes. Default: 1. */
+  readonly workerErrors?: number;
   /** Requests that DynamoDB throttled within five minutes, twice within a quarter of an hour. Default: 1. */
   readonly throttles?: number;
 }
@@ -39,6 +41,9 @@ export interface AlarmsProps {
   /** What sends the ticks. */
   readonly schedule: IDependable;
   readonly dispatcher: IFunction;
+  readonly worker: IFunction;
+  /** How long an invocation of the worker may take. */
+  readonly workerTimeout: Duration;
   readonly deadLetters: IQueue;
   readonly thresholds: AlarmThresholds;
   /** Default: the alarms only show their state. */
@@ -95,7 +100,7 @@ export class Alarms extends Construct {
 }
 
 function alarmRules(props: AlarmsProps): Rule[] {
-  const { address, dispatcher, deadLetters, thresholds } = props;
+  const { address, dispatcher, worker, deadLetters, thresholds } = props;
   const periodOfTicks = periodMs(props.scheduleExpression);
   const isFrequent = periodOfTicks !== undefined && periodOfTicks <= FREQUENT_MS;
   /** What ticks bring about comes once a tick: where that is rare, one report is all that there is to judge by. */
@@ -170,6 +175,13 @@ function alarmRules(props: AlarmsProps): Rule[] {
       ...perTick({ breaching: 3, of: 3 }),
     },
     {
+      id: 'WorkerErrors',
+      what: 'workers die: out of memory, at their timeout, of an error outside of a task, or before they work',
+      metric: worker.metricErrors({ period: Duration.millis(FREQUENT_MS) }),
+      threshold: thresholds.workerErrors ?? 1,
+      ...{ breaching: 1, of: periodsOfInvocation(props.workerTimeout) },
+    },
+    {
       id: 'DispatcherErrors',
       what: 'the dispatcher fails, or can start no worker',
       metric: dispatcher.metricErrors({ period: Duration.minutes(5) }),
@@ -196,6 +208,14 @@ function alarmRules(props: AlarmsProps): Rule[] {
 function silence(schedule: { readonly isFrequent: boolean; readonly scheduleEnabled: boolean }): TreatMissingData {
   if (!schedule.scheduleEnabled) return TreatMissingData.NOT_BREACHING;
   return schedule.isFrequent ? TreatMissingData.BREACHING : TreatMissingData.IGNORE;
+}
+
+/**
+ * Lambda counts an error at the time at which its invocation began: the report of a worker that dies at its end lands as many periods back.
+ * Two more are for the period under way and for the report's own delay.
+ */
+function periodsOfInvocation(timeout: Duration): number {
+  return Math.ceil(timeout.toMilliseconds() / FREQUENT_MS) + 2;
 }
 
 function patience(periodOfTicks: number | undefined): Duration {

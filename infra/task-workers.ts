@@ -226,6 +226,8 @@ export class TaskWorkers extends Construct implements IGrantable {
             scheduleEnabled,
             schedule: this.dispatcher.schedule,
             dispatcher: this.dispatcher.function,
+            worker: this.worker.function,
+            workerTimeout: Duration.millis(settings.workerTimeoutMs),
             deadLetters: this.dispatcher.deadLetters,
             thresholds: props.alarms ?? {},
             topic: props.alarmTopic,

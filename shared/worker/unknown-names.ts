@@ -1,8 +1,8 @@
 /**
  * Tasks whose names the worker's module does not define: left to workers that know them, for another deployment may.
  *
- * A claim would prove nothing about such a task, and end it with the last attempt. Its row is looked at again after a while, and what was left
- * is counted and said once for each name.
+ * A claim would prove nothing about such a task, and end it with the last attempt. Its row is looked at again after a while; each name is
+ * logged once.
  */
 import type { TaskLog } from '../task/context.ts';
 import type { TaskRegistry } from '../task/definition.ts';
@@ -17,20 +17,13 @@ export class UnknownNames {
   readonly #registry: TaskRegistry;
   readonly #log: TaskLog;
   readonly #names = new Set<string>();
-  #left = 0;
 
   constructor(registry: TaskRegistry, log: TaskLog) {
     this.#registry = registry;
     this.#log = log;
   }
 
-  /** How often a task was left because of its name. */
-  get left(): number {
-    return this.#left;
-  }
-
   note({ id, name }: TaskKey & { readonly name: string }): void {
-    this.#left++;
     if (this.#names.has(name) || this.#names.size === NAMES_SAID) return;
     this.#names.add(name);
     this.#log.error('task left alone, its name is unknown', {

@@ -26,9 +26,10 @@ import { QueueGate } from './gate.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
-import type { Settlement } from '../run/settle.ts';
 import type { TaskAndPageStore } from '../bulk/store.ts';
 import type { ReadyTask, RunningTask } from '../task/task.ts';
+import type { Counted, WorkerCounts } from './tally.ts';
+import { Tally } from './tally.ts';
 import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
 
 export interface WorkerSettings {
@@ -57,27 +58,12 @@ export interface WorkerPorts {
   readonly gauge: SkewGauge;
   readonly log: TaskLog;
   readonly events?: TaskEvents | undefined;
+  /** Told of each figure of the report when it changes. */
+  readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
 }
 
 /** What one worker did. */
-export interface WorkerReport {
-  readonly claimed: number;
-  /** Claims of tasks whose holders had died; part of `claimed`. */
-  readonly takenOver: number;
-  readonly claimsRefused: number;
-  readonly buried: number;
-  /** Dropped because nobody had started them before they expired. */
-  readonly expired: number;
-  /** Failed attempts of tasks that had been failing for ten minutes. */
-  readonly failing: number;
-  /** Hand-backs at the deadline without new progress, each at least the second in a row of its task. */
-  readonly stalled: number;
-  /** Times that a task was left to others because no definition here has its name. */
-  readonly unknown: number;
-  /** Rows that cannot be used, or not any more. */
-  readonly damaged: number;
-  /** Tasks; those of a page one by one. */
-  readonly settled: Readonly<Record<Settlement, number>>;
+export interface WorkerReport extends WorkerCounts {
   readonly ended: 'drained' | 'handedBack' | 'paused' | 'sessionLost' | 'storeUnavailable';
 }
 
@@ -104,20 +90,10 @@ class Worker {
   readonly #backlog: Backlog;
   readonly #gate: QueueGate;
   readonly #company = new Company();
-  readonly #counts = { claimed: 0, takenOver: 0, claimsRefused: 0, buried: 0, expired: 0, failing: 0, stalled: 0 };
+  readonly #tally: Tally;
   readonly #lifeMs: number;
   readonly #damages = new Set<string>();
   readonly #unknown: UnknownNames;
-  readonly #settled: Record<Settlement, number> = {
-    done: 0,
-    retried: 0,
-    dead: 0,
-    released: 0,
-    snoozed: 0,
-    cancelled: 0,
-    lost: 0,
-    unsettled: 0,
-  };
   /** Wakes the slots that wait while the backlog is empty. */
   readonly #over = new AbortController();
   #storeFailure: unknown;
@@ -132,6 +108,7 @@ class Worker {
     this.#settings = settings;
     this.#handBack = handBack;
     this.#lifeMs = settings.deadlineMonotonicMs - ports.runtime.clock.monotonic();
+    this.#tally = new Tally(ports.onCounted);
     this.#unknown = new UnknownNames(registry, ports.log);
     const { queue, shards, homeShards, pollMs } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
@@ -164,8 +141,7 @@ class Worker {
       this.#handBack.removeEventListener('abort', stop);
       this.#ports.session.signal.removeEventListener('abort', stop);
     }
-    const { left: unknown } = this.#unknown;
-    return { ...this.#counts, unknown, damaged: this.#damages.size, settled: this.#settled, ended: this.#ended() };
+    return { ...this.#tally.read(), ended: this.#ended() };
   }
 
   async #slot(): Promise<void> {
@@ -217,6 +193,7 @@ class Worker {
     // What nobody started in time is over, whoever knows its name.
     if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
       this.#unknown.note(candidate.task);
+      this.#tally.count('unknown');
       this.#backlog.skip(candidate.task, UNKNOWN_RECHECK_MS);
       this.#backlog.putBack(candidate.task);
       return;
@@ -229,7 +206,7 @@ class Worker {
         this.#backlog.putBack(candidate.task);
         return;
       }
-      this.#counts.claimed++;
+      this.#tally.count('claimed');
       const { id, name, leaseCounter, attempts } = task;
       log.debug('task claimed', {
         task: id,
@@ -247,12 +224,12 @@ class Worker {
         graceMs: this.#settings.graceMs,
         lifeMs: this.#lifeMs,
         onStalled: (handBacks) => {
-          if (handBacks >= STALLED_HAND_BACKS) this.#counts.stalled++;
+          if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
         },
         onFollowers: () => this.#backlog.expectFollowers(),
       });
-      if (settlement === 'retried' && this.#hasFailedLong(task)) this.#counts.failing++;
-      for (const [how, count] of Object.entries(settled)) this.#settled[how as Settlement] += count;
+      if (settlement === 'retried' && this.#hasFailedLong(task)) this.#tally.count('failing');
+      this.#tally.countSettled(settled);
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
       if (settlement === 'unsettled') this.#backlog.park(task);
@@ -302,11 +279,11 @@ class Worker {
         ? await tasks.claim(candidate.task, session.id, stamp, limits)
         : await tasks.takeOver(candidate.task, session.id, stamp, limits);
     if (outcome.kind === 'applied') {
-      if (candidate.kind === 'abandoned') this.#counts.takenOver++;
+      if (candidate.kind === 'abandoned') this.#tally.count('takenOver');
       return outcome.row;
     }
     const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
-    if (full === undefined) this.#counts.claimsRefused++;
+    if (full === undefined) this.#tally.count('claimsRefused');
     if (candidate.task.links?.key === undefined) this.#backlog.skip(candidate.task);
     else this.#backlog.turnAway(candidate.task, full);
     return undefined;
@@ -323,7 +300,7 @@ class Worker {
     const error = { name: 'WorkerDied', message, at: now };
     const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
     if (outcome.kind === 'applied') {
-      this.#counts.buried++;
+      this.#tally.count('buried');
       this.#tell((events) => events.onBuried?.(task, error));
       log.error('task is dead', { task: task.id, name: task.name, error });
     }
@@ -331,7 +308,7 @@ class Worker {
   }
 
   #noteExpiry(task: ReadyTask): void {
-    this.#counts.expired++;
+    this.#tally.count('expired');
     this.#tell((events) => events.onExpired?.(task));
   }
 
@@ -376,6 +353,7 @@ class Worker {
     const found = String(error);
     if (this.#damages.has(found)) return;
     this.#damages.add(found);
+    this.#tally.count('damaged');
     this.#ports.log.error('row skipped', { error: found });
   }
 }

@@ -34,6 +34,7 @@ describe('alarms and dashboard', () => {
       'docs/operating.md#runbook-stalled-tasks',
       'docs/operating.md#runbook-throttles',
       'docs/operating.md#runbook-unknown-tasks',
+      'docs/operating.md#runbook-worker-errors',
     ]);
   });
 
@@ -73,7 +74,7 @@ describe('alarms and dashboard', () => {
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
     const synthesized = Template.fromStack(stack);
 
-    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 11);
+    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 12);
     synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
     synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
     synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });

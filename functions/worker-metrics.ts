@@ -1,0 +1,108 @@
+/**
+ * What a worker reports while it works, as metric lines on standard output.
+ *
+ * A worker may be killed at any moment, and then returns nothing: those invocations are the very ones that bury tasks. So a line is written
+ * at once for what an alarm rings for, and every few seconds for the rest. What is left is written when the invocation ends, and when the
+ * process exits. A kill that runs no code of ours loses at most the counts of the last seconds, and none of those that ring by one.
+ */
+import type { Metrics } from '@aws-lambda-powertools/metrics';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import type { Counted } from '../shared/worker/tally.ts';
+import type { MetricName } from './metric-names.ts';
+import { METRIC } from './metric-names.ts';
+
+type Event = Counted | 'leasesLost';
+
+/** Between lines of a worker to which nothing remarkable happens. */
+const INTERVAL_MS = 5_000;
+
+const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
+  done: [METRIC.tasksCompleted],
+  retried: [METRIC.tasksFailed],
+  dead: [METRIC.tasksFailed, METRIC.tasksDead],
+  buried: [METRIC.tasksDead],
+  failing: [METRIC.tasksFailingLong],
+  released: [METRIC.tasksReleased],
+  stalled: [METRIC.tasksStalled],
+  takenOver: [METRIC.tasksTakenOver],
+  claimsRefused: [METRIC.claimsRefused],
+  unknown: [METRIC.tasksUnknown],
+  damaged: [METRIC.rowsSkipped],
+  leasesLost: [METRIC.leasesLost],
+};
+
+/** An alarm rings for one of them, or a few. Tasks of unknown names and skipped rows are met again and again: theirs may wait. */
+const URGENT: ReadonlySet<Event> = new Set(['dead', 'buried', 'failing', 'stalled', 'leasesLost']);
+
+/** In every line, zeros included: the alarm on the share of refused claims divides one by the others. */
+const CLAIMS: readonly MetricName[] = [
+  ...[METRIC.tasksCompleted, METRIC.tasksFailed],
+  ...[METRIC.tasksReleased, METRIC.claimsRefused],
+];
+
+/** The metrics of one invocation. */
+export class WorkerMetrics implements Disposable {
+  readonly #metrics: Metrics;
+  readonly #meter: Meter;
+  readonly #clock: Clock;
+  readonly #over = new AbortController();
+  /** Counted and not yet written. */
+  readonly #unwritten = new Map<MetricName, number>();
+  #reported = { expiries: 0, throttled: 0 };
+  readonly #write = (): void => {
+    this.write();
+  };
+
+  constructor(metrics: Metrics, meter: Meter, clock: Clock) {
+    this.#metrics = metrics;
+    this.#meter = meter;
+    this.#clock = clock;
+    process.on('exit', this.#write);
+    void this.#writeNowAndThen();
+  }
+
+  count(event: Event, count: number): void {
+    for (const name of METRICS_OF[event] ?? []) this.#add(name, count);
+    if (URGENT.has(event)) this.write();
+  }
+
+  /** Writes what was counted since the last line, if anything was. */
+  write(): void {
+    const reading = this.#meter.read();
+    const expiries = expiriesApplied(reading);
+    this.#add(METRIC.sessionsInvalidated, expiries - this.#reported.expiries);
+    this.#add(METRIC.storeThrottled, reading.throttled - this.#reported.throttled);
+    this.#reported = { expiries, throttled: reading.throttled };
+    if (this.#unwritten.size === 0) return;
+    for (const name of CLAIMS) this.#unwritten.set(name, this.#unwritten.get(name) ?? 0);
+    for (const [name, count] of this.#unwritten) this.#metrics.addMetric(name, MetricUnit.Count, count);
+    this.#unwritten.clear();
+    this.#metrics.publishStoredMetrics();
+  }
+
+  [Symbol.dispose](): void {
+    this.#over.abort();
+    process.off('exit', this.#write);
+    this.write();
+  }
+
+  async #writeNowAndThen(): Promise<void> {
+    const { signal } = this.#over;
+    for (;;) {
+      await this.#clock.sleep(INTERVAL_MS, signal);
+      if (signal.aborted) return;
+      this.write();
+    }
+  }
+
+  #add(name: MetricName, count: number): void {
+    if (count > 0) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + count);
+  }
+}
+
+function expiriesApplied({ byVerb }: MeterReading): number {
+  const cost = byVerb['session.expire'];
+  return cost === undefined ? 0 : cost.requests - cost.refused;
+}

@@ -1,0 +1,60 @@
+/**
+ * What a worker has done so far, figure by figure.
+ * Each is told when it happens as well: a worker that is killed never returns its report.
+ */
+import type { Settlement } from '../run/settle.ts';
+
+export interface WorkerCounts {
+  readonly claimed: number;
+  /** Claims of tasks whose holders had died; part of `claimed`. */
+  readonly takenOver: number;
+  readonly claimsRefused: number;
+  readonly buried: number;
+  /** Dropped because they were not started before they expired. */
+  readonly expired: number;
+  /** Failed attempts of tasks that had been failing for ten minutes. */
+  readonly failing: number;
+  /** Hand-backs at the deadline without new progress, each at least the second in a row of its task. */
+  readonly stalled: number;
+  /** Times that a task was left to others because no definition here has its name. */
+  readonly unknown: number;
+  /** Rows that cannot be used, or not any more. */
+  readonly damaged: number;
+  /** Tasks; those of a page one by one. */
+  readonly settled: Readonly<Record<Settlement, number>>;
+}
+
+export type Counted = Exclude<keyof WorkerCounts, 'settled'> | Settlement;
+
+export class Tally {
+  readonly #counts: Record<Exclude<keyof WorkerCounts, 'settled'>, number> = {
+    ...{ claimed: 0, takenOver: 0, claimsRefused: 0, buried: 0, expired: 0 },
+    ...{ failing: 0, stalled: 0, unknown: 0, damaged: 0 },
+  };
+  readonly #settled: Record<Settlement, number> = {
+    ...{ done: 0, retried: 0, dead: 0, released: 0 },
+    ...{ snoozed: 0, cancelled: 0, lost: 0, unsettled: 0 },
+  };
+  readonly #onCounted: ((what: Counted, count: number) => void) | undefined;
+
+  constructor(onCounted: ((what: Counted, count: number) => void) | undefined) {
+    this.#onCounted = onCounted;
+  }
+
+  count(what: Exclude<keyof WorkerCounts, 'settled'>): void {
+    this.#counts[what]++;
+    this.#onCounted?.(what, 1);
+  }
+
+  countSettled(settled: Readonly<Record<string, number>>): void {
+    for (const [how, count] of Object.entries(settled) as [Settlement, number][]) {
+      if (count === 0) continue;
+      this.#settled[how] += count;
+      this.#onCounted?.(how, count);
+    }
+  }
+
+  read(): WorkerCounts {
+    return { ...this.#counts, settled: { ...this.#settled } };
+  }
+}

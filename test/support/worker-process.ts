@@ -1,0 +1,36 @@
+/** One invocation of the worker function, in a process of its own that may die of its tasks. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { leash } from '../../local/leash.ts';
+
+export interface Died {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const PROGRAM = path.join(import.meta.dirname, 'programs', 'invocation.ts');
+
+export interface Invocation {
+  /** Of the function, as the stack sets it. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Tasks that the lethal one waits for. */
+  readonly others: number;
+  readonly nodeOptions?: readonly string[];
+}
+
+export async function invokeInProcess({ environment, others, nodeOptions = [] }: Invocation): Promise<Died> {
+  const child = spawn(process.execPath, [...nodeOptions, PROGRAM, String(others)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+    detached: true,
+  });
+  leash(child);
+  const ended = new Promise<Pick<Died, 'code' | 'signal'>>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const [stdout, stderr, how] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { stdout, stderr, ...how };
+}
