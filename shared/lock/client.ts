@@ -241,9 +241,10 @@ export class LockClient {
       const lock = await locks.get(validKey(key));
       if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
       const session = await sessions.get(lock.session);
-      const isLive = session?.status === 'live';
+      // A remote session has no heartbeat of ours to be told by.
+      const tell = session?.status === 'live' && session.remote !== true;
       const notBefore = runtime.clock.now() + (givenMs ?? session?.lockDelayMs ?? 0);
-      const outcome = await locks.forceRelease(lock, { by, reason, notBefore, isLive }, stampOf(runtime));
+      const outcome = await locks.forceRelease(lock, { by, reason, notBefore, tell }, stampOf(runtime));
       if (outcome === 'applied') return { kind: 'released', closedUntil: opensAt(notBefore, this.#maxClockSkewMs) };
       return contended();
     });

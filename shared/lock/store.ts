@@ -113,7 +113,7 @@ export interface LockStore {
   /** By an operator: refused unless it is held as observed. A live session is told by its next heartbeat. */
   forceRelease(
     observed: HeldLock,
-    force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly isLive: boolean },
+    force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly tell: boolean },
     write: Stamp,
   ): Promise<'applied' | 'refused'>;
 

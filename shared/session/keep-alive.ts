@@ -8,7 +8,9 @@
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
  *   - A health check that it is bound to fails: seen with the next beat; the session ends itself.
  *   - An operator takes away one thing that hangs on it: learnt from the next beat; the session goes on.
- *   - Without a TTL nothing is renewed: each beat reads the row instead, and learns what others did to it.
+ *   - Without a TTL nothing expires: each beat reads the row instead, and learns what others did to it.
+ *   - A renewal is not answered that removes from the row what was taken away: it removes only what an earlier answer had told of, so nothing is
+ *     hidden by it.
  *   - An answer is lost, of an acquire or a release of something that hangs on it: settled with the coming heartbeats (`settling.ts`).
  *   - A hook of `SessionEvents` throws: it stops nothing.
  *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
@@ -41,6 +43,12 @@ export interface SessionOptions {
 /** What is undecided is tried again this often at least, however seldom the heart beats. */
 const SETTLE_EVERY_MS = 10_000;
 
+/**
+ * A revocation comes before its listener only while the answer to an acquire is under way; all others of its kind are of rights that were
+ * given back meanwhile.
+ */
+const UNHEARD_LIMIT = 1_000;
+
 /** What a session tells those who watch it; never needed for correctness. */
 export interface SessionEvents {
   onRenewed?(session: LiveSession): void;
@@ -69,6 +77,8 @@ export class SessionHolder implements AsyncDisposable {
   #unanswered: string[] = [];
   /** Who wants to know that something was taken away from this session. */
   readonly #revocationListeners = new Map<string, () => void>();
+  /** Revocations that came before their listener, the latest last. */
+  readonly #unheard = new Set<string>();
   readonly #settling: Settling;
   #sequence = 0;
   #loops: Promise<unknown> = Promise.resolve();
@@ -177,7 +187,7 @@ export class SessionHolder implements AsyncDisposable {
   onRevoked(revocation: string, listener: () => void): () => void {
     this.#revocationListeners.set(revocation, listener);
     // A heartbeat may have brought it before the answer to the very write that it takes back.
-    if (this.#record.revoked.includes(revocation))
+    if (this.#unheard.delete(revocation))
       queueMicrotask(() => {
         this.#revocationListeners.get(revocation)?.();
       });
@@ -227,8 +237,13 @@ export class SessionHolder implements AsyncDisposable {
       if (this.#stopped.signal.aborted) return;
       try {
         const current = await this.#store.get(this.id);
-        if (current?.status === 'live') await this.#learnFrom(current);
-        else this.markLost(this.#lossBy(current));
+        if (current?.status !== 'live') {
+          this.markLost(this.#lossBy(current));
+          return;
+        }
+        this.#learnFrom(current);
+        await this.#noticeFailedCheck();
+        if (current.revoked.length > 0) await this.#renew(null);
       } catch (error) {
         // What could not be read has not ended.
         this.#tell((events) => events.onRenewalFailed?.(error));
@@ -236,10 +251,21 @@ export class SessionHolder implements AsyncDisposable {
     }
   }
 
-  async #learnFrom(current: LiveSession): Promise<void> {
+  /** What the next renewal removes from the row is what was told here: the one place where the record changes. */
+  #learnFrom(current: LiveSession): void {
     this.#record = current;
-    this.#noticeRevocations(current);
-    await this.#noticeFailedCheck();
+    for (const revocation of current.revoked) this.#tellRevoked(revocation);
+  }
+
+  #tellRevoked(revocation: string): void {
+    const listener = this.#revocationListeners.get(revocation);
+    if (listener !== undefined) {
+      listener();
+      return;
+    }
+    this.#unheard.add(revocation);
+    const [oldest] = this.#unheard;
+    if (this.#unheard.size > UNHEARD_LIMIT && oldest !== undefined) this.#unheard.delete(oldest);
   }
 
   /** Jitter of a tenth keeps a fleet that started together from beating together. */
@@ -261,14 +287,21 @@ export class SessionHolder implements AsyncDisposable {
     }
   }
 
-  async #renew(ttlMs: number): Promise<boolean> {
+  async #renew(ttlMs: number | null): Promise<boolean> {
     const { clock, ids } = this.#runtime;
     const opened = momentOf(clock);
     const nonce = ids.unique();
     try {
       this.ensureBelief();
       const outcome = await this.#store.renew(
-        { id: this.id, ttlMs, lastNonce: this.#record.nonce, now: opened.wallMs, nonce },
+        {
+          id: this.id,
+          ttlMs,
+          lastNonce: this.#record.nonce,
+          told: this.#record.revoked.length,
+          now: opened.wallMs,
+          nonce,
+        },
         {
           ensureBelief: () => {
             this.ensureBelief();
@@ -277,10 +310,9 @@ export class SessionHolder implements AsyncDisposable {
         },
       );
       if (outcome.kind === 'refused') return await this.#afterRefusal(ttlMs, outcome.current);
-      this.#record = outcome.row;
       this.#unanswered = [];
       this.#trust = { opened, durationMs: this.#trust.durationMs };
-      this.#noticeRevocations(outcome.row);
+      this.#learnFrom(outcome.row);
       this.#tell((events) => events.onRenewed?.(outcome.row));
       return true;
     } catch (error) {
@@ -292,10 +324,10 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   /** A renewal refused by one of our own unanswered ones is no loss: that one was applied, and the next builds on it. */
-  async #afterRefusal(ttlMs: number, current: SessionRecord | undefined): Promise<boolean> {
+  async #afterRefusal(ttlMs: number | null, current: SessionRecord | undefined): Promise<boolean> {
     if (current?.status === 'live' && this.#unanswered.includes(current.nonce)) {
-      this.#record = current;
       this.#unanswered = [];
+      this.#learnFrom(current);
       return this.#renew(ttlMs);
     }
     this.markLost(this.#lossBy(current));
@@ -319,10 +351,6 @@ export class SessionHolder implements AsyncDisposable {
 
   #tell(say: (events: SessionEvents) => void): void {
     tellWatcher(this.#events, say);
-  }
-
-  #noticeRevocations({ revoked }: LiveSession): void {
-    for (const revocation of revoked) this.#revocationListeners.get(revocation)?.();
   }
 
   /** Whoever sees a check fail may end what is bound to it, and nobody sooner than the session itself. */

@@ -48,7 +48,7 @@ interface SessionFacts {
   readonly nonce: string;
   /** Checks of its node that it is bound to: when one of them fails, it ends. */
   readonly checks: readonly string[];
-  /** What was taken away from it one by one, while it went on; its holder learns of it with the next renewal. */
+  /** What was taken away from it one by one, while it went on; its holder learns of it with the next renewal, and it goes with the one after. */
   readonly revoked: readonly string[];
   /** Its holder is somewhere beyond a gateway, and knows nothing but its id: whoever names that renews it. See `../remote/sessions.ts`. */
   readonly remote?: boolean | undefined;

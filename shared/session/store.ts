@@ -18,21 +18,24 @@ export interface NewSession {
   readonly nonce: string;
 }
 
+export interface SessionRenewal {
+  readonly id: string;
+  /** `null`: it has no TTL, and is renewed only to shorten what was taken away from it. */
+  readonly ttlMs: number | null;
+  /** Of the renewal, or the creation, that this one follows. */
+  readonly lastNonce: string;
+  /** How many revocations the row listed that this renewal follows: its holder knows of them now, and they leave the row. */
+  readonly told: number;
+  readonly now: number;
+  readonly nonce: string;
+}
+
 /** Where sessions live. Every write is conditional; see `dynamo/session/statements.ts` for the guards. */
 export interface SessionStore {
   /** Refused when the id is taken. */
   create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
   /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
-  renew(
-    renewal: {
-      readonly id: string;
-      readonly ttlMs: number;
-      readonly lastNonce: string;
-      readonly now: number;
-      readonly nonce: string;
-    },
-    limits?: WriteLimits,
-  ): Promise<Outcome<LiveSession, SessionRecord>>;
+  renew(renewal: SessionRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
   /** Of a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
   renewRemote(
     renewal: { readonly id: string; readonly expiredBefore: number; readonly now: number; readonly nonce: string },

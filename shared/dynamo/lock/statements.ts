@@ -284,14 +284,14 @@ export function barLateAcquire(
 }
 
 /**
- * Guard: held by the session and counter that the operator saw; its session is live, if it was.
- * Effect: free, counter + 1, closed until `notBefore`, who did it and why written down; a live session is told by its next heartbeat.
+ * Guard: held by the session and counter that the operator saw; its session is live, if it is to be told.
+ * Effect: free, counter + 1, closed until `notBefore`, who did it and why written down; with `tell` the session learns of it by its next heartbeat.
  * Outcomes: refused = it changed hands, was released, or its session has just ended.
  */
 export function forceReleaseLock(
   table: string,
   observed: HeldLock,
-  force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly isLive: boolean },
+  force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly tell: boolean },
   stamp: Stamp,
 ): Statement<'transactWrite'> {
   const { key, session, leaseCounter } = observed;
@@ -304,7 +304,7 @@ export function forceReleaseLock(
     values: { ...touchValues(stamp), ...endValues(observed, stamp), ':notBefore': force.notBefore, ':forced': forced },
   });
   const tell = revokeFromSession(table, session, revocationOf(observed));
-  return transactStatement('lock.force', force.isLive ? [release, tell] : [release], stamp.nonce);
+  return transactStatement('lock.force', force.tell ? [release, tell] : [release], stamp.nonce);
 }
 
 /**

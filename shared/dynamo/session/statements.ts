@@ -12,18 +12,19 @@
  * | status | S | `live`, then `invalid` for good | create, expire, invalidate |
  * | createdAt | N, epoch ms | | create |
  * | expiresAt | N, epoch ms, or NULL | holder's clock before sending + ttlMs | create, renew |
- * | renewals | N | accepted renewals | create, renew |
+ * | renewals | N | accepted renewals; without a TTL: how often `revoked` was shortened | create, renew |
  * | nonce | S | of the last write | all |
  * | remote | BOOL | renewed by its id, by whoever knows it; absent: by its holder, from nonce to nonce | create |
  * | updatedAt | N, epoch ms | of a remote session: clock of the last accepted renewal | renew |
  * | checks | L of S | checks of its node that it is bound to; absent: none | create |
- * | revoked | L of S | what was taken away from it one by one; absent: nothing | revoke |
+ * | revoked | L of S | what was taken away from it one by one, and its holder does not know yet; absent: nothing | revoke; shortened by renew |
  * | reason, invalidatedAt | S; N, epoch ms | why and when it ended | expire, invalidate |
  * | directoryKey, directoryName | S | `session`, name and id: the listing, of the living and of those that expired | create, invalidate |
  * | ttl | N, epoch s | sweeping, weeks beyond any use | all |
  */
 import { MAX_TTL_MS } from '../../lease/timing.ts';
 import type { InvalidationReason } from '../../session/record.ts';
+import type { SessionRenewal } from '../../session/store.ts';
 import { sessionKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement, TransactionCheck } from '../engine/statement.ts';
@@ -76,26 +77,24 @@ export function createSession(
   });
 }
 
+/** What one renewal removes of `revoked`: an expression has 4 KB, and the next renewal goes on. */
+const FORGET_LIMIT = 100;
+
 /**
  * Guard: live, unexpired by its holder's clock, and last written by the renewal that this one follows.
- * Effect: expires at `now` + ttlMs; renewals + 1.
- * Outcomes: refused = ended by somebody else, or another incarnation renews it: lost.
+ * Effect: expires at `now` + ttlMs; renewals + 1; the first `told` revocations go. These are what the renewal before it answered with:
+ *   revocations are only ever appended, and only a renewal removes any, so whatever came since stands behind them.
+ * Outcomes: refused = ended by another process, or another incarnation renews it: lost.
  */
 export function renewSession(
   table: string,
-  renewal: {
-    readonly id: string;
-    readonly ttlMs: number;
-    readonly lastNonce: string;
-    readonly now: number;
-    readonly nonce: string;
-  },
+  renewal: Omit<SessionRenewal, 'ttlMs'> & { readonly ttlMs: number },
 ): Statement<'update'> {
   return updateStatement('session.renew', {
     table,
     key: sessionKey(renewal.id),
     guard: `${IS_LIVE} AND #nonce = :lastNonce AND ${NOT_EXPIRED}`,
-    effect: 'SET #expiresAt = :expiresAt, #renewals = #renewals + :one, #nonce = :nonce, #ttl = :ttl',
+    effect: `SET #expiresAt = :expiresAt, #renewals = #renewals + :one, #nonce = :nonce, #ttl = :ttl${forget(renewal)}`,
     values: {
       ':live': 'live',
       ':lastNonce': renewal.lastNonce,
@@ -105,6 +104,22 @@ export function renewSession(
       ':nonce': renewal.nonce,
       ':ttl': ttlEpochSeconds(renewal.now + renewal.ttlMs, RETENTION_DAYS.session),
     },
+  });
+}
+
+/**
+ * Of a session without a TTL, which has nothing to extend: sent only when something was taken away from it.
+ * Guard: live, and last written by the renewal that this one follows.
+ * Effect: the first `told` revocations go; renewals + 1.
+ * Outcomes: refused = ended by another process: lost.
+ */
+export function renewEndlessSession(table: string, renewal: Omit<SessionRenewal, 'ttlMs'>): Statement<'update'> {
+  return updateStatement('session.renew', {
+    table,
+    key: sessionKey(renewal.id),
+    guard: `${IS_LIVE} AND #nonce = :lastNonce`,
+    effect: `SET #renewals = #renewals + :one, #nonce = :nonce${forget(renewal)}`,
+    values: { ':live': 'live', ':lastNonce': renewal.lastNonce, ':one': 1, ':nonce': renewal.nonce },
   });
 }
 
@@ -213,6 +228,12 @@ export const readSession = (table: string, id: string): Statement<'get'> =>
 
 export const readSessions = (table: string, ids: readonly string[]): Statement<'batchGet'> =>
   batchGetStatement('session.getMany', table, ids.map(sessionKey), { consistent: true });
+
+function forget({ told }: Pick<SessionRenewal, 'told'>): string {
+  if (told === 0) return '';
+  const places = Array.from({ length: Math.min(told, FORGET_LIMIT) }, (_, place) => `#revoked[${place}]`);
+  return ` REMOVE ${places.join(', ')}`;
+}
 
 const INVALIDATE = 'SET #status = :invalid, #reason = :reason, #invalidatedAt = :now, #nonce = :nonce, #ttl = :ttl';
 

@@ -19,7 +19,13 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
       return outcomeOf(result, decodeLive, decodeSession, statement.input.Item);
     },
 
-    renew: (renewal, limits) => update(statements.renewSession(table, renewal), renewal.nonce, decodeLive, limits),
+    renew({ ttlMs, ...renewal }, limits) {
+      const statement =
+        ttlMs === null
+          ? statements.renewEndlessSession(table, renewal)
+          : statements.renewSession(table, { ...renewal, ttlMs });
+      return update(statement, renewal.nonce, decodeLive, limits);
+    },
 
     renewRemote: (renewal, limits) =>
       update(statements.renewRemoteSession(table, renewal), renewal.nonce, decodeLive, limits),

@@ -136,7 +136,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'shared/session/keep-alive.ts',
-        find: 'if (this.#record.revoked.includes(revocation))',
+        find: 'if (this.#unheard.delete(revocation))',
         replace: "if (revocation === '')",
       },
     ],

@@ -48,6 +48,26 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     profile: 'processes',
   },
   {
+    id: 'N5',
+    what: 'a renewal removes revocations that no answer has told of',
+    edits: [
+      {
+        file: 'shared/session/keep-alive.ts',
+        find: 'told: this.#record.revoked.length,',
+        replace: 'told: this.#record.revoked.length === 0 ? 0 : 100,',
+      },
+    ],
+    killedBy: ['I1'],
+    changes: { lockShare: 0.8 },
+  },
+  {
+    id: 'N6',
+    what: 'what was taken away from a session stays in its row',
+    edits: [{ file: 'shared/dynamo/session/statements.ts', find: "if (told === 0) return '';", replace: "return '';" }],
+    killedBy: ['L15'],
+    profile: 'row',
+  },
+  {
     id: 'N17',
     what: 'a lost session does not abort the signal of a running task',
     edits: [{ file: RUN, find: "session.signal.addEventListener('abort', onLost, { once: true });", replace: '' }],

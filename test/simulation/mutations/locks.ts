@@ -105,8 +105,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/session/keep-alive.ts',
-        find: 'for (const revocation of revoked) this.#revocationListeners.get(revocation)?.();',
-        replace: 'for (const revocation of revoked) this.#revocationListeners.delete(revocation);',
+        find: 'if (listener !== undefined) {',
+        replace: 'if (listener === undefined) {',
       },
     ],
     killedBy: ['I1'],

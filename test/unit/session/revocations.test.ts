@@ -1,0 +1,136 @@
+/** What is taken away from a session one by one: its holder learns of each, and none stays in its row. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { sessionKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { Session } from '../../../shared/session.ts';
+import type { Process, World } from '../../support/coordination.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
+import { LossyNetwork } from '../../support/lossy-network.ts';
+import { loseNextAnswer } from '../../support/lost-answer.ts';
+
+const HEARTBEAT_MS = 10_000;
+
+describe('a forced release', () => {
+  let world: World;
+  let holder: Process;
+  let operator: Process;
+
+  beforeEach(() => {
+    world = simulatedWorld();
+    holder = world.start();
+    operator = world.start();
+  });
+
+  async function force(key: string, leaseCounter: number): Promise<void> {
+    const force = { by: 'operator', reason: 'stuck', lockDelay: 0, leaseCounter };
+    expect(await operator.leasehold.locks.forceRelease(key, force)).toMatchObject({ kind: 'released' });
+  }
+
+  async function lockAndForce(session: Session, key: string) {
+    const lock = await session.lock(key);
+    await force(key, lock.fencingToken);
+    return lock;
+  }
+
+  const revokedOf = async ({ id }: Session) => (await world.row(sessionKey(id)))?.revoked;
+
+  test('a thousand of them leave a renewal at one unit, and each is learnt', async () => {
+    const session = await holder.leasehold.session({ ttl: '30s' });
+    const key = 'k'.repeat(400);
+
+    for (let round = 0; round < 1_000 / 50; round++) {
+      const locks = [];
+      for (let n = 0; n < 50; n++) locks.push(await lockAndForce(session, `${key}-${round}-${n}`));
+      await world.clock.advance(HEARTBEAT_MS);
+      expect(locks.filter(({ signal }) => !signal.aborted)).toEqual([]);
+    }
+    await world.clock.advance(2 * HEARTBEAT_MS);
+
+    expect(await holder.cost(() => world.clock.advance(HEARTBEAT_MS))).toMatchObject({
+      verbs: { 'session.renew': 1 },
+      writeUnits: 1,
+    });
+    expect(await revokedOf(session)).toEqual([]);
+  });
+
+  test('is learnt after an answer was lost that would have told of it', async () => {
+    const session = await holder.leasehold.session({ ttl: '30s' });
+    await lockAndForce(session, 'first');
+    const second = await session.lock('second');
+    await world.clock.advance(HEARTBEAT_MS);
+    expect(await revokedOf(session)).toHaveLength(1);
+    await force('second', second.fencingToken);
+    const network = new LossyNetwork(holder, /"session#/);
+
+    // Applied, it removes the first, and what it answers of the second is lost with every attempt.
+    network.fate = 'loseAnswer';
+    await world.clock.advance(HEARTBEAT_MS + 5_000);
+    expect(await revokedOf(session)).toEqual([`lock ${second.fencingToken} second`]);
+    expect(second.signal.aborted).toBe(false);
+    network.fate = 'none';
+    await world.clock.advance(HEARTBEAT_MS);
+
+    expect(second.signal.aborted).toBe(true);
+    expect(session.signal.aborted).toBe(false);
+  });
+
+  test('is learnt when it comes between a renewal without an answer and the next attempt', async () => {
+    const session = await holder.leasehold.session({ ttl: '30s' });
+    await lockAndForce(session, 'first');
+    const second = await session.lock('second');
+    await world.clock.advance(HEARTBEAT_MS);
+    loseNextAnswer(holder.driver, () => force('second', second.fencingToken));
+
+    await world.clock.advance(HEARTBEAT_MS);
+    await world.clock.advance(1_000);
+
+    expect(second.signal.aborted).toBe(true);
+    await world.clock.advance(HEARTBEAT_MS);
+    expect(await revokedOf(session)).toEqual([]);
+  });
+
+  test('is learnt by a lock whose acquire is answered after the row has forgotten it', async () => {
+    const session = await holder.leasehold.session({ ttl: '30s' });
+    const { key, fencingToken } = await session.lock('earlier');
+    expect(key).toBe('earlier');
+    let wasForgotten = false;
+    loseNextAnswer(holder.driver, async () => {
+      const held = await operator.leasehold.locks.get('late');
+      await force('late', held?.leaseCounter ?? fencingToken);
+      await world.clock.advance(2 * HEARTBEAT_MS + 1_000);
+      wasForgotten = ((await revokedOf(session)) as readonly string[]).length === 0;
+    });
+
+    const outcome = await session.tryLock('late').catch((error: unknown) => error);
+
+    expect(wasForgotten).toBe(true);
+    expect(session.locks.map((lock) => [lock.key, lock.signal.aborted])).toEqual([['earlier', false]]);
+    expect(outcome).not.toMatchObject({ kind: 'acquired' });
+  });
+
+  test('leaves the row of a session without a TTL as well', async () => {
+    const session = await holder.leasehold.session({ ttl: null });
+    const lock = await lockAndForce(session, 'k');
+    const network = new LossyNetwork(holder, /UpdateExpression.*#revoked/);
+
+    network.fate = 'loseAnswer';
+    await world.clock.advance(2 * HEARTBEAT_MS);
+    network.fate = 'none';
+    await world.clock.advance(2 * HEARTBEAT_MS);
+
+    expect(lock.signal.aborted).toBe(true);
+    expect(session.signal.aborted).toBe(false);
+    expect(await revokedOf(session)).toEqual([]);
+  });
+
+  test('of a lock of a remote session is not noted in its row, which no heartbeat of ours reads', async () => {
+    const { remote } = holder;
+    const { id } = await remote.sessions.create({ ...{ name: 'r', node: 'n', behaviour: 'release' }, ttlMs: 30_000, lockDelayMs: 0, checks: [] });
+    const taken = await remote.locks.acquire('k', id, { value: 'v', encoding: 'text', flags: 0 });
+    expect(taken).toMatchObject({ kind: 'acquired' });
+    const held = await operator.leasehold.locks.get('k');
+
+    await force('k', held?.leaseCounter ?? 0);
+
+    expect((await world.row(sessionKey(id)))?.revoked).toBeUndefined();
+  });
+});
