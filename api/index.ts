@@ -33,7 +33,7 @@ export type {
 
 export { LockUnavailableError } from '../shared/lock/record.ts';
 export type { Content, Encoding, Flags, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/lock/record.ts';
-export type { ContentOptions, Lock } from '../shared/lock/lock.ts';
+export type { ContentOptions, Lock, LockOptions } from '../shared/lock/lock.ts';
 export type { HeldLocks } from '../shared/lock/held-locks.ts';
 export type { Acquisition, AcquisitionOfSeveral } from '../shared/lock/session-locks.ts';
 export type {

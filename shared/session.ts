@@ -2,7 +2,7 @@
 import type { Campaign, CampaignOptions, Leadership } from './election/election.ts';
 import { Election } from './election/election.ts';
 import type { WaitOptions } from './wait/wait.ts';
-import type { ContentOptions, Lock } from './lock/lock.ts';
+import type { Lock, LockOptions } from './lock/lock.ts';
 import type { Acquisition, AcquisitionOfSeveral, SessionLocksPorts } from './lock/session-locks.ts';
 import { SessionLocks } from './lock/session-locks.ts';
 import type { HeldLocks } from './lock/held-locks.ts';
@@ -56,27 +56,34 @@ export class Session implements AsyncDisposable {
     this.holder.ensureBelief();
   }
 
-  /** Returns at once: the lock, or who has it and until when. */
-  tryLock(key: string, options: ContentOptions = {}): Promise<Acquisition> {
+  /**
+   * Returns at once: the lock, or who has it and until when. A key that this session holds already is held (`isOwn`), unless the caller asks
+   * for it with `reentrant: true`.
+   */
+  tryLock(key: string, options: LockOptions = {}): Promise<Acquisition> {
     return this.#locks.tryAcquire(key, options);
   }
 
   /**
-   * Waits for a lock, without limit when no `wait` is given.
+   * Waits for a lock, without limit when no `wait` is given. Callers of one session wait for each other as for anybody, and each gets a new
+   * fencing token: a flow that locks a key twice waits for itself, unless it asks with `reentrant: true`.
    * @throws LockUnavailableError when the wait is over, with who has it
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */
-  lock(key: string, options: ContentOptions & WaitOptions = {}): Promise<Lock> {
+  lock(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
     return this.#locks.acquire(key, options);
   }
 
-  /** Several locks, all or none. Returns at once. */
-  tryLockAll(keys: readonly string[], options: ContentOptions = {}): Promise<AcquisitionOfSeveral> {
+  /**
+   * Several locks, all or none. Returns at once. If this session holds one of the keys already, that key is held, and none is taken; with
+   * `reentrant: true` it is among those that are returned, with the counter that it has.
+   */
+  tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     return this.#locks.tryAcquireAll(keys, options);
   }
 
-  /** Waits for several locks, and holds none of them meanwhile. @throws as `lock` */
-  lockAll(keys: readonly string[], options: ContentOptions & WaitOptions = {}): Promise<HeldLocks> {
+  /** Waits for several locks, those of them too that this session holds already, and takes none meanwhile. @throws as `lock` */
+  lockAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     return this.#locks.acquireAll(keys, options);
   }
 

@@ -135,13 +135,13 @@ export class Election {
   /** Returns at once: the leadership, or who leads. Being elected again by the same session keeps the term and replaces the value. */
   async tryCampaign(options: CampaignOptions = {}): Promise<Campaign> {
     const { value = '' } = validOptions('the options of a campaign', options, { value: true });
-    const acquisition = await this.#locks.tryAcquire(this.#key, { value });
+    const acquisition = await this.#locks.tryAcquire(this.#key, { value, reentrant: true });
     if (acquisition.kind !== 'acquired') return acquisition;
     return { kind: 'elected', leadership: new Leadership(this.name, acquisition.lock) };
   }
 
   /**
-   * Waits to be elected.
+   * Waits to be elected. The leader is the session: campaigning again keeps its term, whichever of its callers does.
    * @throws LockUnavailableError when the wait is over, with who leads
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */
@@ -150,7 +150,7 @@ export class Election {
       value: true,
       ...WAIT_OPTIONS,
     });
-    return new Leadership(this.name, await this.#locks.acquire(this.#key, { value, ...wait }));
+    return new Leadership(this.name, await this.#locks.acquire(this.#key, { value, ...wait, reentrant: true }));
   }
 }
 

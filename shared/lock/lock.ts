@@ -7,6 +7,8 @@
  *   - An update is refused: somebody else has the key; the signal aborts.
  *   - A release is not answered: `release` throws, and may be called again; if it is not, the session's heartbeats free the key, or its end.
  * One verb is under way at a time, and after the release there is none.
+ *
+ * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets a tenure of its own.
  */
 import { LeaseLostError } from '../errors.ts';
 import { formatSequencer } from '../lease/sequencer.ts';
@@ -16,14 +18,24 @@ import { validOptions } from '../validate/options.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { truthfulSignal } from '../session/truthful-signal.ts';
 import { lockLimitsOf } from './contender.ts';
-import type { Content, Flags, HeldLock } from './record.ts';
+import type { Content, Flags, HeldLock, Holder } from './record.ts';
 import { describeLock, revocationOf, validContent } from './record.ts';
+import { holderOf } from './standing.ts';
 import type { LockStore, TransactionAction } from './store.ts';
 
 export interface ContentOptions {
   /** Text of up to 64 KB. Absent: what is stored stays. */
   readonly value?: string | undefined;
   readonly flags?: Flags | undefined;
+}
+
+export interface LockOptions extends ContentOptions {
+  /**
+   * What to do when this session holds the key already. Absent or false: it is held, by another caller of this session, and this one waits,
+   * or is told so. True: this call shares the lock that the session has, with its token, and replaces its value if one is given; the first
+   * release frees the key for all who share it.
+   */
+  readonly reentrant?: boolean | undefined;
 }
 
 export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
@@ -90,6 +102,12 @@ export class Lock implements AsyncDisposable {
   /** (table, key, counter, session) as one text: other processes can ask whether it is still the current tenure. */
   get sequencer(): string {
     return formatSequencer({ table: this.#ports.table, kind: 'lock', ...this.#record });
+  }
+
+  /** Who has it, as those are told who want it. */
+  get holder(): Holder {
+    const { session } = this.#ports;
+    return holderOf(this.#record, session.record, expiryForOthers(session));
   }
 
   /** As it was last read or written by this holder. */
@@ -256,4 +274,9 @@ export class Lock implements AsyncDisposable {
     this.#ended.abort(reason);
     this.#ports.onEnded(this);
   }
+}
+
+/** When others may judge the session next, unless it is renewed. */
+function expiryForOthers({ record, timing }: SessionHolder): number | null {
+  return record.expiresAt === null ? null : record.expiresAt + timing.maxClockSkewMs;
 }

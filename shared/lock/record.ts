@@ -8,12 +8,13 @@
  *   - A key whose session was invalidated, or that was released by force, stays closed for the lock-delay. The moment is stored, so it survives
  *     every process. An orderly release imposes no delay.
  *   - A holder that was superseded can change nothing: all its verbs name its session and its counter.
- *   - The same session acquiring again keeps the counter and replaces the value.
+ *   - Callers of one session exclude each other within its process: each has a tenure of its own, with a counter of its own. With
+ *     `reentrant: true` they share one: the counter stays, and the value is replaced.
  *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
  *
  * Does not guarantee
  *   - That a superseded holder has stopped, for no lease can. Guard what it writes: `lock.condition()` in a transaction, or a `Fence` of the lock.
- *   - Exclusion within one session: a lock belongs to a session, not to a caller. Flows that must exclude each other need a session each.
+ *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
  *   - Order. Waiters of one process take turns; those of different processes overtake each other.
  *   - Anything towards a client that never asks. Locks are advisory.
  *   - That an update by a holder whose session has just been invalidated is refused before somebody took, or tidied, the key.
@@ -118,7 +119,13 @@ export interface Holder {
 
 /** Why a key could not be had: contention is a value. */
 export type Refusal =
-  | { readonly kind: 'held'; readonly key: string; readonly by: Holder }
+  | {
+      readonly kind: 'held';
+      readonly key: string;
+      readonly by: Holder;
+      /** The session that asked holds it itself. */
+      readonly isOwn?: true;
+    }
   /** Nobody holds it, but its lock-delay lasts until then. */
   | { readonly kind: 'delayed'; readonly key: string; readonly until: number };
 
@@ -260,6 +267,8 @@ export function describeRefusal(refusal: Refusal): string {
   if (refusal.kind === 'delayed')
     return `its last holder was lost, and its lock-delay lasts until ${momentText(refusal.until)}`;
   const { session, name, node, since, until } = refusal.by;
+  if (refusal.isOwn === true)
+    return `held since ${momentText(since)} by this very session, ${session}: it is free when the caller that has it releases it; a caller that waits for itself waits in vain, see the option reentrant`;
   const end =
     until === null
       ? 'it never expires: destroy it if its holder is gone'

@@ -1,7 +1,8 @@
 /**
  * The locks of one session: acquiring them, one or several, and giving them all back.
  *
- * A key that the session holds already is acquired again: the same `Lock`, the same counter, the value replaced.
+ * A key that the session holds already is held, for its other callers as for everybody: they wait in line for its release, and each gets a
+ * tenure of its own. A caller that asks with `reentrant` shares what the session has: the same `Lock`, the same counter, the value replaced.
  */
 import pLimit from 'p-limit';
 import { ConfigurationError, LeaseLostError, StoreUnavailableError, shown } from '../errors.ts';
@@ -12,11 +13,11 @@ import type { SessionHolder } from '../session/keep-alive.ts';
 import type { Attempt, Contender } from './contender.ts';
 import { LockContender, lockLimitsOf } from './contender.ts';
 import { Doubts } from './doubts.ts';
-import type { ContentOptions } from './lock.ts';
 import { HeldLocks } from './held-locks.ts';
+import type { LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './record.ts';
-import { LockUnavailableError, describeLock, validContent, validKey } from './record.ts';
+import { LockUnavailableError, describeLock, describeRefusal, validContent, validKey } from './record.ts';
 import { KEYS_LIMIT, SeveralContender } from './several.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { LockPorts } from './standing.ts';
@@ -33,13 +34,17 @@ export interface SessionLocksPorts extends LockPorts {
 }
 
 const OPTIONS = 'the options of a lock';
-const PATIENT_OPTIONS = { ...CONTENT_OPTIONS, ...WAIT_OPTIONS } as const;
+const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true } as const satisfies Record<keyof LockOptions, true>;
+const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
 
 /**
  * Waiters that have come to the longest pause ask every three seconds on average: 200 of them, in as many processes, together 67 times
  * a second, and 95 in their first half minute.
  */
 const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
+
+/** Longer than most critical sections: a caller that is still waiting for its own session then may be waiting for itself. */
+const OWN_WAIT_WARNING_MS = 30_000;
 
 /** Releases side by side when a session ends. */
 const RELEASES_IN_FLIGHT = 32;
@@ -67,8 +72,8 @@ export class SessionLocks {
   }
 
   /** Returns at once: the lock, or who has it and until when. */
-  async tryAcquire(key: string, options: ContentOptions = {}): Promise<Acquisition> {
-    validOptions(OPTIONS, options, CONTENT_OPTIONS);
+  async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
+    validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
     if (attempt.kind !== 'acquired') this.#ensureDecided([key]);
     return attempt.kind === 'acquired' ? { kind: 'acquired', lock: attempt.right } : attempt;
@@ -79,21 +84,21 @@ export class SessionLocks {
    * @throws LockUnavailableError when the wait is over, with who has it
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */
-  async acquire(key: string, options: ContentOptions & WaitOptions = {}): Promise<Lock> {
+  async acquire(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.#wait([key], this.#single(key, options), options);
   }
 
   /** Several keys, all or none, in one transaction. Returns at once. */
-  async tryAcquireAll(keys: readonly string[], options: ContentOptions = {}): Promise<AcquisitionOfSeveral> {
-    validOptions(OPTIONS, options, CONTENT_OPTIONS);
+  async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
+    validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
     if (attempt.kind !== 'acquired') this.#ensureDecided(keys);
     return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
   }
 
   /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
-  async acquireAll(keys: readonly string[], options: ContentOptions & WaitOptions = {}): Promise<HeldLocks> {
+  async acquireAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.#wait(keys, this.#several(keys, options), options);
   }
@@ -117,15 +122,24 @@ export class SessionLocks {
     await Promise.allSettled(this.held.map((lock) => limit(giveUp, lock)));
   }
 
-  async #wait<Right>(keys: readonly string[], contender: Contender<Right>, options: WaitOptions): Promise<Right> {
+  async #wait<Right>(
+    keys: readonly string[],
+    contender: Contender<Right>,
+    options: LockOptions & WaitOptions,
+  ): Promise<Right> {
     const { turns, runtime } = this.#ports;
+    // A caller that shares what its session has does not wait behind those who want it for themselves.
+    const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
+    const warn = options.wait === undefined ? this.#warningOfOwn() : undefined;
     const waited = await waitFor<Right, Refusal>(
       async ({ looks }) => {
         const seen = looks === 0 ? undefined : await contender.look();
         const attempt = seen ?? (await contender.attempt());
-        return attempt.kind === 'acquired' ? { kind: 'found', found: attempt.right } : blockedBy(attempt);
+        if (attempt.kind === 'acquired') return { kind: 'found', found: attempt.right };
+        warn?.(attempt);
+        return blockedBy(attempt);
       },
-      { options, pauses: PAUSES, session: this.#session, line: { turns, key: contender.key } },
+      { options, pauses: PAUSES, session: this.#session, line: { turns, key: contender.key, kind } },
       runtime,
     ).catch((error: unknown) => {
       // The store is still away when the time is over: what the last look says is not all that was sent.
@@ -134,7 +148,7 @@ export class SessionLocks {
     });
     if (waited.kind === 'found') return waited.found;
     this.#ensureDecided(keys);
-    throw new LockUnavailableError(waited.by, waited.waitedMs);
+    throw new LockUnavailableError(this.#seenFromHere(waited.by), waited.waitedMs);
   }
 
   /** @throws StoreUnavailableError when an attempt went unanswered that may have taken one of the keys, or may take it yet */
@@ -188,14 +202,45 @@ export class SessionLocks {
     return !this.#doubts.has(lock.key);
   }
 
-  #single(key: string, options: ContentOptions): Contender<Lock> {
+  /** What the first in a line was told may be of another session than this. */
+  #seenFromHere(refusal: Refusal): Refusal {
+    if (refusal.kind !== 'held') return refusal;
+    const { key, by } = refusal;
+    return by.session === this.#session.id ? { kind: 'held', key, by, isOwn: true } : { kind: 'held', key, by };
+  }
+
+  /** A caller that waits without limit for what its own flow holds would wait in silence for as long as the session lives. */
+  #warningOfOwn(): (refusal: Refusal) => void {
+    const { clock } = this.#ports.runtime;
+    const startedAt = clock.monotonic();
+    let isWarned = false;
+    return (refusal) => {
+      if (isWarned || refusal.kind !== 'held' || refusal.isOwn !== true) return;
+      if (clock.monotonic() - startedAt < OWN_WAIT_WARNING_MS) return;
+      isWarned = true;
+      process.emitWarning(`a caller waits for ${describeLock(refusal.key)}, ${describeRefusal(refusal)}`, {
+        type: 'LeaseholdWarning',
+      });
+    };
+  }
+
+  /** A key that this session holds, for a caller that wants it for itself. */
+  #refusalOfOwn(keys: readonly string[]): Refusal | undefined {
+    const held = keys.map((key) => this.#held.get(key)).find((lock) => lock?.signal.aborted === false);
+    return held && { kind: 'held', key: held.key, by: held.holder, isOwn: true };
+  }
+
+  #single(key: string, options: LockOptions): Contender<Lock> {
     const content = validContent(validKey(key), options);
+    const isReentrant = validReentrant(options);
     const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.#doubts });
     return {
       key,
-      look: () => contender.look(),
+      look: async () => (isReentrant ? undefined : this.#refusalOfOwn([key])) ?? (await contender.look()),
       attempt: () =>
         this.#alone([key], async () => {
+          const own = isReentrant ? undefined : this.#refusalOfOwn([key]);
+          if (own !== undefined) return own;
           const held = await this.#again(key, content);
           if (held !== undefined) return { kind: 'acquired', right: held };
           const left = this.#left.get(key);
@@ -206,7 +251,7 @@ export class SessionLocks {
     };
   }
 
-  #several(keys: readonly string[], options: ContentOptions): Contender<HeldLocks> {
+  #several(keys: readonly string[], options: LockOptions): Contender<HeldLocks> {
     if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: give a list of them`);
     const wanted = [...new Set((keys as readonly string[]).map(validKey))].sort();
     const [first] = wanted;
@@ -215,10 +260,15 @@ export class SessionLocks {
         `${wanted.length} lock keys are given: give 1 to ${KEYS_LIMIT}, what one transaction takes`,
       );
     const content = validContent(first, options);
+    const isReentrant = validReentrant(options);
     return {
       key: JSON.stringify(wanted),
       look: () => Promise.resolve(undefined),
-      attempt: () => this.#alone(wanted, () => this.#attemptSeveral(wanted, content)),
+      attempt: () =>
+        this.#alone(wanted, async () => {
+          const own = isReentrant ? undefined : this.#refusalOfOwn(wanted);
+          return own ?? (await this.#attemptSeveral(wanted, content));
+        }),
     };
   }
 
@@ -336,4 +386,10 @@ export class SessionLocks {
 function blockedBy(refusal: Refusal): Blocked<Refusal> {
   if (refusal.kind === 'delayed') return { kind: 'blocked', by: refusal, until: refusal.until, isClosed: true };
   return { kind: 'blocked', by: refusal, until: refusal.by.until };
+}
+
+function validReentrant({ reentrant }: LockOptions): boolean {
+  if (reentrant !== undefined && typeof reentrant !== 'boolean')
+    throw new ConfigurationError(`reentrant = ${shown(reentrant)}: give true or false`);
+  return reentrant === true;
 }

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
-import type { Lock } from '../../shared/lock/lock.ts';
+import type { Lock, LockOptions } from '../../shared/lock/lock.ts';
 import type { Session } from '../../shared/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld } from '../support/coordination.ts';
+import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 import { SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 
 describeInEveryWorld('several locks at once', (open) => {
@@ -18,7 +18,7 @@ describeInEveryWorld('several locks at once', (open) => {
     ({ world, one, other, mine, theirs, key } = await openLockWorld(open()));
   });
 
-  const acquired = (session: Session, name = key, options: { value?: string } = {}): Promise<Lock> =>
+  const acquired = (session: Session, name = key, options: LockOptions = {}): Promise<Lock> =>
     acquireNow(session, name, options);
   /** A session from after the clock was stepped: the step must not be held against it. */
   const renewed = (): Promise<Session> => other.leasehold.session({ ttl: TTL });
@@ -47,10 +47,23 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(await theirs.tryLockAll(keysOf('a', 'c'))).toMatchObject({ kind: 'acquired' });
   });
 
-  test('may include some that the session holds already; those keep their counters', async () => {
+  test('are held when the session holds one of them already: none is taken, and waiting for them waits for it', async () => {
     const held = await acquired(mine, `${key}-b`);
 
-    const acquisition = await mine.tryLockAll(keysOf('a', 'b'));
+    const refused = await mine.tryLockAll(keysOf('a', 'b'));
+    const waiting = mine.lockAll(keysOf('a', 'b'));
+    expect(refused).toMatchObject({ kind: 'held', key: `${key}-b`, isOwn: true });
+    expect(await theirs.tryLock(`${key}-a`)).toMatchObject({ kind: 'acquired' });
+    for (const lock of theirs.locks) await lock.release();
+    await held.release();
+
+    expect((await passTime(world, waiting)).get(`${key}-b`)?.fencingToken).toBe(held.fencingToken + 1);
+  });
+
+  test('may include some that the session holds already, if it says so; those keep their counters', async () => {
+    const held = await acquired(mine, `${key}-b`);
+
+    const acquisition = await mine.tryLockAll(keysOf('a', 'b'), { reentrant: true });
 
     if (acquisition.kind !== 'acquired') throw new Error('not acquired');
     expect(acquisition.locks.get(`${key}-b`)).toBe(held);
@@ -63,7 +76,7 @@ describeInEveryWorld('several locks at once', (open) => {
     await acquired(mine, `${key}-a`, { value: 'old' });
     await acquired(theirs, `${key}-b`);
 
-    const cost = await one.cost(() => mine.tryLockAll(keysOf('a', 'b'), { value: 'new' }));
+    const cost = await one.cost(() => mine.tryLockAll(keysOf('a', 'b'), { value: 'new', reentrant: true }));
 
     expect(Object.keys(cost.verbs).sort()).toEqual(['lock.getMany', 'session.getMany']);
     expect(await one.leasehold.locks.get(`${key}-a`)).toMatchObject({ value: 'old' });
@@ -72,7 +85,7 @@ describeInEveryWorld('several locks at once', (open) => {
   test('have the value that was given, those that were held already, too', async () => {
     await acquired(mine, `${key}-a`, { value: 'old' });
 
-    await mine.tryLockAll(keysOf('a', 'b'), { value: 'new' });
+    await mine.tryLockAll(keysOf('a', 'b'), { value: 'new', reentrant: true });
 
     for (const name of keysOf('a', 'b')) expect(await other.leasehold.locks.get(name)).toMatchObject({ value: 'new' });
   });
@@ -84,7 +97,7 @@ describeInEveryWorld('several locks at once', (open) => {
     world.clock.step(SKEW_MS);
     await acquired(theirs, `${key}-a`);
 
-    const refusal = await mine.tryLockAll(keysOf('a', 'b'));
+    const refusal = await mine.tryLockAll(keysOf('a', 'b'), { reentrant: true });
 
     expect(refusal).toMatchObject({ kind: 'held', key: `${key}-a`, by: { session: theirs.id } });
     expect(await theirs.tryLock(`${key}-b`)).toMatchObject({ kind: 'acquired' });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockSkewError, LeaseLostError } from '../../shared/errors.ts';
-import type { Lock } from '../../shared/lock/lock.ts';
+import type { Lock, LockOptions } from '../../shared/lock/lock.ts';
 import type { Session } from '../../shared/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
@@ -18,7 +18,7 @@ describeInEveryWorld('locks', (open) => {
     ({ world, one, other, mine, theirs, key } = await openLockWorld(open()));
   });
 
-  const acquired = (session: Session, name = key, options: { value?: string } = {}): Promise<Lock> =>
+  const acquired = (session: Session, name = key, options: LockOptions = {}): Promise<Lock> =>
     acquireNow(session, name, options);
   /** A session from after the clock was stepped: the step must not be held against it. */
   const renewed = (): Promise<Session> => other.leasehold.session({ ttl: TTL });
@@ -102,10 +102,10 @@ describeInEveryWorld('locks', (open) => {
       expect(lock.fencingToken).toBe(world.clock.now() + 1);
     });
 
-    test('again by the same session keeps the counter and replaces the value', async () => {
+    test('again by a re-entrant caller of the same session keeps the counter and replaces the value', async () => {
       const lock = await acquired(mine, key, { value: 'a' });
 
-      const again = await acquired(mine, key, { value: 'b' });
+      const again = await acquired(mine, key, { value: 'b', reentrant: true });
 
       expect(again).toBe(lock);
       expect(again.value).toBe('b');
@@ -118,10 +118,23 @@ describeInEveryWorld('locks', (open) => {
       expect((await acquired(theirs)).value).toBe('state');
     });
 
-    test('by two flows of one session at once is one tenure', async () => {
-      const [first, second] = await Promise.all([acquired(mine), acquired(mine)]);
+    test('by two re-entrant callers of one session at once is one tenure', async () => {
+      const reentrant = { reentrant: true };
+      const [first, second] = await Promise.all([acquired(mine, key, reentrant), acquired(mine, key, reentrant)]);
 
       expect(first).toBe(second);
+    });
+
+    test('by several callers of one session at once is held for all but one', async () => {
+      const outcomes = await Promise.all([1, 2, 3].map(() => mine.tryLock(key)));
+
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['acquired', 'held', 'held']);
+      expect(outcomes.find(({ kind }) => kind === 'held')).toMatchObject({
+        key,
+        isOwn: true,
+        by: { session: mine.id },
+      });
+      expect(await theirs.tryLock(key)).not.toHaveProperty('isOwn');
     });
 
     test('by the same session waits for its own release that is under way', async () => {

@@ -116,30 +116,33 @@ describeInEveryWorld('sessions', (open) => {
       expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
     });
 
-    test.each(['30s', null])('with TTL %s shortens its list of what was taken away by what it was told', async (ttl) => {
-      const session = await one.leasehold.session({ name, ttl, heartbeat: '10s' });
-      const force = async (key: string) => {
-        const { leaseCounter } = await session.lock(key);
-        await other.leasehold.locks.forceRelease(key, { by: 'operator', reason: 'stuck', leaseCounter });
-      };
-      for (const key of ['a', 'b', 'c']) await force(`${name}-${key}`);
-      const revoked = async () => (await world.row(sessionKey(session.id)))?.revoked;
-      expect(await revoked()).toHaveLength(3);
+    test.each(['30s', null] as const)(
+      'with TTL %s shortens its list of what was taken away by what it was told',
+      async (ttl) => {
+        const session = await one.leasehold.session({ name, ttl, heartbeat: '10s' });
+        const force = async (key: string) => {
+          const { leaseCounter } = await session.lock(key);
+          await other.leasehold.locks.forceRelease(key, { by: 'operator', reason: 'stuck', leaseCounter });
+        };
+        for (const key of ['a', 'b', 'c']) await force(`${name}-${key}`);
+        const revoked = async () => (await world.row(sessionKey(session.id)))?.revoked;
+        expect(await revoked()).toHaveLength(3);
 
-      await passTime(
-        world,
-        until(() => session.locks.length === 0),
-      );
-      await force(`${name}-d`);
-      await passTime(
-        world,
-        until(() => session.locks.length === 0),
-      );
-      await passTime(world, world.clock.sleep(21_000));
+        await passTime(
+          world,
+          until(() => session.locks.length === 0),
+        );
+        await force(`${name}-d`);
+        await passTime(
+          world,
+          until(() => session.locks.length === 0),
+        );
+        await passTime(world, world.clock.sleep(21_000));
 
-      expect(await revoked()).toEqual([]);
-      expect(session.signal.aborted).toBe(false);
-    });
+        expect(await revoked()).toEqual([]);
+        expect(session.signal.aborted).toBe(false);
+      },
+    );
 
     test('ends once, however often it is told to', async () => {
       const session = await one.leasehold.session({ name });

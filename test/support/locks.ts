@@ -1,5 +1,5 @@
 /** What tests about locks begin with: two processes with a session each, and a key that nobody has used. */
-import type { Lock } from '../../shared/lock/lock.ts';
+import type { Lock, LockOptions } from '../../shared/lock/lock.ts';
 import type { Session } from '../../shared/session.ts';
 import type { Process, World } from './coordination.ts';
 
@@ -26,7 +26,7 @@ export async function openLockWorld(world: World): Promise<LockWorld> {
   return { world, one, other, mine, theirs, key: `key-${++count}` };
 }
 
-export async function acquireNow(session: Session, key: string, options: { value?: string } = {}): Promise<Lock> {
+export async function acquireNow(session: Session, key: string, options: LockOptions = {}): Promise<Lock> {
   const acquisition = await session.tryLock(key, options);
   if (acquisition.kind !== 'acquired') throw new Error(`${key} was not acquired: ${JSON.stringify(acquisition)}`);
   return acquisition.lock;

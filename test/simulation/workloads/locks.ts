@@ -65,7 +65,8 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
 async function useOne(place: WorkerPlace, session: Session, holder: SessionHolder): Promise<void> {
   const { process, profile, prng, recorder, seen } = place;
   const key = prng.pick(LOCK_KEYS);
-  const value = prng.chance(0.4) ? { value: `of ${process.name}` } : {};
+  // Who forgot to release takes it again.
+  const value = { ...(prng.chance(0.4) ? { value: `of ${process.name}` } : {}), reentrant: true };
   let lock: Lock;
   try {
     if (prng.chance(0.5)) {
