@@ -118,7 +118,7 @@ async function work(
   const sessions = createSessionStore(sender, TABLE);
   const timing = sessionTiming({ lockDelayMs: 0 });
   const options = { timing, name: 'bench', node: 'bench', behaviour: 'release' } as const;
-  await using session = await SessionHolder.create(options, { store: sessions, runtime });
+  await using session = await SessionHolder.create(options, { store: sessions, runtime, gauge: noSkewGauge });
   const settings = {
     ...{ queue, shards, homeShards, concurrency, pollMs },
     ...{ graceMs: 1_000, deadlineMonotonicMs: Infinity },

@@ -90,6 +90,9 @@ export function createWorkHandler(
         portsOf: (context) => ({
           ...invocationOf(context).stores,
           events: sessionLog(telemetry.logger, invocationOf(context)),
+          onNotOpened: (error) => {
+            telemetry.logger.error('session not opened', { queue: env.queue, error: String(error) });
+          },
         }),
       }),
     )

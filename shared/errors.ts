@@ -12,7 +12,7 @@
  * | a row cannot be understood | `CorruptItemError` | alarms; nothing is repaired silently |
  * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
  * | the same id or key with other content | `MismatchError` | decides which of the two it meant |
- * | clocks differ by more than the stated bound | `ClockSkewError` | refuses to take over; an operator fixes the clock |
+ * | clocks differ by more than the stated bound | `ClockSkewError` | takes nothing over and opens no session; an operator fixes the clock |
  * | our own mistake | `InvariantError` | this invocation ends; others go on |
  *
  * Messages say what was tried, on which key, what was found and what to do.
@@ -88,14 +88,17 @@ export class MismatchError extends LeaseholdError {
   }
 }
 
-/** This machine's clock differs from the store's by more than the stated bound, so nobody's right is taken over: correct the clock. */
+/**
+ * This machine's clock differs from the store's by more than the stated bound, so no right is taken over and no session is opened: correct
+ * the clock.
+ */
 export class ClockSkewError extends LeaseholdError {
   readonly skewMs: number;
 
-  constructor(skewMs: number, maxClockSkewMs: number) {
+  constructor(skewMs: number, maxClockSkewMs: number, refusing = 'refusing to take over from anyone') {
     super(
       `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than maxClockSkew = ${maxClockSkewMs} ms: ` +
-        `refusing to take over from anyone; correct the clock or raise maxClockSkew everywhere`,
+        `${refusing}; correct the clock or raise maxClockSkew everywhere`,
     );
     this.skewMs = skewMs;
   }

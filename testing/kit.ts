@@ -200,7 +200,7 @@ export class TestKit {
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },
-      { store: this.#stores.sessions, runtime: this.#runtime },
+      { store: this.#stores.sessions, runtime: this.#runtime, gauge: noSkewGauge },
     );
     const handBack = new AbortController();
     const tasks = limited(this.#stores.tasks, plan.attempts ?? Infinity, () => {

@@ -5,6 +5,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { InvariantError } from '../../shared/errors.ts';
+import type { SkewGauge } from '../../shared/lease/skew.ts';
 import type { SessionTiming } from '../../shared/lease/timing.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import type { SessionEvents } from '../../shared/session/keep-alive.ts';
@@ -17,7 +18,10 @@ export interface InvocationSessionOptions {
   readonly portsOf: (context: Context) => {
     readonly sessions: SessionStore;
     readonly runtime: Runtime;
+    readonly gauge: SkewGauge;
     readonly events: SessionEvents;
+    /** The invocation fails with it. */
+    readonly onNotOpened: (error: unknown) => void;
   };
 }
 
@@ -30,7 +34,7 @@ export function invocationSession(options: InvocationSessionOptions): Middleware
   return {
     name: 'invocationSession',
     before: async ({ context }) => {
-      const { sessions: store, runtime, events } = options.portsOf(context);
+      const { sessions: store, runtime, gauge, events, onNotOpened } = options.portsOf(context);
       const settings = {
         timing: options.timing,
         name: options.name,
@@ -38,7 +42,12 @@ export function invocationSession(options: InvocationSessionOptions): Middleware
         node: context.logStreamName || context.awsRequestId,
         behaviour: 'release',
       } as const;
-      sessions.set(context, await SessionHolder.create(settings, { store, runtime, events }));
+      try {
+        sessions.set(context, await SessionHolder.create(settings, { store, runtime, gauge, events }));
+      } catch (error) {
+        onNotOpened(error);
+        throw error;
+      }
     },
     after: endSession,
     onError: endSession,

@@ -12,8 +12,12 @@ export interface SkewGauge {
 /** For stores without a clock of their own, and for simulations that break clocks on purpose. */
 export const noSkewGauge: SkewGauge = { provenSkewMs: () => 0 };
 
-/** Taking over rests on comparing clocks. @throws ClockSkewError when ours is proven wrong by more than the bound */
-export function ensureClockWithin(gauge: SkewGauge, maxClockSkewMs: number): void {
+/**
+ * Taking over rests on comparing clocks.
+ * @param refusing what is not done, for the message
+ * @throws ClockSkewError when ours is proven wrong by more than the bound
+ */
+export function ensureClockWithin(gauge: SkewGauge, maxClockSkewMs: number, refusing?: string): void {
   const skewMs = gauge.provenSkewMs();
-  if (skewMs > maxClockSkewMs) throw new ClockSkewError(skewMs, maxClockSkewMs);
+  if (skewMs > maxClockSkewMs) throw new ClockSkewError(skewMs, maxClockSkewMs, refusing);
 }

@@ -13,6 +13,7 @@
  */
 import { stampOf } from '../lease/stamp.ts';
 import type { ContenderPorts } from '../session/contender.ts';
+import { ensureSoundClock, ensureSoundlyOpened } from '../session/open.ts';
 import { settleSession } from '../session/contender.ts';
 import type { LiveSession, SessionBehaviour, SessionRecord } from '../session/record.ts';
 
@@ -43,13 +44,20 @@ export class RemoteSessions {
     this.#maxClockSkewMs = maxClockSkewMs;
   }
 
-  /** One write unit per KB. The caller has checked the settings. */
+  /**
+   * One write unit per KB. The caller has checked the settings.
+   * @throws ClockSkewError when our clock, by which it expires, is proven wrong by more than the bound
+   */
   async create(settings: RemoteSessionSettings): Promise<LiveSession> {
-    const { sessions, runtime } = this.#ports;
+    const { sessions: store, runtime, gauge } = this.#ports;
+    const bound = { maxClockSkewMs: this.#maxClockSkewMs };
     for (;;) {
-      const session = { ...settings, id: runtime.ids.unique(), remote: true, ...stampOf(runtime) };
-      const outcome = await sessions.create(session);
-      if (outcome.kind === 'applied') return outcome.row;
+      const id = runtime.ids.unique();
+      await ensureSoundClock(id, { store, gauge }, bound);
+      const outcome = await store.create({ ...settings, id, remote: true, ...stampOf(runtime) });
+      if (outcome.kind !== 'applied') continue;
+      await ensureSoundlyOpened(id, { store, runtime, gauge }, bound);
+      return outcome.row;
     }
   }
 

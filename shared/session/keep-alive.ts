@@ -15,30 +15,22 @@
  *   - A hook of `SessionEvents` throws: it stops nothing.
  *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
  */
-import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import { LeaseLostError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { Moment, TrustWindow } from '../lease/trust.ts';
+import type { TrustWindow } from '../lease/trust.ts';
 import { momentOf, remainingTrustMs } from '../lease/trust.ts';
 import type { SessionTiming } from '../lease/timing.ts';
-import { trustDurationMs } from '../lease/timing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { tellWatcher } from '../runtime/tell-watcher.ts';
 import { firstFailure } from './health.ts';
-import type { LiveSession, SessionBehaviour, SessionRecord } from './record.ts';
+import type { OpeningPorts, SessionOptions } from './open.ts';
+import { openSession } from './open.ts';
+import type { LiveSession, SessionRecord } from './record.ts';
 import type { Settle } from './settling.ts';
 import { Settling } from './settling.ts';
 import type { SessionStore } from './store.ts';
 import { truthfulSignal } from './truthful-signal.ts';
-
-export interface SessionOptions {
-  readonly timing: SessionTiming;
-  readonly name: string;
-  readonly node: string;
-  readonly behaviour: SessionBehaviour;
-  /** Checks of the node that the session is bound to. */
-  readonly checks?: readonly string[] | undefined;
-}
 
 /** What is undecided is tried again this often at least, however seldom the heart beats. */
 const SETTLE_EVERY_MS = 10_000;
@@ -85,8 +77,7 @@ export class SessionHolder implements AsyncDisposable {
   #ending: Promise<void> | undefined;
 
   private constructor(
-    record: LiveSession,
-    opened: Moment,
+    { record, trust }: { readonly record: LiveSession; readonly trust: TrustWindow },
     options: SessionOptions,
     ports: { readonly store: SessionStore; readonly runtime: Runtime; readonly events: SessionEvents },
   ) {
@@ -96,7 +87,7 @@ export class SessionHolder implements AsyncDisposable {
     this.#store = ports.store;
     this.#runtime = ports.runtime;
     this.#events = ports.events;
-    this.#trust = { opened, durationMs: trustDurationMs(options.timing) };
+    this.#trust = trust;
     this.#settling = new Settling({
       pause: () => this.#pause(Math.min(this.timing.heartbeatMs, SETTLE_EVERY_MS)),
       isOver: () => this.#stopped.signal.aborted,
@@ -110,34 +101,13 @@ export class SessionHolder implements AsyncDisposable {
   /**
    * Creates a session and starts its heartbeat.
    * @throws StoreUnavailableError when the store did not confirm it within the trust window
+   * @throws ClockSkewError when this machine's clock is proven wrong by more than the bound
    */
   static async create(
     options: SessionOptions,
-    ports: { readonly store: SessionStore; readonly runtime: Runtime; readonly events?: SessionEvents },
+    ports: OpeningPorts & { readonly events?: SessionEvents },
   ): Promise<SessionHolder> {
-    const { store, runtime, events = {} } = ports;
-    const { timing } = options;
-    const opened = momentOf(runtime.clock);
-    const trust: TrustWindow = { opened, durationMs: trustDurationMs(timing) };
-    const outcome = await store.create(
-      {
-        id: runtime.ids.unique(),
-        name: options.name,
-        node: options.node,
-        behaviour: options.behaviour,
-        checks: options.checks,
-        ttlMs: timing.ttlMs,
-        lockDelayMs: timing.lockDelayMs,
-        now: opened.wallMs,
-        nonce: runtime.ids.unique(),
-      },
-      { budgetMs: timing.ttlMs ?? undefined },
-    );
-    if (outcome.kind === 'refused' || remainingTrustMs(trust, momentOf(runtime.clock)) <= 0)
-      throw new StoreUnavailableError('creating a session took longer than its own TTL; try again', {
-        applied: 'unknown',
-      });
-    const holder = new SessionHolder(outcome.row, opened, options, { store, runtime, events });
+    const holder = new SessionHolder(await openSession(options, ports), options, { events: {}, ...ports });
     holder.#start();
     return holder;
   }

@@ -246,7 +246,7 @@ class Place {
   async #liveInOneSession(): Promise<void> {
     const { sessions: store } = this.#stores();
     const options = { timing: TIMING, name: 'test', node: 'here', behaviour: 'release' } as const;
-    const session = await SessionHolder.create(options, { store, runtime: this.#runtime });
+    const session = await SessionHolder.create(options, { store, runtime: this.#runtime, gauge: noSkewGauge });
     try {
       const flows = Array.from({ length: this.#prng.integer(1, 3) }, () => this.#flow(session));
       await Promise.all(flows);

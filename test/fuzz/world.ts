@@ -41,7 +41,7 @@ export function openWorld(recording: Recording = { expressions: new Set(), names
     async work(queue: string, definitions: Readonly<Record<string, unknown>>): Promise<WorkerReport> {
       const timing = sessionTiming({ ttlMs: 30_000, lockDelayMs: 0, maxClockSkewMs: 0 });
       const options = { timing, name: 'fuzz', node: 'fuzz', behaviour: 'release' as const };
-      await using session = await SessionHolder.create(options, { store: stores.sessions, runtime });
+      await using session = await SessionHolder.create(options, { ...foundation, store: stores.sessions });
       const settings = {
         ...{ queue, shards: SHARDS, homeShards: [0, 1], concurrency: 2 },
         ...{ pollMs: 5, graceMs: 50, deadlineMonotonicMs: Infinity },

@@ -117,7 +117,7 @@ function startMember(store: DynamoDriver, { table, hasExactUnits, onRow }: Membe
     session(given = {}) {
       const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0, maxClockSkewMs: SKEW_MS, ...given });
       const options = { timing, name: 'test', node: 'here', behaviour: 'release' } as const;
-      return SessionHolder.create(options, { store: ports.sessions, runtime });
+      return SessionHolder.create(options, { store: ports.sessions, runtime, gauge: noSkewGauge });
     },
     async costOf(work) {
       const { requests, writeUnits, readUnits } = await costOf(meter, work);

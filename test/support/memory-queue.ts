@@ -85,7 +85,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
       const session = await SessionHolder.create(
         { timing, name: 'test', node: 'test', behaviour: 'release' },
-        { store: sessions, runtime },
+        { store: sessions, runtime, gauge: noSkewGauge },
       );
       const settings = {
         ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency },

@@ -56,7 +56,7 @@ export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): Q
       timing: sessionTiming({ ttlMs: 300_000, heartbeatMs: 150, lockDelayMs: 0, maxClockSkewMs: 0, ...timing }),
       ...{ name: 'test', node: 'test', behaviour: 'release' as const },
     };
-    return SessionHolder.create(options, { store: sessions, runtime });
+    return SessionHolder.create(options, { store: sessions, runtime, gauge: noSkewGauge });
   };
   return {
     ...{ queue, table, runtime, meter, tasks, operations, sessions, queues, session },

@@ -49,12 +49,12 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'N5',
-    what: 'a renewal removes revocations that no answer has told of',
+    what: 'a renewal clears what was taken away, told or not',
     edits: [
       {
-        file: 'shared/session/keep-alive.ts',
-        find: 'told: this.#record.revoked.length,',
-        replace: 'told: this.#record.revoked.length === 0 ? 0 : 100,',
+        file: 'shared/dynamo/session/statements.ts',
+        find: "if (told === 0) return '';",
+        replace: "if (told >= 0) return ' REMOVE #revoked';",
       },
     ],
     killedBy: ['I1'],

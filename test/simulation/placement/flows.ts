@@ -33,7 +33,7 @@ async function sessionAt(place: WorkerPlace): Promise<Session> {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
       ...{ name: USERS_SESSION, node: process.name, behaviour: 'release' },
     },
-    { store: stores.sessions, runtime, events: sessionEventsAt(place) },
+    { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
   );
   recorder.holds(process, holder);
   const { clock } = runtime;

@@ -50,7 +50,7 @@ export async function coordinate(place: WorkerPlace): Promise<string> {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
       ...{ name: 'coordinator', node: process.name, behaviour: 'release' },
     },
-    { store: stores.sessions, runtime, events: sessionEventsAt(place) },
+    { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
   );
   recorder.holds(process, holder);
   const ports = { ...stores, runtime, gauge: noSkewGauge };

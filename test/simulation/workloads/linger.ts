@@ -89,7 +89,7 @@ async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, numb
           timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
           ...{ name: USERS_SESSION, node: process.name, behaviour: 'release' },
         },
-        { store: stores.sessions, runtime, events: sessionEventsAt(place) },
+        { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
       );
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;

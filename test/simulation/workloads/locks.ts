@@ -36,7 +36,7 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
       ...{ name: 'locker', node: process.name, behaviour: prng.pick(['release', 'release', 'delete'] as const) },
     },
-    { store: sessions, runtime, events: sessionEventsAt(place) },
+    { store: sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
   );
   recorder.holds(process, holder);
   const ports = { locks, semaphores, sessions, runtime, gauge: noSkewGauge };

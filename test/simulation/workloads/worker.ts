@@ -115,7 +115,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       behaviour: 'release',
     },
     {
-      ...{ store: sessions, runtime },
+      ...{ store: sessions, runtime, gauge: noSkewGauge },
       events: sessionEventsAt(place),
     },
   );

@@ -6,6 +6,7 @@ import { LeaseLostError } from '../../../shared/errors.ts';
 import { sessionTiming } from '../../../shared/lease/timing.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import { Permit } from '../../../shared/semaphore/permit.ts';
+import { noSkewGauge } from '../../../shared/lease/skew.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 
@@ -18,7 +19,7 @@ test('a permit whose session was lost in the moment in which it was handed over 
       timing: sessionTiming({ ttlMs: 3_000, lockDelayMs: 0, maxClockSkewMs: 0 }),
       ...{ name: 'test', node: 'here', behaviour: 'release' },
     },
-    { store: createSessionStore(sender, table), runtime },
+    { store: createSessionStore(sender, table), runtime, gauge: noSkewGauge },
   );
   const record = { session: session.id, since: clock.now(), permits: 1, token: 1 };
   // Nobody has asked since.

@@ -62,7 +62,7 @@ function open() {
     const timing = sessionTiming({ ttlMs: 30_000, heartbeatMs: 10_000, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },
-      { store: sessions, runtime },
+      { store: sessions, runtime, gauge: noSkewGauge },
     );
     const settings = {
       ...{ queue: QUEUE, shards: SHARDS, homeShards: home, concurrency: 1 },

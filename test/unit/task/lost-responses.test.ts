@@ -11,6 +11,7 @@ import { createTaskStore } from '../../../shared/dynamo/task/store.ts';
 import { sessionTiming } from '../../../shared/lease/timing.ts';
 import type { Runtime } from '../../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { noSkewGauge } from '../../../shared/lease/skew.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { TaskOperatorStore } from '../../../shared/task/operator-store.ts';
 import type { EndedTask } from '../../../shared/task/task.ts';
@@ -63,7 +64,7 @@ class World {
     const sessions = createSessionStore(this.#sender, TABLE);
     const timing = sessionTiming({ ttlMs: 30_000, lockDelayMs: 0 });
     const options = { timing, name: 'test', node: 'test', behaviour: 'release' as const };
-    return SessionHolder.create(options, { store: sessions, runtime: this.runtime });
+    return SessionHolder.create(options, { store: sessions, runtime: this.runtime, gauge: noSkewGauge });
   }
 
   async ready(changes: Partial<NewTask> = {}): Promise<ReadyTask> {

@@ -1,0 +1,88 @@
+/**
+ * Opening a session: the one write, and whether its holder may believe in it.
+ *
+ * A process whose clock is proven wrong opens none. Others would find its sessions expired at once, and take its tasks, each with an attempt
+ * that it cost; or they would wait for it long after it has died.
+ */
+import { StoreUnavailableError } from '../errors.ts';
+import type { SkewGauge } from '../lease/skew.ts';
+import { ensureClockWithin } from '../lease/skew.ts';
+import { stampOf } from '../lease/stamp.ts';
+import type { SessionTiming } from '../lease/timing.ts';
+import { trustDurationMs } from '../lease/timing.ts';
+import type { TrustWindow } from '../lease/trust.ts';
+import { momentOf, remainingTrustMs } from '../lease/trust.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { LiveSession, SessionBehaviour } from './record.ts';
+import type { SessionStore } from './store.ts';
+
+export interface SessionOptions {
+  readonly timing: SessionTiming;
+  readonly name: string;
+  readonly node: string;
+  readonly behaviour: SessionBehaviour;
+  /** Checks of the node that the session is bound to. */
+  readonly checks?: readonly string[] | undefined;
+}
+
+export interface OpeningPorts {
+  readonly store: SessionStore;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+}
+
+const REFUSING = 'opening no session, which others would misjudge';
+
+/**
+ * @throws StoreUnavailableError when the store did not confirm it within the trust window
+ * @throws ClockSkewError when our clock is proven wrong by more than the bound
+ */
+export async function openSession(
+  options: SessionOptions,
+  { store, runtime, gauge }: OpeningPorts,
+): Promise<{ readonly record: LiveSession; readonly trust: TrustWindow }> {
+  const { timing, ...described } = options;
+  const id = runtime.ids.unique();
+  await ensureSoundClock(id, { store, gauge }, timing);
+  const opened = momentOf(runtime.clock);
+  const trust: TrustWindow = { opened, durationMs: trustDurationMs(timing) };
+  const { ttlMs, lockDelayMs } = timing;
+  const nonce = runtime.ids.unique();
+  const session = { ...described, id, ttlMs, lockDelayMs, now: opened.wallMs, nonce };
+  const outcome = await store.create(session, { budgetMs: ttlMs ?? undefined });
+  if (outcome.kind === 'refused' || remainingTrustMs(trust, momentOf(runtime.clock)) <= 0)
+    throw new StoreUnavailableError('creating a session took longer than its own TTL; try again', {
+      applied: 'unknown',
+    });
+  await ensureSoundlyOpened(id, { store, runtime, gauge }, timing);
+  return { record: outcome.row, trust };
+}
+
+/** Before the write. @throws ClockSkewError when our clock is proven wrong by more than the bound */
+export async function ensureSoundClock(
+  id: string,
+  { store, gauge }: Pick<OpeningPorts, 'store' | 'gauge'>,
+  { maxClockSkewMs }: Pick<SessionTiming, 'maxClockSkewMs'>,
+): Promise<void> {
+  // The last answer may be old, and the clock corrected since: a read measures it again.
+  if (gauge.provenSkewMs() > maxClockSkewMs) await store.get(id);
+  ensureClockWithin(gauge, maxClockSkewMs, REFUSING);
+}
+
+/**
+ * After the write, whose answer may be the first that a process gets, and prove its clock wrong: the session is ended, on which nothing hangs.
+ * @throws ClockSkewError when our clock is proven wrong by more than the bound
+ */
+export async function ensureSoundlyOpened(
+  id: string,
+  { store, runtime, gauge }: OpeningPorts,
+  { maxClockSkewMs }: Pick<SessionTiming, 'maxClockSkewMs'>,
+): Promise<void> {
+  try {
+    ensureClockWithin(gauge, maxClockSkewMs, REFUSING);
+  } catch (error) {
+    // If this is not answered, it expires.
+    await store.invalidate({ id, reason: 'ended', ...stampOf(runtime) }).catch(() => undefined);
+    throw error;
+  }
+}

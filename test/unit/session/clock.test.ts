@@ -1,0 +1,78 @@
+/** A process whose clock is proven wrong opens no session: others would find it expired at once, or live for long after its end. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ClockSkewError } from '../../../shared/errors.ts';
+import type { Process, World } from '../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+
+const SKEW_MS = 3_600_000;
+
+describe('a clock that is proven wrong', () => {
+  let world: World;
+  let here: Process;
+
+  beforeEach(() => {
+    world = simulatedWorld();
+    here = world.start();
+  });
+
+  /** The next answer shows how wrong the clock is, as the header of a response does. */
+  function provedByNextAnswer(skewMs: number): void {
+    const attempt = here.driver.attempt.bind(here.driver);
+    here.driver.attempt = async (kind, input, signal) => {
+      here.driver.attempt = attempt;
+      const output = await attempt(kind, input, signal);
+      here.provenSkew.ms = skewMs;
+      return output;
+    };
+  }
+
+  const sessions = async (): Promise<readonly string[]> => {
+    const found = await Array.fromAsync(world.start().leasehold.sessions.list());
+    return found.map(({ status }) => status);
+  };
+
+  test('opens no session, and says why', async () => {
+    here.provenSkew.ms = SKEW_MS;
+
+    const opening = here.leasehold.session({ ttl: '30s' });
+
+    await expect(opening).rejects.toThrow(ClockSkewError);
+    await expect(opening).rejects.toThrow(/differs from the store's by 3600000 ms, .*opening no session/);
+    expect(await sessions()).toEqual([]);
+  });
+
+  test('by the very answer to its opening ends the session again', async () => {
+    provedByNextAnswer(SKEW_MS);
+
+    await expect(here.leasehold.session({ ttl: '30s' })).rejects.toThrow(ClockSkewError);
+
+    expect(await sessions()).toEqual([]);
+  });
+
+  test('is measured again before it is believed to be wrong still', async () => {
+    here.provenSkew.ms = SKEW_MS;
+    provedByNextAnswer(0);
+
+    expect((await here.leasehold.session({ ttl: '30s' })).remainingTrustMs()).toBeGreaterThan(0);
+  });
+
+  test('leaves alone what runs under a session from before', async () => {
+    const session = await here.leasehold.session({ ttl: '30s' });
+    const lock = await session.lock('k');
+    here.provenSkew.ms = SKEW_MS;
+
+    await passTime(world, world.clock.sleep(60_000));
+
+    expect(lock.signal.aborted).toBe(false);
+    expect(await lock.release()).toBe(true);
+  });
+
+  test('opens no remote session either', async () => {
+    const settings = { name: 'r', node: 'n', behaviour: 'release' as const, ttlMs: 30_000, lockDelayMs: 0, checks: [] };
+    provedByNextAnswer(SKEW_MS);
+    await expect(here.remote.sessions.create(settings)).rejects.toThrow(ClockSkewError);
+    await expect(here.remote.sessions.create(settings)).rejects.toThrow(ClockSkewError);
+
+    expect(await sessions()).toEqual([]);
+  });
+});
