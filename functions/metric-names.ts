@@ -37,6 +37,8 @@ export const METRIC = {
   claimsRefused: 'ClaimsRefused',
   /** Rights lost while working. */
   leasesLost: 'LeasesLost',
+  /** Heartbeats that came late because task code blocked the event loop. */
+  eventLoopsBlocked: 'EventLoopsBlocked',
   /** Sessions of others found expired and ended. */
   sessionsInvalidated: 'SessionsInvalidated',
   /** Rows left alone: damaged, or of a later version. */

@@ -12,6 +12,7 @@ import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, InvariantError, MismatchError } from '../shared/errors.ts';
 import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
 import type { SessionEvents } from '../shared/session/keep-alive.ts';
+import { describeBlock } from '../shared/session/lateness.ts';
 import { SemaphoreClient } from '../shared/semaphore/client.ts';
 import { registerTasks } from '../shared/task/definition.ts';
 import type { TaskEvents } from '../shared/run/events.ts';
@@ -182,6 +183,10 @@ function sessionLog(logger: Telemetry['logger'], { meter, metrics }: Invocation)
     },
     onRenewalFailed: (error) => {
       logger.warn('session not renewed', { error: String(error) });
+    },
+    onBlocked: (lateMs) => {
+      metrics.count('blocked', 1);
+      logger.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });
     },
     onLost: (error) => {
       metrics.count('leasesLost', 1);

@@ -13,7 +13,7 @@ import type { Counted } from '../shared/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
 
-type Event = Counted | 'leasesLost';
+type Event = Counted | 'leasesLost' | 'blocked';
 
 /** Between lines of a worker to which nothing remarkable happens. */
 const INTERVAL_MS = 5_000;
@@ -31,6 +31,7 @@ const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
   unknown: [METRIC.tasksUnknown],
   damaged: [METRIC.rowsSkipped],
   leasesLost: [METRIC.leasesLost],
+  blocked: [METRIC.eventLoopsBlocked],
 };
 
 /** An alarm rings for one of them, or a few. Tasks of unknown names and skipped rows are met again and again: theirs may wait. */

@@ -58,6 +58,7 @@ export class QueueDashboard extends Construct {
             reported(METRIC.tasksTakenOver),
             reported(METRIC.sessionsInvalidated),
             reported(METRIC.leasesLost),
+            reported(METRIC.eventLoopsBlocked),
           ]),
           graph('Waste', [
             reported(METRIC.claimsRefused),

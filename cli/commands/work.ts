@@ -4,6 +4,8 @@ import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { enqueueDueSlots } from '../../shared/dispatch/recur.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
 import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
+import type { SessionEvents } from '../../shared/session/keep-alive.ts';
+import { describeBlock } from '../../shared/session/lateness.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
 import type { TaskEvents } from '../../shared/run/events.ts';
@@ -114,7 +116,15 @@ async function workOnce(context: Context, connection: Connection, round: Round):
   const onDamaged = (error: unknown): void => {
     log.error('row skipped', { error: String(error) });
   };
-  const settings = { name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0 };
+  const sessionEvents: SessionEvents = {
+    onBlocked: (lateMs) => {
+      log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });
+    },
+    onLost: ({ message: error, reason }) => {
+      log.error('session lost', { error, reason });
+    },
+  };
+  const settings = { name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0, events: sessionEvents };
   try {
     await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
     const shards = await shardsInUse(there);

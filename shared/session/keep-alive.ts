@@ -4,7 +4,8 @@
  * Failure by failure:
  *   - A renewal that is not answered, or throttled: belief does not grow; the next beat tries again until the window closes.
  *   - A renewal that is refused: the session is lost at once, whatever time was left.
- *   - No beat at all (frozen, starved): `remainingTrustMs` runs out by the clocks; every write asks it before it is sent.
+ *   - No beat at all (frozen, starved): `remainingTrustMs` runs out by the clocks; every write asks it before it is sent. That the beat itself
+ *     was late is told apart from a store that did not answer (`lateness.ts`).
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
  *   - A health check that it is bound to fails: seen with the next beat; the session ends itself.
  *   - An operator takes away one thing that hangs on it: learnt from the next beat; the session goes on.
@@ -24,6 +25,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { tellWatcher } from '../runtime/tell-watcher.ts';
 import { firstFailure } from './health.ts';
+import { Lateness } from './lateness.ts';
 import type { OpeningPorts, SessionOptions } from './open.ts';
 import { openSession } from './open.ts';
 import type { LiveSession, SessionRecord } from './record.ts';
@@ -46,6 +48,8 @@ export interface SessionEvents {
   onRenewed?(session: LiveSession): void;
   /** Also of what else a beat does, and of the request that ends it. */
   onRenewalFailed?(error: unknown): void;
+  /** A heartbeat came so many milliseconds late, because the event loop was blocked or the process stopped: `describeBlock` has the words. */
+  onBlocked?(lateMs: number): void;
   /** Not of an orderly end. */
   onLost?(error: LeaseLostError): void;
 }
@@ -72,6 +76,7 @@ export class SessionHolder implements AsyncDisposable {
   /** Revocations that came before their listener, the latest last. */
   readonly #unheard = new Set<string>();
   readonly #settling: Settling;
+  readonly #lateness: Lateness;
   #sequence = 0;
   #loops: Promise<unknown> = Promise.resolve();
   #ending: Promise<void> | undefined;
@@ -88,6 +93,7 @@ export class SessionHolder implements AsyncDisposable {
     this.#runtime = ports.runtime;
     this.#events = ports.events;
     this.#trust = trust;
+    this.#lateness = new Lateness(ports.runtime.clock, options.timing.heartbeatMs);
     this.#settling = new Settling({
       pause: () => this.#pause(Math.min(this.timing.heartbeatMs, SETTLE_EVERY_MS)),
       isOver: () => this.#stopped.signal.aborted,
@@ -239,16 +245,20 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   /** Jitter of a tenth keeps a fleet that started together from beating together. */
+  #jittered(ms: number): number {
+    return ms * (0.9 + 0.1 * this.#runtime.random.next());
+  }
+
   #pause(ms: number): Promise<void> {
-    const { clock, random } = this.#runtime;
-    return clock.sleep(ms * (0.9 + 0.1 * random.next()), this.#stopped.signal);
+    return this.#runtime.clock.sleep(this.#jittered(ms), this.#stopped.signal);
   }
 
   async #heartbeat(ttlMs: number): Promise<void> {
     let waitMs = this.timing.heartbeatMs;
     for (;;) {
-      await this.#pause(waitMs);
+      await this.#lateness.sleep(this.#jittered(waitMs), this.#stopped.signal);
       if (this.#stopped.signal.aborted || this.#ending !== undefined) return;
+      this.#noticeBlock();
       const renewed = await this.#renew(ttlMs);
       if (renewed) await this.#noticeFailedCheck();
       if (this.#loss !== undefined) return;
@@ -281,6 +291,7 @@ export class SessionHolder implements AsyncDisposable {
       );
       if (outcome.kind === 'refused') return await this.#afterRefusal(ttlMs, outcome.current);
       this.#unanswered = [];
+      this.#lateness.forget();
       this.#trust = { opened, durationMs: this.#trust.durationMs };
       this.#learnFrom(outcome.row);
       this.#tell((events) => events.onRenewed?.(outcome.row));
@@ -351,8 +362,14 @@ export class SessionHolder implements AsyncDisposable {
   #noticeExpiry(): void {
     if (this.#loss !== undefined || this.#ending !== undefined) return;
     if (remainingTrustMs(this.#trust, momentOf(this.#runtime.clock)) > 0) return;
-    const detail = `no renewal was confirmed within ${this.#trust.durationMs} ms`;
+    this.#noticeBlock();
+    const detail = `no renewal was confirmed within ${this.#trust.durationMs} ms${this.#lateness.explanation()}`;
     this.markLost(new LeaseLostError(`session ${this.id}`, 'expired', detail));
+  }
+
+  #noticeBlock(): void {
+    const lateMs = this.#lateness.next();
+    if (lateMs !== undefined) this.#tell((events) => events.onBlocked?.(lateMs));
   }
 
   async #end(): Promise<void> {

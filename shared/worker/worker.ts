@@ -296,7 +296,8 @@ class Worker {
     const deaths = task.deaths + 1;
     const message =
       `its worker died ${deaths} times without a word, the last in session ${task.session}` +
-      (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '');
+      (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '') +
+      '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
     const error = { name: 'WorkerDied', message, at: now };
     const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
     if (outcome.kind === 'applied') {

@@ -1,0 +1,62 @@
+/**
+ * Notices a heartbeat that is late because nothing ran: code that computes for long without a pause blocks the event loop, and with it the
+ * heartbeat. Its worker lives, and loses its session all the same; it should be told which of the two it was.
+ *
+ * Told from a store that does not answer by what was late: the timer itself. Clock: monotonic, which stands still while a machine is suspended.
+ */
+import type { Clock } from '../runtime/clock.ts';
+
+export class Lateness {
+  readonly #clock: Clock;
+  readonly #toleratedMs: number;
+  /** When the timer that runs should end; Infinity: none does. */
+  #dueAt = Infinity;
+  /** The longest since the last renewal. */
+  #longestMs = 0;
+  #isTold = false;
+
+  /** @param heartbeatMs half of it is tolerated */
+  constructor(clock: Clock, heartbeatMs: number) {
+    this.#clock = clock;
+    this.#toleratedMs = heartbeatMs / 2;
+  }
+
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    this.#dueAt = this.#clock.monotonic() + ms;
+    await this.#clock.sleep(ms, signal);
+    this.#longestMs = this.#lateMs();
+    this.#dueAt = Infinity;
+  }
+
+  /** By how much a heartbeat is too late, once for each that is; also before its timer has run. */
+  next(): number | undefined {
+    const lateMs = this.#lateMs();
+    if (lateMs <= this.#toleratedMs || this.#isTold) return undefined;
+    this.#isTold = true;
+    return lateMs;
+  }
+
+  /** A renewal was confirmed: what was before took nothing from the belief of now. */
+  forget(): void {
+    this.#longestMs = 0;
+    this.#isTold = false;
+  }
+
+  /** Why no renewal was sent, for the message of a loss; empty when lateness was not the reason. */
+  explanation(): string {
+    const lateMs = this.#lateMs();
+    return lateMs > this.#toleratedMs ? `; ${describeBlock(lateMs)}` : '';
+  }
+
+  #lateMs(): number {
+    return Math.max(this.#longestMs, this.#clock.monotonic() - this.#dueAt);
+  }
+}
+
+/** @param lateMs a lower bound: the timer was due while nothing ran */
+export function describeBlock(lateMs: number): string {
+  return (
+    `its event loop was blocked, or its process stopped, for ${Math.round(lateMs / 1_000)} s at least: ` +
+    'let code that computes for long pause (await setImmediate), or run it in a worker thread or a process of its own'
+  );
+}

@@ -1,0 +1,87 @@
+/** An event loop that is blocked sends no heartbeat: its session is lost, and says why. */
+import { beforeEach, expect, test } from 'vitest';
+import type { LeaseLostError } from '../../../shared/errors.ts';
+import type { Session } from '../../../shared/session.ts';
+import type { Process, World } from '../../support/coordination.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
+
+const TTL_MS = 30_000;
+
+let world: World;
+let here: Process;
+let late: number[];
+let lost: LeaseLostError[];
+let session: Session;
+/** While it is set, nothing of the process goes on: its timers end afterwards. */
+let blocked: PromiseWithResolvers<void> | undefined;
+
+beforeEach(async () => {
+  world = simulatedWorld();
+  here = world.start();
+  const { clock } = here.runtime;
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = async (ms, signal) => {
+    await sleep(ms, signal);
+    await blocked?.promise;
+  };
+  [late, lost] = [[], []];
+  session = await here.leasehold.session({
+    ttl: TTL_MS,
+    events: { onBlocked: (lateMs) => void late.push(lateMs), onLost: (error) => void lost.push(error) },
+  });
+});
+
+async function block(ms: number, atTheEnd: () => void = () => undefined): Promise<void> {
+  blocked = Promise.withResolvers();
+  await world.clock.advance(ms);
+  // What the code that blocked does next comes before any timer.
+  atTheEnd();
+  blocked.resolve();
+  blocked = undefined;
+  await world.clock.advance(100);
+}
+
+const SAYS_SO =
+  /no renewal was confirmed .* event loop was blocked, or its process stopped, for 2\d s at least: .*worker thread/;
+
+test('a session that is lost to a blocked event loop says so, and names the remedy', async () => {
+  await block(TTL_MS + 1_000);
+
+  expect(lost).toMatchObject([{ reason: 'expired' }]);
+  expect(lost[0]?.message).toMatch(SAYS_SO);
+  expect(late).toHaveLength(1);
+  expect(late[0]).toBeGreaterThan(20_000);
+});
+
+test('code that asks at once after it has blocked is told as well, before any timer has run', async () => {
+  await block(TTL_MS + 1_000, () => {
+    expect(session.signal.aborted).toBe(true);
+  });
+
+  expect((session.signal.reason as LeaseLostError).message).toMatch(SAYS_SO);
+});
+
+test('a heartbeat that is late and in time is told of, and the session goes on', async () => {
+  await block(16_000);
+  await world.clock.advance(20_000);
+
+  expect(late).toHaveLength(1);
+  expect([session.signal.aborted, lost]).toEqual([false, []]);
+});
+
+test('a store that does not answer is not taken for a blocked event loop', async () => {
+  here.driver.isDown = true;
+  await world.clock.advance(TTL_MS + 1_000);
+
+  expect(lost[0]?.message).toMatch(/no renewal was confirmed within \d+ ms; stop/);
+  expect(late).toEqual([]);
+});
+
+test('a block that a renewal has outlived is no reason of a later loss', async () => {
+  await block(16_000);
+  await world.clock.advance(20_000);
+  here.driver.isDown = true;
+  await world.clock.advance(TTL_MS + 1_000);
+
+  expect(lost[0]?.message).not.toMatch(/blocked/);
+});
