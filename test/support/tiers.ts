@@ -16,7 +16,7 @@ export const ALL = 'test/**/*.test.ts';
 export const LONG = 'test/**/*.long.test.ts';
 const FULL = 'test/**/*.full.test.ts';
 /** What needs no process of its own, and one path through each that does. */
-const FIRST = ['conformance', 'docs', 'functions', 'fuzz', 'simulation', 'smoke', 'tools', 'unit'];
+const FIRST = ['conformance', 'docs', 'functions', 'simulation', 'smoke', 'tools', 'unit'];
 
 export const TIERS: Readonly<Record<'first' | 'full' | 'long', Tier>> = {
   first: { include: FIRST.map((folder) => `test/${folder}/**/*.test.ts`), exclude: [FULL, LONG] },
