@@ -1,4 +1,4 @@
-/** The Go program of this folder, built with HashiCorp's own client; or why it cannot be had here. */
+/** The Go program of this folder, built with HashiCorp's own client, and that client's own tests; or why there are none here. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const CLIENT = 'github.com/hashicorp/consul/api';
 const SOURCE = fileURLToPath(new URL('./go', import.meta.url));
 /** The first build on a machine fetches and compiles the client's modules. */
 const BUILD_TIMEOUT_MS = 300_000;
@@ -21,13 +22,29 @@ export interface GoRun {
 }
 
 export function buildGoProgram(): GoBuild {
+  return build('build', '.');
+}
+
+/** The tests of HashiCorp's client, of the version that the program uses. They are fetched with it, and stay where Go keeps modules. */
+export function buildClientTests(): GoBuild {
+  return build('test', '-c', CLIENT);
+}
+
+/** Where Go keeps the sources of HashiCorp's client. */
+export function clientSources(): string {
+  return execFileSync('go', ['list', '-f', '{{.Dir}}', CLIENT], { cwd: SOURCE, encoding: 'utf8' }).trim();
+}
+
+function build(verb: string, ...argv: readonly string[]): GoBuild {
   const program = path.join(mkdtempSync(path.join(tmpdir(), 'leasehold-go-')), 'program');
   try {
-    execFileSync('go', ['build', '-o', program, '.'], { cwd: SOURCE, timeout: BUILD_TIMEOUT_MS, stdio: 'pipe' });
+    execFileSync('go', [verb, '-o', program, ...argv], { cwd: SOURCE, timeout: BUILD_TIMEOUT_MS, stdio: 'pipe' });
     return { program };
   } catch (error) {
     const { code, stderr = '' } = error as { readonly code?: string; readonly stderr?: Buffer | string };
-    return { missing: code === 'ENOENT' ? 'there is no go on the PATH' : `go build failed: ${String(stderr).trim()}` };
+    return {
+      missing: code === 'ENOENT' ? 'there is no go on the PATH' : `go ${verb} failed: ${String(stderr).trim()}`,
+    };
   }
 }
 
