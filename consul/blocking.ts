@@ -4,6 +4,7 @@
  * A query with an index is answered when what it asks for is not what that index stood for any more, or when its wait is over.
  * Consul waits 5 minutes unless told otherwise and 10 at most, and adds up to a sixteenth so that those who came together leave apart.
  */
+import { lookAndWait } from '../shared/wait/look-and-wait.ts';
 import type { Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
 import type { Look } from './polls.ts';
@@ -63,10 +64,9 @@ export async function blockingLook<T>(
 ): Promise<{ readonly value: T; readonly index: number }> {
   const { gateway } = exchange;
   const { index: asked, waitMs } = blockingOf(exchange);
-  let seen = await look();
-  if (asked > 0 && isSame(asked, seen)) {
-    const { fingerprint } = seen;
-    seen = (await within(exchange, waitMs, (over) => gateway.polls.next(what, look, fingerprint, over))) ?? seen;
-  }
+  const isNews = (seen: Look<T>): boolean => !isSame(asked, seen);
+  const next = (isOurs: typeof isNews, over: AbortSignal) => gateway.polls.next(what, look, isOurs, over);
+  const seen =
+    asked === 0 ? await look() : await within(exchange, waitMs, (over) => lookAndWait({ look, isNews, next }, over));
   return { value: seen.value, index: gateway.indexes.indexOf(what, seen, asked) };
 }

@@ -66,11 +66,11 @@ async function blockingView(exchange: Exchange): Promise<{ readonly view: Prefix
   const { leasehold, indexes } = exchange.gateway;
   const prefix = exchange.rest;
   const { index: asked, waitMs } = blockingOf(exchange);
-  let view = await leasehold.locks.view(prefix);
-  if (asked > 0 && isSame(asked, contentOf(view))) {
-    const options = { timeout: waitMs, signal: exchange.signal };
-    view = (await leasehold.locks.nextView(prefix, view.fingerprint, options)) ?? view;
-  }
+  const isNews = (view: PrefixView): boolean => !isSame(asked, contentOf(view));
+  const view =
+    asked === 0
+      ? await leasehold.locks.view(prefix)
+      : await leasehold.locks.watchView(prefix, isNews, { timeout: waitMs, signal: exchange.signal });
   return { view, index: indexes.indexOf(`keys ${prefix}`, contentOf(view), asked) };
 }
 

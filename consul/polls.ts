@@ -38,17 +38,17 @@ export class Polls {
     this.#runtime = runtime;
   }
 
-  /** The first look at another content than that of `fingerprint`; undefined when `signal` aborts before: a look that nobody else waits for is then over, too. */
+  /** The first look that is news to the caller; undefined when `signal` aborts before: a look that nobody else waits for is then over, too. */
   next<T>(
     what: string,
     look: () => Promise<Look<T>>,
-    fingerprint: string,
+    isNews: (look: Look<T>) => boolean,
     signal: AbortSignal,
   ): Promise<Look<T> | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const listener = (seen: Look<unknown> | Error): void => {
-        if (!(seen instanceof Error) && seen.fingerprint === fingerprint) return;
+        if (!(seen instanceof Error) && !isNews(seen as Look<T>)) return;
         signal.removeEventListener('abort', abort);
         this.#leave(what, listener);
         if (seen instanceof Error) reject(seen);

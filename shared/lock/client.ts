@@ -17,6 +17,7 @@ import type { LockPorts } from './standing.ts';
 import { LockWatch } from './watch.ts';
 import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
+import { lookAndWait } from '../wait/look-and-wait.ts';
 import { PrefixWatch } from './prefix-watch.ts';
 
 export interface WatchOptions {
@@ -139,10 +140,9 @@ export class LockClient {
       // A row that was swept, and perhaps came back, is a change as well.
       return found > index || (found === 0 && index > 0 && isAbsenceNews);
     };
-    let sighting = await this.#reader.see(validKey(key));
-    if (!isNews(sighting))
-      sighting = (await this.#within(timeout, signal, (over) => this.#watch.next(key, isNews, over))) ?? sighting;
-    return this.#watched(sighting);
+    const look = (): Promise<Sighting> => this.#reader.see(validKey(key));
+    const next = (isOurs: typeof isNews, over: AbortSignal) => this.#watch.next(key, isOurs, over);
+    return this.#watched(await this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over)));
   }
 
   /** All entries under a prefix, as if at one moment: see `prefix.ts`. */
@@ -150,13 +150,15 @@ export class LockClient {
     return this.#prefixes.read(prefix);
   }
 
-  /** Waits until the entries under a prefix are not those of `fingerprint` any more; undefined when the time is over before. */
-  nextView(
+  /** Waits until the entries under a prefix are news to the caller, or the timeout is over; returns what there is then. */
+  watchView(
     prefix: string,
-    fingerprint: string,
+    isNews: (view: PrefixView) => boolean,
     { timeout, signal }: Pick<WatchOptions, 'timeout' | 'signal'>,
-  ): Promise<PrefixView | undefined> {
-    return this.#within(timeout, signal, (over) => this.#prefixWatch.next(prefix, fingerprint, over));
+  ): Promise<PrefixView> {
+    const look = (): Promise<PrefixView> => this.view(prefix);
+    const next = (isOurs: typeof isNews, over: AbortSignal) => this.#prefixWatch.next(prefix, isOurs, over);
+    return this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over));
   }
 
   /** Waits until a key that was just created is listed, for whoever tells its writer that it is there. */

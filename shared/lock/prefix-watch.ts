@@ -36,14 +36,18 @@ export class PrefixWatch {
   }
 
   /**
-   * The first view whose fingerprint is another than the caller's; undefined when `signal` aborts before.
+   * The first view that is news to the caller; undefined when `signal` aborts before.
    * @throws StoreUnavailableError, CorruptItemError: watching goes no further
    */
-  async next(prefix: string, fingerprint: string, signal: AbortSignal): Promise<PrefixView | undefined> {
+  async next(
+    prefix: string,
+    isNews: (view: PrefixView) => boolean,
+    signal: AbortSignal,
+  ): Promise<PrefixView | undefined> {
     if (signal.aborted) return undefined;
     return new Promise((resolve, reject) => {
       const listener: Listener = (event) => {
-        if ('view' in event && event.view.fingerprint === fingerprint) return;
+        if ('view' in event && !isNews(event.view)) return;
         stop();
         if ('error' in event) reject(event.error);
         else resolve(event.view);

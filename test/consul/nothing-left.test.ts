@@ -49,6 +49,7 @@ describe('deleting a prefix', () => {
 
 describe('a wait for a change', () => {
   const unchanged = lookOf('the same', [], 0);
+  const isNews = ({ fingerprint }: typeof unchanged): boolean => fingerprint !== unchanged.fingerprint;
   const pollMs = 1_000;
 
   function open() {
@@ -60,7 +61,7 @@ describe('a wait for a change', () => {
   test('that is over in the middle of a look ends with it', async () => {
     const { clock, over, polls } = open();
     const looking = Promise.withResolvers<typeof unchanged>();
-    const waiting = polls.next('x', () => looking.promise, unchanged.fingerprint, over.signal);
+    const waiting = polls.next('x', () => looking.promise, isNews, over.signal);
     await clock.advance(pollMs);
 
     over.abort();
@@ -74,7 +75,7 @@ describe('a wait for a change', () => {
     const { clock, over, polls } = open();
     let looks = 0;
     const look = () => Promise.resolve({ ...unchanged, value: String(++looks) });
-    const waiting = polls.next('x', look, unchanged.fingerprint, over.signal);
+    const waiting = polls.next('x', look, isNews, over.signal);
     await clock.advance(pollMs);
 
     over.abort();
@@ -88,8 +89,8 @@ describe('a wait for a change', () => {
     const { clock, over, polls } = open();
     const looking = Promise.withResolvers<typeof unchanged>();
     const look = () => looking.promise;
-    const leaving = polls.next('x', look, unchanged.fingerprint, over.signal);
-    const staying = polls.next('x', look, unchanged.fingerprint, new AbortController().signal);
+    const leaving = polls.next('x', look, isNews, over.signal);
+    const staying = polls.next('x', look, isNews, new AbortController().signal);
     await clock.advance(pollMs);
 
     over.abort();
@@ -103,7 +104,7 @@ describe('a wait for a change', () => {
   test('is told when a look fails', async () => {
     const { clock, over, polls } = open();
     const look = () => Promise.reject(new Error('no answer'));
-    const waiting = polls.next('x', look, unchanged.fingerprint, over.signal);
+    const waiting = polls.next('x', look, isNews, over.signal);
     waiting.catch(() => undefined);
     await clock.advance(pollMs);
 

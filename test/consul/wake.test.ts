@@ -4,6 +4,8 @@ import { openMemoryGateway } from './memory-gateway.ts';
 
 /** Far less than the pause between two polls. */
 const AT_ONCE_MS = 50;
+/** A look is over before that many promises have been resolved. */
+const TURNS_OF_A_LOOK = 80;
 
 async function open() {
   const gateway = openMemoryGateway();
@@ -14,11 +16,12 @@ async function open() {
   return {
     ...gateway,
     session,
-    /** Waits for a change of what a path shows, and makes it. */
-    wakes: async (path: string, change: () => Promise<unknown>): Promise<boolean> => {
+    /** Waits for a change of what a path shows, and makes it; `turns` of the wait after its begin instead of when it has settled. */
+    wakes: async (path: string, change: () => Promise<unknown>, turns?: number): Promise<boolean> => {
       const joint = path.includes('?') ? '&' : '?';
       const waiting = gateway.ask('GET', `${path}${joint}index=${await indexOf(path)}&wait=60s`);
-      await gateway.world.clock.advance(0);
+      for (let turn = 0; turn < (turns ?? 0); turn++) await Promise.resolve();
+      if (turns === undefined) await gateway.world.clock.advance(0);
       await change();
       await gateway.world.clock.advance(AT_ONCE_MS);
       const answered = await Promise.race([waiting.then(() => true), Promise.resolve().then(() => false)]);
@@ -60,6 +63,21 @@ describe('a wait is over at once', () => {
     const { wakes, ask, session } = await open();
 
     expect(await wakes('kv/p/held', () => ask('PUT', `kv/p/held?release=${session}`))).toBe(true);
+  });
+
+  test.each([
+    ['kv/p/plain', 'PUT', 'kv/p/plain'],
+    ['kv/p/?recurse', 'PUT', 'kv/p/plain'],
+    ['session/list', 'PUT', 'session/create'],
+  ])('for %s, whenever in its first look the change comes', async (path, method, changed) => {
+    const late: number[] = [];
+    for (let turns = 0; turns < TURNS_OF_A_LOOK; turns++) {
+      const { wakes, ask } = await open();
+      if (!(await wakes(path, () => ask(method, changed, path === 'session/list' ? '{}' : 'another'), turns)))
+        late.push(turns);
+    }
+
+    expect(late).toEqual([]);
   });
 
   test('and not by what happens elsewhere', async () => {
