@@ -25,6 +25,12 @@ import { exercisePages } from './bulk/every-verb.ts';
 const SHARDS = 8;
 const PAYLOAD = { bucket: 'thumbnails', key: 'x'.repeat(100) };
 const AN_HOUR_MS = 3_600_000;
+/** As long as is kept of one. */
+const STACK =
+  'Error: the store answered 503 Service Unavailable\n    at render (file:///var/task/work.mjs:10:5)'.padEnd(
+    4_000,
+    ' ',
+  );
 
 /** @param about is told which feature the verbs that follow are used with; empty: none */
 export async function exerciseVerbs(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
@@ -140,7 +146,10 @@ async function exerciseTasks(sender: Sender, table: string, session: Session): P
   const effect = { Put: { TableName: table, Item: { pk: 'user#1', sk: 'user', bytes: 12_345 } } };
   await store.commit(await start('committed'), { bytes: 12_345 }, [effect], stamp());
   await store.retry(await start('retried'), { error, readyAt: later }, stamp());
-  await store.discard(await start('dead'), error, stamp());
+  const doomed = await start('dead');
+  await store.discard(doomed, error, stamp());
+  await store.keepFailure(doomed, STACK, stamp());
+  await store.getFailure(doomed);
   await store.release(await start('released'), stamp());
   await store.snooze(await start('snoozed'), later, stamp());
   const slow = await start('slow');

@@ -4,6 +4,7 @@ import type { LockInfo } from '../shared/lock/record.ts';
 import type { SemaphoreState } from '../shared/semaphore/state.ts';
 import type { InvalidationReason } from '../shared/session/record.ts';
 import type { MissedPolicy } from '../shared/schedule/schedule.ts';
+import type { FailureRecord } from '../shared/task/store.ts';
 import type { Priority, TaskRecord, TaskState } from '../shared/task/task.ts';
 
 /** Where the console stands, and what it may do. */
@@ -120,6 +121,8 @@ export interface TaskPage {
 export interface TaskView {
   readonly now: number;
   readonly task: TaskRecord;
+  /** Where its last failed attempt failed. */
+  readonly failure: FailureRecord | undefined;
   /** How the session of a running task stands. */
   readonly holder: SessionLine | undefined;
   /** Of a task that is a page of a bulk: what has become of its items. */

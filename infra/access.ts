@@ -38,6 +38,8 @@ const batchRows = (queue: string): string => `batch#${queue}#*`;
 const keyRows = (queue: string): string => `key#${queue}#*`;
 /** Inputs that are too large for a task's row. */
 const payloadRows = (queue: string): string => `payload#${queue}#*`;
+/** Where failed attempts failed. */
+const failureRows = (queue: string): string => `failure#${queue}#*`;
 /** The tasks of one key that run in order stand in its line; a line's rows share a partition, and places in it are deleted when they are left. */
 const lineRows = (queue: string): string => `line#${queue}#*`;
 const slotRows = (schedule: string): string => `slot#${schedule}#*`;
@@ -82,6 +84,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
     { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [failureRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: ['session#*'] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [slotRows(continuationSchedule(queue))] },
@@ -136,6 +139,7 @@ export function observeAccess(queue: string): AccessRule[] {
           batchRows(queue),
           keyRows(queue),
           payloadRows(queue),
+          failureRows(queue),
           scheduleRows(queue),
           slotRows(queue),
           queueRow(queue),

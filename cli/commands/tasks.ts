@@ -4,6 +4,7 @@ import type { BulkItem } from '../../shared/bulk/client.ts';
 import { findItem } from '../../shared/bulk/client.ts';
 import type { PageState } from '../../shared/task/task.ts';
 import { isOpen, isPage } from '../../shared/task/page.ts';
+import type { FailureRecord } from '../../shared/task/store.ts';
 import type { PastAttempt, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name } from '../arguments.ts';
@@ -102,7 +103,8 @@ async function showTask(
   const { store } = connection.queue(queue, shards);
   const task = await store.get({ queue, id });
   if (task !== undefined) {
-    output.answer(task, () => taskText(task, runtime.clock.now()));
+    const failure = task.lastError === undefined ? undefined : await store.getFailure(task);
+    output.answer({ ...task, failure }, () => taskText(task, failure, runtime.clock.now()));
     return;
   }
   const item = await findItem({ queue, id }, store);
@@ -131,7 +133,7 @@ function itemsText({ done, moved, cancelled }: PageState, total: number): string
   return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
 }
 
-function taskText(task: TaskRecord, now: number): string {
+function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: number): string {
   const { lastError, cancellation, claimedAt, past } = task;
   const facts = factsOf([
     ['id', printable(task.id)],
@@ -164,7 +166,13 @@ function taskText(task: TaskRecord, now: number): string {
       task.state === 'done' && task.result !== undefined ? shortened(JSON.stringify(task.result), 400) : undefined,
     ],
   ]);
-  return past.length === 0 ? facts : `${facts}\n\n${historyText(past, now)}`;
+  const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, now)];
+  return parts.filter((part) => part !== undefined).join('\n\n');
+}
+
+function failureText({ stack, leaseCounter }: FailureRecord): string {
+  const lines = stack.split('\n').map((line) => `  ${printable(line)}`);
+  return [`stack of the attempt with counter ${leaseCounter}`, ...lines].join('\n');
 }
 
 function historyText(past: readonly PastAttempt[], now: number): string {

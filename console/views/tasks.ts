@@ -64,7 +64,8 @@ export async function lookAtTask(
   if (task === undefined) return undefined;
   if (task.state === 'running') await book.refresh(stores, [task.session], { limit: 1, freshMs: 1_000 });
   const holder = task.state === 'running' ? book.line(task.session, []) : undefined;
-  return { value: { now: connection.now(), task, holder, items: itemsOf(task) }, units: stores.spent() };
+  const failure = task.lastError === undefined ? undefined : await stores.tasks.getFailure(key);
+  return { value: { now: connection.now(), task, failure, holder, items: itemsOf(task) }, units: stores.spent() };
 }
 
 /** Sets have no form in JSON. */

@@ -38,13 +38,15 @@ import { retryOf } from '../task/definition.ts';
 import { describeIssues } from '../validate/schema.ts';
 import { storableJson } from '../task/json.ts';
 import type { PayloadStore } from '../task/payload.ts';
-import { dropPayload, inputOf } from '../task/payload.ts';
+import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../validate/moment.ts';
+import { Aside } from './aside.ts';
 import { contextOf } from './run-context.ts';
 import type { Ending } from './ending.ts';
-import { aborted, cancelled, rejectedBy } from './ending.ts';
-import type { Settlement } from './settle.ts';
+import { aborted, cancelled } from './ending.ts';
+import type { Failure, Settlement } from './settle.ts';
 import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, settlementOf } from './settle.ts';
+import { describeThrown } from './thrown.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
 import type { Cancellation, Claim, Json, ReadyTask, RunningTask } from '../task/task.ts';
@@ -84,6 +86,7 @@ class TaskRun {
   readonly #signal: AbortSignal;
   /** No timer of this run lives longer. */
   readonly #finished = new AbortController();
+  readonly #aside: Aside;
   /** Something was saved that the next attempt did not have before. */
   #hasProgressed = false;
   /** Set by the verb that ends the claim. */
@@ -96,6 +99,7 @@ class TaskRun {
     this.#claim = claimOf(task);
     this.#definition = definition;
     this.#ports = ports;
+    this.#aside = new Aside(task, ports, this.#finished.signal);
     this.#startedAt = ports.runtime.clock.monotonic();
     this.#signal = truthfulSignal(this.#stop.signal, () => {
       if (ports.session.signal.aborted) this.#stop.abort(ports.session.signal.reason);
@@ -109,30 +113,12 @@ class TaskRun {
       const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
       await this.#underWay;
       const settlement = this.#settlement ?? (await this.#settle(ending));
-      if (settlement === 'done') await this.#dropPayload();
+      if (settlement === 'done') await this.#aside.dropPayload();
       return settlement;
     } finally {
       this.#finished.abort(FINISHED);
       unlink();
     }
-  }
-
-  /** Nothing of the task depends on it, so nobody waits long for a store that does not answer: what stays is swept in time. */
-  async #dropPayload(): Promise<void> {
-    if (this.#task.payload === undefined) return;
-    const over = new AbortController();
-    void this.#grace().then(() => over.abort());
-    try {
-      await Promise.race([dropPayload(this.#task, this.#ports, over.signal), rejectedBy(over.signal)]);
-    } catch (error) {
-      this.#ports.log.warn('payload not removed', { task: this.#claim.id, error: String(error) });
-    }
-  }
-
-  /** Over when the session is lost, and when the run is. */
-  #grace(): Promise<void> {
-    const { runtime, session, graceMs } = this.#ports;
-    return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished.signal]));
   }
 
   /** Runs the task code until it ends, or until it has been told to stop and its grace is over. */
@@ -170,33 +156,40 @@ class TaskRun {
   async #waitForGrace(): Promise<Ending> {
     await aborted(this.#stop.signal);
     const isLost = this.#stop.signal.reason instanceof LeaseLostError;
-    if (!isLost) await this.#grace();
+    if (!isLost) await this.#aside.grace();
     return { kind: 'threw', error: this.#stop.signal.reason };
   }
 
   async #settle(ending: Ending): Promise<Settlement> {
     const { tasks, runtime } = this.#ports;
-    const { clock, random } = runtime;
     if (ending.kind === 'lost') return 'lost';
     if (ending.kind === 'handedBack') return this.#handBackAfter(ending.isDeadline);
     if (ending.kind === 'cancelled')
       return this.#finish('cancelled', (stamp, limits) => tasks.giveUp(this.#claim, ending.reason, stamp, limits));
     if (ending.kind === 'returned') return this.#complete(ending.value);
     const policy = retryOf(this.#definition, this.#task);
-    const failure = judgeFailure(ending.error, this.#task.attempts, policy, { now: clock.now(), random });
+    const at = { now: runtime.clock.now(), random: runtime.random };
+    const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
+    const thrown = describeThrown(ending.error);
     this.#ports.log.warn('task attempt failed', {
       task: this.#claim.id,
       attempt: this.#task.attempts,
-      error: failure.error,
+      error: { ...thrown, ...failure.error },
       then: failure.kind,
     });
+    const settlement = await this.#finishFailed(failure);
+    if (settlement === 'retried' || settlement === 'dead') await this.#aside.keepStack(thrown);
+    return settlement;
+  }
+
+  #finishFailed(failure: Failure): Promise<Settlement> {
+    const { tasks, runtime } = this.#ports;
+    const { error } = failure;
     if (failure.kind === 'dead')
-      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, failure.error, stamp, limits));
+      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
     // Code may ask for any wait; beyond all dates it is one for good.
-    const readyAt = Math.min(clock.now() + failure.delayMs, MAX_EPOCH_MS);
-    return this.#finish('retried', (stamp, limits) =>
-      tasks.retry(this.#claim, { error: failure.error, readyAt }, stamp, limits),
-    );
+    const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
+    return this.#finish('retried', (stamp, limits) => tasks.retry(this.#claim, { error, readyAt }, stamp, limits));
   }
 
   async #handBackAfter(isDeadline: boolean): Promise<Settlement> {

@@ -69,6 +69,14 @@ export type ClaimOutcome =
   | Extract<Outcome<RunningTask>, { kind: 'applied' }>
   | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
 
+/** Where an attempt failed. */
+export interface FailureRecord {
+  /** The error's stack, and those of its causes, cut to fit. */
+  readonly stack: string;
+  /** Of the attempt. */
+  readonly leaseCounter: number;
+}
+
 /** Where tasks live. Every write is conditional; see `dynamo/task/statements.ts` for the guards. */
 export interface TaskStore {
   /** Whose tasks these are: part of what their sequencers say. */
@@ -115,6 +123,10 @@ export interface TaskStore {
   getPayload(key: TaskKey, limits?: WriteLimits): Promise<string | undefined>;
   /** Nothing happens when it is gone, or belongs to other work by now. */
   deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
+  /** Keeps where an attempt failed, for people; refused where that of a later attempt is kept. */
+  keepFailure(claim: Claim, stack: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined>>;
+  /** Where its last failed attempt failed; undefined when no attempt threw an error, or long ago. Eventually consistent. */
+  getFailure(key: TaskKey): Promise<FailureRecord | undefined>;
   /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 

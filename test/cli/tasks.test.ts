@@ -133,6 +133,12 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
 
     expect([done.exitCode, again.exitCode]).toEqual([0, 5]);
     expect(failed).toMatchObject({ exitCode: 1, out: 'dead: DoNotRetry: this will never work\n' });
+    expect((await run('tasks', 'show', 'hopeless', ...queue)).out).toMatch(
+      /^stack of the attempt with counter \d+\n {2}.*this will never work\n {6}at .*hostile\.ts:\d+/m,
+    );
+    expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({
+      failure: { stack: expect.stringContaining('hostile.ts') as string },
+    });
     expect(await json('tasks', 'list', '--state', 'dead', ...queue)).toMatchObject([{ id: 'hopeless' }]);
     expect(await json('tasks', 'redrive', '--all', '--yes', 'bench', ...queue)).toEqual({ redriven: 1 });
     expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });

@@ -49,6 +49,18 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     expect(await perform(large)).toEqual({ status: 413, error: 'an act has at most 16384 bytes: nothing was done' });
   });
 
+  test('shows where a task failed', async () => {
+    const task = await enqueued(tasks, { id: 'failing' });
+    const claimed = await tasks.claim(task, 'a session', stamp());
+    if (claimed.kind !== 'applied') throw new Error('it should be claimed');
+    await tasks.discard(claimed.row, { name: 'TypeError', message: 'x is not a function', at: 1 }, stamp());
+    await tasks.keepFailure(claimed.row, 'TypeError: x is not a function\n    at resize (tasks.ts:7:3)', stamp());
+
+    const view = (await (await visitor.get(`/api/task?queue=${task.queue}&id=failing`)).json()) as object;
+
+    expect(view).toMatchObject({ failure: { stack: expect.stringContaining('at resize') as string } });
+  });
+
   test('takes a lock away with the counter that was seen, and leaves another tenure alone', async () => {
     await using session = await table.leasehold.session({ ttl: '2s' });
     const lock = await session.lock('reports/nightly');

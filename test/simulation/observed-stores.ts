@@ -1,6 +1,6 @@
 /** The store ports, with every write on record: what was asked, on whose behalf, and what the caller was told. */
 import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.ts';
-import { batchKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { batchKey, failureKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { LockClaim } from '../../shared/lock/record.ts';
 import type { LockStore } from '../../shared/lock/store.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
@@ -75,6 +75,10 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
         await store.deletePayload(key, payload);
         return { kind: 'applied' };
       });
+    },
+    keepFailure: (claim, stack, stamp, limits) => {
+      const call = { verb: 'failure.keep', row: failureKey(claim.queue, claim.id).pk, nonce: stamp.nonce };
+      return write(call, () => store.keepFailure(claim, stack, stamp, limits));
     },
     claim: (observed, session, stamp, limits) =>
       write(take('task.claim', observed, session, stamp), () => store.claim(observed, session, stamp, limits)),

@@ -15,7 +15,7 @@ export const task = {
   question: ({ query }) => ({ path: 'task', query: { queue: query.queue, id: query.id } }),
   draw(scene) {
     /** @type {TaskView} */
-    const { task: found, now, holder, items } = scene.data;
+    const { task: found, failure, now, holder, items } = scene.data;
     const attempts = attemptsOf(found, now);
     return [
       h('p', { class: 'trail' }, h('a', { href: to('tasks', { queue: found.queue }) }, `Tasks of ${found.queue}`)),
@@ -36,6 +36,10 @@ export const task = {
           ` ${found.lastError.message}`,
           h('small', {}, when(found.lastError.at, now)),
         ),
+        failure && [
+          h('p', { class: 'quiet' }, `Stack of the attempt with counter ${failure.leaseCounter}:`),
+          h('pre', { class: 'json', tabindex: 0 }, failure.stack),
+        ],
       ],
       h('h2', {}, 'Input'),
       found.payload === undefined ? json(found.input) : payloadNote(found.payload),

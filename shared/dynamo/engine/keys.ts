@@ -37,6 +37,8 @@ export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [
 export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);
 /** An input that is too large for its task's row. */
 export const payloadKey = (queue: string, id: string): RowKey => rowKey('payload', [queue, id]);
+/** Where its last failed attempt failed. */
+export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);
 /** A line's own row, and the places of those who wait in it, in order of their tickets. */
 export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
 export const linePlaceKey = (queue: string, key: string, ticket: number): RowKey => ({

@@ -21,6 +21,7 @@ import { createPageStore } from './page-store.ts';
 import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import { createBatch, readBatch } from '../batch/statements.ts';
+import { putFailure, readFailure } from '../failure/statements.ts';
 import { deletePayload, readPayload } from '../payload/statements.ts';
 import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { waitForChildren } from './children-statements.ts';
@@ -109,6 +110,20 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
     async deletePayload(key, { nonce = '' }, limits) {
       await sender.write(deletePayload(table, key, nonce), nonce, limits);
+    },
+
+    async keepFailure(claim, stack, stamp, limits) {
+      const result = await sender.write(putFailure(table, claim, stack, stamp), stamp.nonce, limits);
+      return result.kind === 'applied'
+        ? { kind: 'applied', row: undefined }
+        : { kind: 'refused', current: undefined, earlierAttempt: result.earlierAttempt };
+    },
+
+    async getFailure(key) {
+      const { Item } = await sender.read(readFailure(table, key));
+      if (Item === undefined) return undefined;
+      const row = new ItemReader(Item);
+      return { stack: row.string('text'), leaseCounter: row.count('leaseCounter') };
     },
 
     async getMany(keys, onDamaged) {
