@@ -31,6 +31,8 @@ export interface Connection extends Disposable {
   readonly remote: Remote;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
+  /** Of any two clocks, at most. */
+  readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
   /** What operators do, each written down; with tasks, see `QueueConnection`. */
   readonly operations: Operations;
@@ -68,7 +70,7 @@ export async function connect(
   const { operator, locks, semaphores } = leasehold;
   const operated = { audit, operator, locks, semaphores, sessions: leasehold.sessions, runtime };
   return {
-    ...{ table, openClient, runtime, gauge, leasehold, audit, semaphores },
+    ...{ table, openClient, runtime, gauge, leasehold, audit, semaphores, maxClockSkewMs: maxClockSkew },
     sessions: stores.sessions,
     remote: new Remote({ ...stores, runtime, gauge }, maxClockSkew),
     operations: new Operations(operated),

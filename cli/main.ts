@@ -18,4 +18,15 @@ const line = openCommandLine({
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(line.cannotAnswer(error)));
 // Notes are for people who watch: the work goes on without them.
 process.stderr.on('error', () => undefined);
-process.exitCode = await line.perform(process.argv.slice(2));
+const exitCode = await line.perform(process.argv.slice(2));
+// Task code may have left timers and connections behind, which nobody waits for. What was said is delivered first.
+await Promise.all([process.stdout, process.stderr].map(delivered));
+process.exit(exitCode);
+
+/** Resolves as well when nobody reads it any more. */
+function delivered(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) resolve();
+    else stream.write('', () => resolve());
+  });
+}

@@ -41,7 +41,8 @@ export interface QueueFigures {
   /** Null when none of those that were read waits. */
   readonly oldestReadyAgeMs: number | null;
   readonly dead: Count;
-  readonly workers: { readonly live: number; readonly limit: number };
+  /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
+  readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
   /** Tasks that came into the index and left it, a second, since the last look; at least so many. Null after the first look. */
   readonly flow: { readonly arrived: number; readonly left: number } | null;
 }

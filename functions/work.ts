@@ -11,6 +11,7 @@ import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, InvariantError, MismatchError } from '../shared/errors.ts';
 import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
+import { workerName } from '../shared/dispatch/live-workers.ts';
 import type { SessionEvents } from '../shared/session/keep-alive.ts';
 import { describeBlock } from '../shared/session/lateness.ts';
 import { SemaphoreClient } from '../shared/semaphore/client.ts';
@@ -86,7 +87,7 @@ export function createWorkHandler(
     .use(openInvocation)
     .use(
       invocationSession({
-        name: `worker/${env.queue}`,
+        name: workerName(env.queue),
         timing: env.timing,
         portsOf: (context) => ({
           ...invocationOf(context).stores,

@@ -14,7 +14,7 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { factsOf, plural, printable, shortened, span } from '../output.ts';
 import type { Census } from '../queue/census.ts';
-import { sumOf, takeCensus, unfinishedTasks } from '../queue/census.ts';
+import { sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
 import { shardsOption } from '../queue/options.ts';
 
 interface ShardsOptions {
@@ -75,7 +75,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
       due: ({ due, more }) => counted(sumOf(due), more),
       later: ({ later, more }) => counted(sumOf(later), more),
       dead: ({ dead, more }) => counted(dead, more),
-      workers: ({ workers }) => `${workers.live} of ${workers.limit}`,
+      workers: ({ workers }) => workersText(workers),
       'oldest ready': ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === 0 ? '' : span(oldestReadyAgeMs)),
     },
     output,
@@ -170,7 +170,7 @@ function censusText(census: Census): string {
     ['for later', counted(sumOf(census.later), more)],
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],
-    ['workers', `${workers.live} of ${workers.limit}`],
+    ['workers', workersText(workers)],
     ['oldest ready', census.oldestReadyAgeMs === 0 ? 'none' : span(census.oldestReadyAgeMs)],
   ]);
 }

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { enqueueDueSlots } from '../../shared/dispatch/recur.ts';
+import { workerName } from '../../shared/dispatch/live-workers.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
 import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
 import type { SessionEvents } from '../../shared/session/keep-alive.ts';
@@ -11,6 +12,7 @@ import type { TaskRegistry } from '../../shared/task/definition.ts';
 import type { TaskEvents } from '../../shared/run/events.ts';
 import { loadWork } from '../../shared/task/module.ts';
 import type { PayloadStore } from '../../shared/task/payload.ts';
+import type { Session } from '../../shared/session.ts';
 import type { WorkerReport } from '../../shared/worker/worker.ts';
 import { runWorker } from '../../shared/worker/worker.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
@@ -76,12 +78,13 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   const events = eventsTo(context);
   const { clock, random } = context.runtime;
   await untilInterrupted(async (interrupted) => {
+    await using sessions = new WorkerSession(connection, options, sessionLog(context));
     const handBack = new AbortController();
     interrupted.addEventListener('abort', () => {
       handBack.abort(new HandedBackError('interrupted'));
     });
     while (!interrupted.aborted) {
-      const round = { ...options, ...loaded, events, totals, handBack: handBack.signal };
+      const round = { ...options, ...loaded, sessions, events, totals, handBack: handBack.signal };
       const ended = await workOnce(context, connection, round);
       if (options.untilDrained === true && ended === 'drained') return;
       await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
@@ -105,30 +108,53 @@ interface Round extends Options {
   readonly events: TaskEvents;
   readonly totals: Totals;
   readonly handBack: AbortSignal;
+  readonly sessions: WorkerSession;
 }
 
-/** One session, until the backlog is empty; a session that was lost, and a store that is gone for a while, are followed by another. */
+/** The session of a worker for as long as it lives; one that was lost is followed by another. An idle worker so writes heartbeats, and no more. */
+class WorkerSession implements AsyncDisposable {
+  readonly #connection: Connection;
+  readonly #options: Options;
+  readonly #events: SessionEvents;
+  #session: Session | undefined;
+
+  constructor(connection: Connection, options: Options, events: SessionEvents) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#events = events;
+  }
+
+  async current(): Promise<Session> {
+    if (this.#session === undefined || this.#session.signal.aborted) {
+      const { queue, sessionTtl } = this.#options;
+      this.#session = await this.#connection.leasehold.session({
+        ...{ name: workerName(queue), ttl: sessionTtl, lockDelay: 0, events: this.#events },
+      });
+    }
+    return this.#session;
+  }
+
+  /** What the store is gone for expires. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session?.end().catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    });
+  }
+}
+
+/** One round, until the backlog is empty; a session that was lost, and a store that is gone for a while, are followed by another. */
 async function workOnce(context: Context, connection: Connection, round: Round): Promise<WorkerReport['ended']> {
   const { runtime, output } = context;
-  const { gauge, sessions, leasehold } = connection;
+  const { gauge, sessions } = connection;
   const there: QueueConnection = connection.queue(round.queue, round.shards);
   const log = logTo(output);
   const onDamaged = (error: unknown): void => {
     log.error('row skipped', { error: String(error) });
   };
-  const sessionEvents: SessionEvents = {
-    onBlocked: (lateMs) => {
-      log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });
-    },
-    onLost: ({ message: error, reason }) => {
-      log.error('session lost', { error, reason });
-    },
-  };
-  const settings = { name: `worker/${round.queue}`, ttl: round.sessionTtl, lockDelay: 0, events: sessionEvents };
   try {
     await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
     const shards = await shardsInUse(there);
-    await using session = await leasehold.session(settings);
+    const session = await round.sessions.current();
     const report = await runWorker(
       round.registry,
       {
@@ -150,6 +176,18 @@ async function workOnce(context: Context, connection: Connection, round: Round):
     log.error('store unavailable, trying again', { error: error.message });
     return 'storeUnavailable';
   }
+}
+
+function sessionLog({ output }: Context): SessionEvents {
+  const log = logTo(output);
+  return {
+    onBlocked: (lateMs) => {
+      log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });
+    },
+    onLost: ({ message: error, reason }) => {
+      log.error('session lost', { error, reason });
+    },
+  };
 }
 
 function count({ settled: { done, retried, dead, ...others }, buried }: WorkerReport, totals: Totals): void {

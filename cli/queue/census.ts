@@ -1,4 +1,5 @@
 /** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
+import { liveWorkers } from '../../shared/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/dispatch/oldest-ready.ts';
 import { take } from '../../shared/runtime/take.ts';
@@ -40,7 +41,8 @@ export interface Census {
   readonly running: number;
   readonly oldestReadyAgeMs: number;
   readonly dead: number;
-  readonly workers: { readonly live: number; readonly limit: number };
+  /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
+  readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
 }
 
 export async function takeCensus(connection: Connection, queue: QueueConnection): Promise<Census> {
@@ -49,7 +51,7 @@ export async function takeCensus(connection: Connection, queue: QueueConnection)
     queue.queues.get(queue.queue),
     shardsInUse(queue).then((shards) => count({ ...queue, shards }, now)),
     take(queue.operator.dead(), COUNT_LIMIT),
-    connection.semaphores.read(workersSemaphore(queue.queue)),
+    workersOf(connection, queue.queue, now),
   ]);
   const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT });
   const unfinished = looked.filter(({ state }) => state === 'ready' || state === 'running');
@@ -62,8 +64,27 @@ export async function takeCensus(connection: Connection, queue: QueueConnection)
     running: unfinished.filter(({ state }) => state === 'running').length,
     oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
     dead: dead.rows.length,
-    workers: { live: workers?.live ?? 0, limit: workers?.limit ?? 0 },
+    workers,
   };
+}
+
+async function workersOf(
+  { semaphores, sessions, maxClockSkewMs }: Connection,
+  queue: string,
+  now: number,
+): Promise<Census['workers']> {
+  const permits = await semaphores.read(workersSemaphore(queue));
+  const holders =
+    permits?.holders
+      .filter(({ standing }) => standing === 'live' || standing === 'damaged')
+      .map(({ session }) => session) ?? [];
+  const live = await liveWorkers(sessions, queue, holders, { now, maxClockSkewMs });
+  return { live: live.size, permits: holders.length, limit: permits?.limit ?? 0 };
+}
+
+/** In words. */
+export function workersText({ live, permits, limit }: Census['workers']): string {
+  return limit === 0 ? String(live) : `${live}, with ${permits} of ${limit} permits`;
 }
 
 export function sumOf(counts: Readonly<Record<Priority, number>>): number {

@@ -1,6 +1,6 @@
 /** Numbers and times as people read them. */
 
-/** @import { Count } from '../model.ts' */
+/** @import { Count, QueueFigures } from '../model.ts' */
 
 /** A span: two digits are enough. @param {number} ms */
 export function span(ms) {
@@ -28,6 +28,14 @@ export function moment(at) {
 /** @param {number} n */
 export function whole(n) {
   return Math.round(n).toLocaleString('en-US');
+}
+
+/**
+ * Workers, and how many of them are deployed.
+ * @param {QueueFigures['workers']} workers
+ */
+export function workersText({ live, permits, limit }) {
+  return limit === 0 ? String(live) : `${live}, with ${permits} of ${limit} permits`;
 }
 
 /** A rate a second. @param {number} n */

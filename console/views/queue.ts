@@ -1,4 +1,5 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and says so. */
+import { listedWorkers, workerName } from '../../shared/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { RunningTask } from '../../shared/task/task.ts';
@@ -159,11 +160,17 @@ export class QueueLook {
   async #lookAtWorkers(stores: Stores): Promise<QueueFigures['workers']> {
     const semaphore = await stores.semaphores.get(workersSemaphore(this.queue));
     this.#permits = semaphore?.holders ?? [];
-    const ids = this.#permits.map(({ session }) => session);
-    await this.#book.refresh(stores, ids, { limit: SESSIONS_PER_LOOK });
-    // One that has not been read yet is believed.
-    const live = ids.filter((id) => ['live', 'damaged', undefined].includes(this.#book.standing(id)));
-    return { live: live.length, limit: semaphore?.limit ?? 0 };
+    const holders = new Set(this.#permits.map(({ session }) => session));
+    const listed = await listedWorkers(stores.sessions, this.queue);
+    await this.#book.refresh(stores, [...holders, ...listed], { limit: SESSIONS_PER_LOOK });
+    // Who holds a permit and has not been read yet is believed; of those that are listed many may have died.
+    const permits = [...holders].filter((id) => ['live', 'damaged', undefined].includes(this.#book.standing(id)));
+    const others = listed.filter((id) => !holders.has(id) && this.#isWorker(id));
+    return { live: permits.length + others.length, permits: permits.length, limit: semaphore?.limit ?? 0 };
+  }
+
+  #isWorker(id: string): boolean {
+    return this.#book.standing(id) === 'live' && this.#book.line(id, [])?.name === workerName(this.queue);
   }
 }
 

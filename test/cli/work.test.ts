@@ -82,6 +82,32 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await show()).toMatchObject({ state: 'ready', attempts: 0 });
   });
 
+  test('leaves when it is told to, whatever timers and listeners task code has left behind', async () => {
+    const queue = ['--queue', 'littered'];
+    await run('enqueue', 'litters', '{}', '--id', 'litter', ...queue);
+    const working = startCommand(table, 'work', '--entry', ENTRY, ...queue);
+    await working.said(/done litter/);
+
+    working.process.kill('SIGTERM');
+
+    expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 to be tried again, 0 dead\n' });
+  });
+
+  test('is counted as a worker, though it takes no permit', async () => {
+    const queue = ['--queue', 'by hand'];
+    const workers = [1, 2].map(() => startCommand(table, 'work', '--entry', ENTRY, ...queue));
+    const stats = async () => JSON.parse((await run('queues', 'stats', 'by hand', '--json')).out) as object;
+
+    await vi.waitFor(async () => {
+      expect(await stats()).toMatchObject({ workers: { live: 2, permits: 0, limit: 0 } });
+    }, PATIENCE);
+    expect((await run('queues', 'stats', 'by hand')).out).toMatch(/^workers +2$/m);
+    for (const { process } of workers) process.kill('SIGTERM');
+    await Promise.all(workers.map(({ ended }) => ended));
+
+    expect(await stats()).toMatchObject({ workers: { live: 0, permits: 0, limit: 0 } });
+  });
+
   test('goes on when nobody reads its notes any more', async () => {
     for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--queue', 'unwatched');
     const working = startCommand(table, 'work', '--entry', ENTRY, '--queue', 'unwatched', '--until-drained');

@@ -10,7 +10,7 @@ import type { ReadyHint, TaskStore } from '../../shared/task/store.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 import type { ConsoleVisitor } from '../support/console.ts';
-import { CONSOLE_SHARDS, enter, openConsole } from '../support/console.ts';
+import { CONSOLE_SHARDS, enter, newsOf, openConsole } from '../support/console.ts';
 import { newTask, stamp } from '../support/tasks.ts';
 
 /** AWS's own emulator beside the embedded one: units are counted by each. */
@@ -21,21 +21,6 @@ const ENGINES = [
 /** Enough to be more than is counted, as a hundred thousand would be: what is read does not depend on what lies beyond. */
 const TASKS = 4_000;
 const FIRST_PAGE_UNITS = 50;
-
-async function* newsOf({ origin, cookie }: ConsoleVisitor, signal?: AbortSignal): AsyncGenerator<Overview> {
-  const response = await fetch(`${origin}/api/live`, { headers: { cookie }, signal: signal ?? null });
-  let text = '';
-  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const events = text.split('\n\n');
-    text = events.pop() ?? '';
-    for (const event of events) {
-      const [, kind] = /^event: (\w+)$/m.exec(event) ?? [];
-      const [, data = ''] = /^data: (.*)$/m.exec(event) ?? [];
-      if (kind === 'overview') yield (JSON.parse(data) as { overview: Overview }).overview;
-    }
-  }
-}
 
 async function firstNews(visitor: ConsoleVisitor): Promise<Overview> {
   for await (const overview of newsOf(visitor)) return overview;

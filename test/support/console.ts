@@ -1,4 +1,5 @@
 /** A console over a table of a test's own. */
+import type { Overview } from '../../console/model.ts';
 import type { ConsoleOptions, RunningConsole } from '../../console/server.ts';
 import { startConsole } from '../../console/server.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/lease/timing.ts';
@@ -47,4 +48,20 @@ export interface ConsoleVisitor {
   readonly cookie: string;
   get(path: string): Promise<Response>;
   act(act: unknown): Promise<Response>;
+}
+
+/** What the console tells of its table, look by look. */
+export async function* newsOf({ origin, cookie }: ConsoleVisitor, signal?: AbortSignal): AsyncGenerator<Overview> {
+  const response = await fetch(`${origin}/api/live`, { headers: { cookie }, signal: signal ?? null });
+  let text = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const [, kind] = /^event: (\w+)$/m.exec(event) ?? [];
+      const [, data = ''] = /^data: (.*)$/m.exec(event) ?? [];
+      if (kind === 'overview') yield (JSON.parse(data) as { overview: Overview }).overview;
+    }
+  }
 }

@@ -3,7 +3,7 @@
 /** @import { Overview, QueueFigures } from '../../model.ts' */
 /** @import { View } from '../app.js' */
 import { h } from '../dom.js';
-import { counted, rate, span, whole } from '../format.js';
+import { counted, rate, span, whole, workersText } from '../format.js';
 import { empty, heading, tableOf, to, when } from '../parts.js';
 import { plot, plottedMs } from '../plot.js';
 import { backlogOf, queueBadge, queueName } from './queues.js';
@@ -66,7 +66,7 @@ function figures({ queues, readings, lostInHour }) {
     figure(
       'Live workers',
       whole(last?.workers ?? 0),
-      `of ${whole(limit)} at most`,
+      limit === 0 ? 'none deployed' : `at most ${whole(limit)} deployed`,
       plot(
         'live workers over time',
         of(({ workers }) => workers),
@@ -131,7 +131,7 @@ function queuesTable({ queues, unseen, now }) {
         class: 'number',
         cell: ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === null ? '–' : span(oldestReadyAgeMs)),
       },
-      { title: 'workers', class: 'number', cell: ({ workers }) => `${workers.live} of ${workers.limit}` },
+      { title: 'workers', class: 'number', cell: ({ workers }) => workersText(workers) },
       {
         title: 'dead',
         class: 'number',

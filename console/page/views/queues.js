@@ -5,7 +5,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { askToAct } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { counted, rate, span, whole } from '../format.js';
+import { counted, rate, span, whole, workersText } from '../format.js';
 import { badge, button, empty, factsOf, heading, to, when } from '../parts.js';
 
 const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
@@ -133,12 +133,12 @@ function stack({ due, later }) {
 const WORKERS_DRAWN = 60;
 
 /** @param {QueueFigures['workers']} workers */
-function workersLine({ live, limit }) {
+function workersLine({ live, permits, limit }) {
   const drawn = Math.min(WORKERS_DRAWN, Math.max(limit, live));
   return h(
     'p',
     { class: 'workers' },
-    h('span', {}, limit === 0 ? 'no worker yet' : `${live} of ${limit} workers`),
+    h('span', {}, live === 0 && limit === 0 ? 'no worker yet' : `workers: ${workersText({ live, permits, limit })}`),
     h(
       'span',
       { class: 'slots small', 'aria-hidden': 'true' },

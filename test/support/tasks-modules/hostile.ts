@@ -1,4 +1,5 @@
 /** Tasks that do whatever tasks should not. */
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { DoNotRetry } from '../../../shared/task/control.ts';
@@ -89,5 +90,14 @@ export const long = defineTask({
       await task.saveProgress(step + 1);
     }
     return { from };
+  },
+});
+
+/** Returns, and leaves behind what keeps a process alive. */
+export const litters = defineTask({
+  name: 'litters',
+  run() {
+    setInterval(() => undefined, 1_000);
+    createServer().listen(0, '127.0.0.1');
   },
 });
