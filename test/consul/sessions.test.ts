@@ -176,6 +176,47 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
       expect(await pair()).toMatchObject({ LockIndex: 2, Session: next });
     });
 
+    test.each([
+      ['plain', (id: string) => ({ path: `kv/kept?acquire=${id}`, body: 'v' })],
+      [
+        'in a transaction',
+        (id: string) => ({ path: 'txn', body: JSON.stringify([{ KV: { Verb: 'lock', Key: 'kept', Session: id } }]) }),
+      ],
+    ])(
+      'after a crash their lock-delay counts from the end of its TTL, whoever looks when: an acquire %s',
+      async (_how, request) => {
+        const memory = openMemoryGateway();
+        const dead = await memory.newSession({ TTL: '10s', LockDelay: '15s' });
+        const next = await memory.newSession();
+        const acquire = async (id: string): Promise<boolean> => {
+          const { path, body } = request(id);
+          const { status, text } = await memory.ask('PUT', path, body);
+          return status === 200 && text !== 'false';
+        };
+        expect(await acquire(dead)).toBe(true);
+
+        // Nothing looks at it for long after TTL and lock-delay. Then it is closed for a heartbeat more, a third of its TTL, and the clock bound.
+        await memory.world.clock.advance(90_000);
+        expect(await acquire(next)).toBe(false);
+        await memory.world.clock.advance(4_400);
+        expect(await acquire(next)).toBe(true);
+      },
+    );
+
+    test('and lasts its whole length when its end is seen at once', async () => {
+      const memory = openMemoryGateway();
+      const [dead, next] = [await memory.newSession({ TTL: '10s', LockDelay: '15s' }), await memory.newSession()];
+      const acquire = async (id: string) => (await memory.ask('PUT', `kv/kept?acquire=${id}`, 'v')).text;
+      expect(await acquire(dead)).toBe('true');
+
+      await memory.world.clock.advance(11_100);
+      expect(await acquire(next)).toBe('false');
+      await memory.world.clock.advance(14_800);
+      expect(await acquire(next)).toBe('false');
+      await memory.world.clock.advance(1_300);
+      expect(await acquire(next)).toBe('true');
+    });
+
     test('with behaviour delete they go with it', async () => {
       const id = await newSession(gateway, { TTL: '300ms', LockDelay: 0, Behavior: 'delete' });
       await ask(gateway, 'PUT', `kv/gone?acquire=${id}`, 'v');
