@@ -5,7 +5,6 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import type { MiddlewareObj, MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
-import type { Context } from 'aws-lambda';
 import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
 import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
@@ -31,6 +30,7 @@ import { invocationSession, sessionOf } from './middleware/invocation-session.ts
 import type { Stores, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
+import type { Context } from './middleware/lambda-context.ts';
 
 export type WorkResult =
   | { readonly permit: true; readonly session: string; readonly report: WorkerReport; readonly capacity: MeterReading }

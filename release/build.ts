@@ -2,24 +2,31 @@
  * `npm run build`: makes the package in `dist/`: compiled modules, their types, and a package.json of its own.
  *
  * The repository runs its TypeScript as it is; what is published is compiled, because Node strips no types inside of node_modules.
- * The published package asks for what its modules import, no more: engines and tools of this repository stay here.
+ * The published package asks for AWS's client alone: what else its modules import is inside (`release/inline.ts`).
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { Command } from 'commander';
 import { OLDEST_CDK } from '../infra/cdk-version.ts';
+import { importsOf, inlineLibraries, keepReachableDeclarations, packageOf } from './inline.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const DIST = path.join(ROOT, 'dist');
-/** Who uses `leasehold/cdk` or `leasehold/s3` has them already, and nobody else needs them. The CDK calls esbuild as a program. */
+/** What an application has beside us: all else is inside the package. */
+const DEPENDENCIES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb'];
+/** An application that uses `leasehold/cdk`, `leasehold/s3` or `leasehold/middy` has them already. The CDK calls esbuild as a program. */
 const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   '@aws-sdk/client-s3': '^3.1162.0',
+  // middy's own types ask for those of Lambda.
+  '@middy/core': '^7.0.0',
+  '@types/aws-lambda': '^8.10.0',
   'aws-cdk-lib': `^${OLDEST_CDK}`,
   constructs: '^10.0.5',
   esbuild: '>=0.25.0',
 };
+/** Loaded from the application, for it is the application that constructs with them; middy is asked for its types alone. */
+const PEERS_AT_RUN_TIME = ['@aws-sdk/client-s3', 'aws-cdk-lib', 'constructs', 'esbuild'];
 /** With what is read when an alarm rings: descriptions of alarms and the guides name sections of these. */
 const DOCUMENTS = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md'],
@@ -39,12 +46,20 @@ rmSync(DIST, { recursive: true, force: true });
 if (!compiles()) process.exit(1);
 for (const file of globSync('**/*.d.ts', { cwd: DIST })) nameCompiledModules(path.join(DIST, file));
 copyAssets();
+const ours = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest;
+const inside = await inlineLibraries(ROOT, DIST, [...DEPENDENCIES, ...PEERS_AT_RUN_TIME]);
+keepReachableDeclarations(
+  DIST,
+  Object.values(ours.exports).map((source) => source.replace(/\.ts$/, '.d.ts')),
+);
+assertDeclared();
 chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
-const manifest = publishedManifest(JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest);
+const manifest = publishedManifest(ours);
 writeFileSync(path.join(DIST, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
 for (const document of DOCUMENTS)
   if (existsSync(path.join(ROOT, document)))
     cpSync(path.join(ROOT, document), path.join(DIST, document), { recursive: true });
+console.log(`inside: ${inside.join(', ')}`);
 console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
 
 function compiles(): boolean {
@@ -71,10 +86,6 @@ function copyAssets(): void {
 function publishedManifest(ours: Manifest) {
   const { name, version, description, license, keywords, repository } = ours as Record<string, string>;
   const versions = { ...ours.devDependencies, ...ours.dependencies };
-  const isTyped = (wanted: string): boolean => Object.hasOwn(ours.devDependencies, `@types/${wanted}`);
-  const used = importedPackages(isTyped);
-  const missing = used.filter((wanted) => versions[wanted] === undefined);
-  if (missing.length > 0) throw new Error(`imported, and not in package.json: ${missing.join(', ')}`);
   const ranges = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((wanted) => [wanted, `^${versions[wanted] ?? ''}`]));
   return {
@@ -90,7 +101,7 @@ function publishedManifest(ours: Manifest) {
       ),
       './package.json': './package.json',
     },
-    dependencies: ranges(used.filter((wanted) => !Object.hasOwn(OPTIONAL_PEERS, wanted))),
+    dependencies: ranges(DEPENDENCIES),
     peerDependencies: OPTIONAL_PEERS,
     peerDependenciesMeta: Object.fromEntries(Object.keys(OPTIONAL_PEERS).map((peer) => [peer, { optional: true }])),
   };
@@ -100,17 +111,18 @@ function compiledEntry(module: string): { readonly types: string; readonly defau
   return { types: `${module}.d.ts`, default: `${module}.js` };
 }
 
-/** Packages that the compiled modules import, and those that have the types of what the declarations import, in order. */
-function importedPackages(isTypedElsewhere: (wanted: string) => boolean): string[] {
-  const found = new Set<string>();
-  for (const file of globSync(['**/*.js', '**/*.d.ts'], { cwd: DIST, exclude: ['console/page/**'] })) {
-    const text = readFileSync(path.join(DIST, file), 'utf8');
-    for (const [, specifier = ''] of text.matchAll(/(?:^|[\s;}])(?:from|import)\s*\(?['"]([^'".][^'"]*)['"]/g)) {
-      const parts = specifier.split('/');
-      const wanted = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
-      if (specifier.startsWith('node:') || builtinModules.includes(wanted)) continue;
-      found.add(file.endsWith('.d.ts') && isTypedElsewhere(wanted) ? `@types/${wanted}` : wanted);
-    }
-  }
-  return [...found].filter((wanted) => wanted !== 'leasehold').sort();
+/** Fails where a module or a declaration names a package that neither comes along nor is a peer. */
+function assertDeclared(): void {
+  const declared = ['leasehold', ...DEPENDENCIES, ...Object.keys(OPTIONAL_PEERS)];
+  const known = (specifier: string): boolean =>
+    [packageOf(specifier), `@types/${packageOf(specifier)}`].some((name) => declared.includes(name));
+  const strangers = globSync(['**/*.js', '**/*.d.ts'], {
+    cwd: DIST,
+    exclude: ['console/page/**', 'vendor/**'],
+  }).flatMap((file) =>
+    importsOf(readFileSync(path.join(DIST, file), 'utf8'))
+      .filter((specifier) => !known(specifier))
+      .map((specifier) => `${file} imports ${specifier}`),
+  );
+  if (strangers.length > 0) throw new Error(`not declared in the package:\n${strangers.join('\n')}`);
 }

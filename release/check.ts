@@ -17,6 +17,8 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
 /** The first version of `constructs` that the peers accept. */
 const OLDEST_CONSTRUCTS = '10.0.5';
+/** The two clients of AWS bring 32. */
+const MOST_PACKAGES = 40;
 /** The last version before `OLDEST_CDK`. */
 const TOO_OLD_CDK = 'aws-cdk-lib@2.223.0';
 new Command('npm run test:package').description('Uses the package as a stranger would, in an empty project.').parse();
@@ -134,7 +136,7 @@ function bin(name: string): string {
 }
 
 function typeTools(): string[] {
-  return pinned('typescript', '@types/node', '@aws-sdk/client-s3');
+  return pinned('typescript', '@types/node', '@aws-sdk/client-s3', '@middy/core', '@types/aws-lambda');
 }
 
 /** The versions that this repository is tested with. */
@@ -156,7 +158,11 @@ function installed(folder: string): string {
   };
   if (existsSync(path.join(folder, 'aws-cdk-lib')))
     throw new Error('the CDK was installed for somebody who did not ask for it');
-  const counts = `${Object.keys(direct.dependencies).length} dependencies, ${Object.keys(lock.packages).length} packages`;
+  const brought = Object.keys(lock.packages).length;
+  // AWS's client and what it brings; its own number changes a little from release to release.
+  if (brought > MOST_PACKAGES)
+    throw new Error(`it brings ${brought} packages: ${Object.keys(lock.packages).join(', ')}`);
+  const counts = `${Object.keys(direct.dependencies).length} dependencies, ${brought} packages`;
   return `${counts}, ${(bytes / 2 ** 20).toFixed(0)} MB`;
 }
 

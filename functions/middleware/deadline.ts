@@ -3,10 +3,10 @@
  * Lambda itself gives no warning: a timeout is a SIGKILL.
  */
 import type { MiddlewareObj } from '@middy/core';
-import type { Context } from 'aws-lambda';
 import { InvariantError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
+import type { Context } from './lambda-context.ts';
 
 export interface Deadline {
   /** Aborts with a `HandedBackError`. */

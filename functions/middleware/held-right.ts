@@ -10,7 +10,6 @@
  *     without the handler being called.
  */
 import type { MiddlewareObj, Request } from '@middy/core';
-import type { Context } from 'aws-lambda';
 import { ConfigurationError, InvariantError, shown } from '../../shared/errors.ts';
 import type { Duration } from '../../shared/validate/duration.ts';
 import { durationMs } from '../../shared/validate/duration.ts';
@@ -20,6 +19,7 @@ import { LockUnavailableError } from '../../shared/lock/record.ts';
 import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
 import type { Session } from '../../shared/session.ts';
 import { deadline, deadlineOf } from './deadline.ts';
+import type { Context } from './lambda-context.ts';
 
 export interface HeldRightOptions<Event, Unavailable extends Error> {
   /** Made once, outside the handler: it holds connections, no identity. */

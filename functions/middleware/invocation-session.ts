@@ -3,7 +3,6 @@
  * Identity is made here and nowhere earlier, because an environment is frozen and reused with its modules as they were.
  */
 import type { MiddlewareObj } from '@middy/core';
-import type { Context } from 'aws-lambda';
 import { InvariantError } from '../../shared/errors.ts';
 import type { SkewGauge } from '../../shared/lease/skew.ts';
 import type { SessionTiming } from '../../shared/lease/timing.ts';
@@ -11,6 +10,7 @@ import type { Runtime } from '../../shared/runtime/runtime.ts';
 import type { SessionEvents } from '../../shared/session/keep-alive.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/store.ts';
+import type { Context } from './lambda-context.ts';
 
 export interface InvocationSessionOptions {
   readonly name: string;

@@ -1,5 +1,4 @@
 /** What users write: a task's name, the schema of its input, its policy, and its code. */
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { BulkPolicy, BulkPolicyOptions } from './page-policy.ts';
 import { bulkPolicy } from './page-policy.ts';
 import { ConfigurationError, shown } from '../errors.ts';
@@ -10,6 +9,7 @@ import { validOptions } from '../validate/options.ts';
 import type { TaskContext } from './context.ts';
 import type { TaskLinks } from './task.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
+import type { StandardSchemaV1 } from '../validate/standard-schema.ts';
 
 export interface RetryOptions {
   /** Claims before the task is dead, first one included. */

@@ -1,5 +1,4 @@
 /** A request for a task, as a user words it, and the checks that make a new task of it. */
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
@@ -18,6 +17,7 @@ import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
 import { laterBy, validMoment } from '../validate/moment.ts';
+import type { StandardSchemaV1 } from '../validate/standard-schema.ts';
 
 /** A definition, or just its name where the code that enqueues does not have the code that runs. */
 export type TaskReference<Given> =

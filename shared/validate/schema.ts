@@ -1,11 +1,11 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { StandardIssue } from './standard-schema.ts';
 
 /** What a schema has to say about an input, each with its place: `user.name: expected string`. */
-export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
+export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.map(({ message, path }) => `${pathOf(path)}${message}`).join('; ');
 }
 
-function pathOf(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined): string {
+function pathOf(path: StandardIssue['path']): string {
   if (path === undefined || path.length === 0) return '';
   return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `;
 }

@@ -1,0 +1,23 @@
+/**
+ * What every schema library agrees on (Zod, Valibot, ArkType and others), so that an input is checked by the one that you have.
+ *
+ * @see https://standardschema.dev, whose authors ask that the interface be copied where a dependency is not wanted
+ */
+export interface StandardSchemaV1<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+  };
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+export interface StandardIssue {
+  readonly message: string;
+  /** The way to the value that is wrong, from the outside in. */
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
