@@ -11,6 +11,7 @@
  * | committed, or snoozed, itself | as it said; whatever it does afterwards is ignored |
  * | returned | done, with what it returned |
  * | threw, or took longer than its timeout | ready again after a wait, or dead |
+ * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
  * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
  * | threw, or did not stop, after it was cancelled; or was not begun because of that | cancelled |
  * | its lease was lost | not at all: somebody else has it |
@@ -45,7 +46,7 @@ import { contextOf } from './run-context.ts';
 import type { Ending } from './ending.ts';
 import { aborted, cancelled } from './ending.ts';
 import type { Failure, Settlement } from './settle.ts';
-import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, settlementOf } from './settle.ts';
+import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage, settlementOf } from './settle.ts';
 import { describeThrown } from './thrown.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
@@ -169,8 +170,13 @@ class TaskRun {
     if (ending.kind === 'returned') return this.#complete(ending.value);
     const policy = retryOf(this.#definition, this.#task);
     const at = { now: runtime.clock.now(), random: runtime.random };
-    const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
     const thrown = describeThrown(ending.error);
+    const outage = judgeOutage(ending.error, this.#task, policy, at);
+    if (outage !== undefined) {
+      this.#ports.log.warn('task handed back for an outage of the store', { ...this.#named(), ...outage });
+      return this.#finishFailed(outage);
+    }
+    const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
     this.#ports.log.warn('task attempt failed', {
       task: this.#claim.id,
       attempt: this.#task.attempts,
@@ -189,7 +195,10 @@ class TaskRun {
       return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
     // Code may ask for any wait; beyond all dates it is one for good.
     const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
-    return this.#finish('retried', (stamp, limits) => tasks.retry(this.#claim, { error, readyAt }, stamp, limits));
+    const { isRefunded = false } = failure;
+    return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
+      tasks.retry(this.#claim, { error, readyAt, isRefunded }, stamp, limits),
+    );
   }
 
   async #handBackAfter(isDeadline: boolean): Promise<Settlement> {

@@ -1,5 +1,5 @@
 /** Pure decisions about how an attempt ends. */
-import { messageOf } from '../errors.ts';
+import { StoreUnavailableError, messageOf } from '../errors.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { Random } from '../runtime/random.ts';
 import { DoNotRetry, InvalidInputError, RetryAfter } from '../task/control.ts';
@@ -14,7 +14,13 @@ import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
 export type Settlement = 'done' | 'retried' | 'dead' | 'released' | 'snoozed' | 'cancelled' | 'lost' | 'unsettled';
 
 export type Failure =
-  | { readonly kind: 'retry'; readonly error: TaskError; readonly delayMs: number }
+  | {
+      readonly kind: 'retry';
+      readonly error: TaskError;
+      readonly delayMs: number;
+      /** The attempt does not count. */
+      readonly isRefunded?: boolean;
+    }
   | { readonly kind: 'dead'; readonly error: TaskError };
 
 /**
@@ -36,6 +42,31 @@ export function judgeFailure(
     error,
     delayMs: isDelayed ? thrown.delayMs : fullJitterMs(at.random, policy.backoff, attempts),
   };
+}
+
+/** Of a task that its store keeps from ending: as long as it has been failing already, within these. */
+const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
+/** An outage that lasts so long is one of the task's own: it counts like any other failure then. */
+const OUTAGE_LIMIT_MS = 86_400_000;
+
+/**
+ * What becomes of an attempt that threw because our own store was throttled or did not answer: it is handed back, for its code is not to
+ * blame, and tried again after a while. What it asked for is not applied, or the write that hands it back finds the task ended.
+ * Undefined: it is a failure like others. So is the one attempt of a task that may have one only, because its other effects must not repeat.
+ */
+export function judgeOutage(
+  thrown: unknown,
+  { failingSince }: Pick<RunningTask, 'failingSince'>,
+  { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>,
+  { now, random }: { readonly now: number; readonly random: Random },
+): Extract<Failure, { kind: 'retry' }> | undefined {
+  if (!(thrown instanceof StoreUnavailableError) || maxAttempts === 1) return undefined;
+  const failingMs = now - (failingSince ?? now);
+  if (failingMs > OUTAGE_LIMIT_MS) return undefined;
+  const { min, max } = OUTAGE_PAUSE_MS;
+  const pauseMs = Math.min(max, Math.max(min, failingMs));
+  const delayMs = pauseMs * (0.5 + 0.5 * random.next());
+  return { kind: 'retry', error: describeError(thrown, now), delayMs, isRefunded: true };
 }
 
 /**

@@ -151,10 +151,10 @@ export interface TaskStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** Ready again at `readyAt`, with the error kept. */
+  /** Ready again at `readyAt`, with the error kept; `isRefunded`: and the attempt not counted. */
   retry(
     claim: Claim,
-    failure: { error: TaskError; readyAt: number },
+    failure: { error: TaskError; readyAt: number; isRefunded?: boolean },
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Settled>;

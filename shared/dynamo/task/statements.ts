@@ -226,21 +226,22 @@ export function commitTask(
 
 /**
  * Guard: mine.
- * Effect: ready again at readyAt, error kept.
+ * Effect: ready again at readyAt, error kept; the attempt refunded if the task could not help it.
  * Outcomes: refused = taken over.
  */
 export function retryTask(
   table: string,
   claim: Claim,
-  failure: { readonly error: TaskError; readonly readyAt: number },
+  failure: { readonly error: TaskError; readonly readyAt: number; readonly isRefunded?: boolean },
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   const later = moveInTime(claim, failure.readyAt);
+  const refund = failure.isRefunded === true ? '#attempts = #attempts - :one, ' : '';
   return updateStatement('task.retry', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: IS_MINE,
-    effect: `SET #state = :ready, ${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks`,
+    effect: `SET #state = :ready, ${refund}${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks`,
     values: {
       ...mineValues(claim),
       ...later.values,
@@ -248,7 +249,8 @@ export function retryTask(
       ':error': { ...failure.error },
       ':now': now,
       ':nonce': nonce,
-      ':past': pastAttempt(claim, 'failed', now, failure.error),
+      ':past': pastAttempt(claim, failure.isRefunded === true ? 'released' : 'failed', now, failure.error),
+      ...(refund === '' ? {} : { ':one': 1 }),
     },
   });
 }

@@ -54,6 +54,26 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
     what: 'a task that never fits into its worker’s life is handed back for ever',
     by: 'test/unit/task/stalled.test.ts: are dead after five lives without progress',
   },
+  {
+    id: 'N6',
+    what: 'what was taken away from a session stays in its row',
+    by: 'test/unit/session/revocations.test.ts: a thousand of them leave a renewal at one unit, and each is learnt',
+  },
+  {
+    id: 'N27',
+    what: 'an outage of the store costs the attempt whose commit it refused',
+    by: 'test/unit/task/own-outage.test.ts: hands its task back, and costs no attempt',
+  },
+  {
+    id: 'N28',
+    what: 'a blocked event loop is taken for a store that does not answer',
+    by: 'test/unit/session/blocked-loop.test.ts: says so, and names the remedy',
+  },
+  {
+    id: 'N26',
+    what: 'a process whose clock is proven wrong opens sessions',
+    by: 'test/unit/session/clock.test.ts: opens no session, and says why',
+  },
 ];
 
 export const EQUIVALENT: readonly Equivalent[] = [

@@ -61,13 +61,6 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     changes: { lockShare: 0.8 },
   },
   {
-    id: 'N6',
-    what: 'what was taken away from a session stays in its row',
-    edits: [{ file: 'shared/dynamo/session/statements.ts', find: "if (told === 0) return '';", replace: "return '';" }],
-    killedBy: ['L15'],
-    profile: 'row',
-  },
-  {
     id: 'N17',
     what: 'a lost session does not abort the signal of a running task',
     edits: [{ file: RUN, find: "session.signal.addEventListener('abort', onLost, { once: true });", replace: '' }],
