@@ -10,8 +10,8 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/run/run.ts',
-        find: "if (settlement === 'done') await this.#dropPayload();",
-        replace: "if (settlement !== 'lost') await this.#dropPayload();",
+        find: "if (settlement === 'done') await this.#aside.dropPayload();",
+        replace: "if (settlement !== 'lost') await this.#aside.dropPayload();",
       },
     ],
     killedBy: ['PAYLOAD'],
@@ -23,8 +23,8 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/run/run.ts',
-        find: "if (settlement === 'done') await this.#dropPayload();",
-        replace: "if (settlement === 'dead') await this.#dropPayload();",
+        find: "if (settlement === 'done') await this.#aside.dropPayload();",
+        replace: "if (settlement === 'dead') await this.#aside.dropPayload();",
       },
     ],
     killedBy: ['PAYLOAD'],
