@@ -4,13 +4,15 @@
  * Two questions:
  *   1. How many cycles of acquire and release a second, on one connection and on several, and how long does one take?
  *   2. How long after a change does a blocking query answer that waits for it on the same server?
- * Rates depend on the machine and on who else uses it; their ratios are the figures. The gateway's engine is the embedded one, so its
- * requests cost what they cost here, and not what they cost in a region.
+ * Rates depend on the machine and on who else uses it; their ratios and the CPU time of a cycle are the figures.
+ * The gateway's engine is the embedded one, so its requests cost what they cost here, and not what they cost in a region.
+ * `--beside` measures the gateway of another checkout in the same run: what a change was worth.
  * Without a Consul (`npm run consul:compare` builds one, `CONSUL_PROGRAM` names one) the gateway is measured alone.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -20,24 +22,40 @@ import { createTable } from '../shared/dynamo/table.ts';
 import { systemClock as clock } from '../shared/runtime/clock.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
+import { cpuMsOf } from './cpu.ts';
 import { findConsul, startConsul } from './consul/real-consul.ts';
 
 interface Settings {
   readonly connections: readonly number[];
   readonly seconds: number;
   readonly rounds: number;
+  readonly beside?: string;
   readonly json?: boolean;
 }
 
 interface Contestant {
   readonly name: string;
   readonly url: string;
+  /** Of the server itself. */
+  readonly pid: number;
+  /** Of the store that it asks, where that is another process. */
+  readonly enginePid?: number | undefined;
   stop(): Promise<void>;
+}
+
+interface Turn {
+  /** How long each cycle took. */
+  readonly timesMs: readonly number[];
+  /** What the server and its store used; NaN where the kernel does not tell. */
+  readonly serverCpuMs: number;
+  readonly engineCpuMs: number;
 }
 
 interface Cycles {
   readonly connections: number;
   readonly perSecond: number;
+  readonly serverCpuMs: number;
+  readonly engineCpuMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -54,7 +72,7 @@ interface Result {
   readonly wakes: readonly Wake[];
 }
 
-const PROGRAM = fileURLToPath(new URL('../cli/main.ts', import.meta.url));
+const HERE = fileURLToPath(new URL('..', import.meta.url));
 const WAKES = 9;
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -63,10 +81,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     .option('--connections <n,n>', 'how many at once', wholeNumbers, [1, 16])
     .option('--seconds <n>', 'of each turn', wholeNumber(1), 5)
     .option('--rounds <n>', 'turns of each', wholeNumber(1), 3)
+    .option('--beside <folder>', 'another checkout of this project, with its packages: its gateway is measured as well')
     .option('--json', 'one JSON object as the last line')
     .parse([...argv], { from: 'user' })
     .opts<Settings>();
-  const contestants = [await startGateway()];
+  const contestants: Contestant[] = [await startGateway('gateway', HERE)];
+  if (settings.beside !== undefined) contestants.push(await startGateway('gateway beside', settings.beside));
   const consul = await findConsul({ builds: false });
   if ('missing' in consul) console.log(`without a real Consul: ${consul.missing}`);
   else contestants.push({ name: 'Consul', ...(await startConsul(consul.program, 'bench')) });
@@ -80,7 +100,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function startGateway(): Promise<Contestant> {
+async function startGateway(name: string, folder: string): Promise<Contestant> {
   const engine = await startEngine({ kind: 'embedded' });
   const connection = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
   const client = await connection.openClient();
@@ -88,12 +108,14 @@ async function startGateway(): Promise<Contestant> {
   client.destroy();
   connection.close();
   const env = { PATH: process.env.PATH, LEASEHOLD_ENDPOINT: engine.endpoint, LEASEHOLD_TABLE: 'bench' };
-  const argv = [PROGRAM, 'consul', '--port', '0', '--min-ttl', '1s', '--json'];
+  const argv = [path.join(folder, 'cli/main.ts'), 'consul', '--port', '0', '--min-ttl', '1s', '--json'];
   const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return {
-    name: 'gateway',
+    name,
     url: (JSON.parse(line.toString()) as { readonly url: string }).url,
+    pid: child.pid ?? 0,
+    enginePid: engine.pid,
     async stop() {
       child.kill('SIGKILL');
       await once(child, 'close');
@@ -103,25 +125,49 @@ async function startGateway(): Promise<Contestant> {
 }
 
 async function measure(contestants: readonly Contestant[], settings: Settings): Promise<readonly Result[]> {
-  const clients = contestants.map(({ name, url }) => ({ name, client: new Client(url) }));
-  const times = new Map<string, number[]>();
+  const clients = contestants.map((contestant) => ({ ...contestant, client: new Client(contestant.url) }));
+  const turns = new Map<string, Turn[]>();
   for (let round = 0; round < settings.rounds; round++)
     for (const connections of settings.connections)
-      for (const { name, client } of clients) {
-        const turn = await cyclesOf(client, connections, settings.seconds, `${round}`);
-        times.set(`${name} ${connections}`, [...(times.get(`${name} ${connections}`) ?? []), ...turn]);
+      for (const contestant of clients) {
+        const turn = await turnOf(contestant, connections, settings.seconds, `${round}`);
+        const name = `${contestant.name} ${connections}`;
+        turns.set(name, [...(turns.get(name) ?? []), turn]);
       }
   const results: Result[] = [];
   for (const { name, client } of clients) {
-    const cycles = settings.connections.map((connections) => {
-      const all = (times.get(`${name} ${connections}`) ?? []).sort((one, other) => one - other);
-      const perSecond = all.length / (settings.seconds * settings.rounds);
-      return { connections, perSecond, p50Ms: at(all, 0.5), p99Ms: at(all, 0.99) };
+    const cycles = settings.connections.map((connections): Cycles => {
+      const had = turns.get(`${name} ${connections}`) ?? [];
+      const all = had.flatMap(({ timesMs }) => timesMs).sort((one, other) => one - other);
+      const each = (cpuMs: (turn: Turn) => number): number =>
+        Math.round((had.reduce((sum, turn) => sum + cpuMs(turn), 0) / all.length) * 100) / 100;
+      return {
+        ...{ connections, perSecond: all.length / (settings.seconds * settings.rounds) },
+        ...{ serverCpuMs: each((turn) => turn.serverCpuMs), engineCpuMs: each((turn) => turn.engineCpuMs) },
+        ...{ p50Ms: at(all, 0.5), p99Ms: at(all, 0.99) },
+      };
     });
     results.push({ server: name, cycles, wakes: await wakesOf(client) });
     client.close();
   }
   return results;
+}
+
+/** Cycles for a while, and what they cost. */
+async function turnOf(
+  { client, pid, enginePid }: Contestant & { readonly client: Client },
+  connections: number,
+  seconds: number,
+  turn: string,
+): Promise<Turn> {
+  const used = (): readonly number[] => [
+    cpuMsOf([pid]) ?? Number.NaN,
+    cpuMsOf(enginePid === undefined ? [] : [enginePid]) ?? Number.NaN,
+  ];
+  const [serverBefore = 0, engineBefore = 0] = used();
+  const timesMs = await cyclesOf(client, connections, seconds, turn);
+  const [server = 0, engine = 0] = used();
+  return { timesMs, serverCpuMs: server - serverBefore, engineCpuMs: engine - engineBefore };
 }
 
 /** How long each cycle took, in milliseconds. */
@@ -219,8 +265,8 @@ function tableOf(results: readonly Result[]): string {
   const table = new Table({ head: ['', ...results.map(({ server }) => server)], style: { head: [], border: [] } });
   for (const [row, { connections }] of (results[0]?.cycles ?? []).entries()) {
     const cells = results.map(({ cycles }) => {
-      const { perSecond = 0, p50Ms = 0, p99Ms = 0 } = cycles[row] ?? {};
-      return `${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`;
+      const { perSecond = 0, p50Ms = 0, p99Ms = 0, serverCpuMs = 0, engineCpuMs = 0 } = cycles[row] ?? {};
+      return `${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms; CPU ${serverCpuMs} + ${engineCpuMs} ms each`;
     });
     table.push([`cycles, ${connections} at once`, ...cells]);
   }

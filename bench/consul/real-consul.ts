@@ -23,6 +23,7 @@ export type ConsulProgram = { readonly program: string } | { readonly missing: s
 
 export interface RunningConsul {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -99,6 +100,7 @@ export async function startConsul(program: string, node: string): Promise<Runnin
   }
   return {
     url,
+    pid: child.pid ?? 0,
     async stop() {
       child.kill('SIGKILL');
       await ended;
