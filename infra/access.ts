@@ -24,6 +24,8 @@ export interface AccessRule {
   readonly actions: readonly RowAction[];
   /** Patterns of partition keys, of the index where the rule is on one: `*` is any text. */
   readonly keys: readonly string[];
+  /** The only attributes that a request may mention, in its row, its condition or its effect. Default: any. */
+  readonly attributes?: readonly string[];
 }
 
 const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
@@ -45,7 +47,9 @@ const lineRows = (queue: string): string => `line#${queue}#*`;
 const slotRows = (schedule: string): string => `slot#${schedule}#*`;
 const queueRow = (queue: string): string => `queue#${queue}`;
 /** The semaphore that caps a queue's live workers. */
-const permitsRow = (queue: string): string => `semaphore#workers/${queue}`;
+const permitsRow = (queue: string): string => `permits#${queue}`;
+/** Those of all queues, which people see beside other semaphores and may change. */
+const PERMITS = 'permits#*';
 const scheduleRows = (queue: string): string => `schedule#${queue}#*`;
 /** Recurring schedules that are due, in the ready index; and all of them, in the directory. */
 const scheduleEntries = (queue: string): string => `schedule#${queue}`;
@@ -94,14 +98,33 @@ export function workAccess(queue: string): AccessRule[] {
   ];
 }
 
-/** A producer: puts tasks and batches into the queue, replaces or renews those that wait where it asked for that, and looks at them. */
+/**
+ * What a task that begins has: nothing of a holder, of an end, or of a result.
+ * IAM sees no conditions: a row that is there could be overwritten, but not so that it looks finished.
+ */
+const NEW_TASK_ATTRIBUTES = [
+  ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
+  ...['nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'heldKey', 'line', 'ticket', 'expiresAt'],
+  ...['traceparent', 'tenant', 'payload', 'batch', 'key', 'total'],
+];
+
+/** A producer: puts tasks and batches into the queue, and looks at them. */
 export function enqueueAccess(queue: string): AccessRule[] {
   return [
-    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)], attributes: NEW_TASK_ATTRIBUTES },
     { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
     { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
   ];
+}
+
+/**
+ * A producer that also gives other work to tasks that are there, with `onDuplicate: 'replace'` or `'debounce'`.
+ * A task that has ended begins anew with that, which takes its result and its end away: any attribute may be meant.
+ */
+export function replaceAccess(queue: string): AccessRule[] {
+  return [...enqueueAccess(queue), { on: 'table', actions: ['UpdateItem'], keys: [taskRows(queue)] }];
 }
 
 /** A program that coordinates: sessions, locks, elections, semaphores and wait groups, but no tasks. */
@@ -145,6 +168,7 @@ export function observeAccess(queue: string): AccessRule[] {
           queueRow(queue),
         ],
         ...COORDINATION_ROWS,
+        PERMITS,
       ],
     },
     { on: 'table', actions: ['Query'], keys: [AUDIT_ROWS, lineRows(queue)] },
@@ -168,7 +192,7 @@ export function operateAccess(queue: string): AccessRule[] {
     {
       on: 'table',
       actions: ['UpdateItem', 'ConditionCheckItem'],
-      keys: [...[taskRows(queue), batchRows(queue), keyRows(queue), queueRow(queue)], ...COORDINATION_ROWS],
+      keys: [...[taskRows(queue), batchRows(queue), keyRows(queue), queueRow(queue)], ...COORDINATION_ROWS, PERMITS],
     },
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },

@@ -4,7 +4,7 @@
  * It is a `Table` and not a `TableV2` on purpose: a replica in another region would accept a conditional write that the first region has already refused,
  * and two holders of one key would be the result. What cannot be configured cannot be configured wrongly.
  */
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import type { ITable, StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
@@ -148,9 +148,13 @@ export class CoordinationTable extends Construct {
     return this.grant(grantee, coordinateAccess());
   }
 
-  /** Gives what the rules say, and nothing beside it; with a customer's key also its use, through DynamoDB only. */
+  /**
+   * Gives what the rules say, and nothing beside it; with a customer's key also its use, through DynamoDB only.
+   * @throws ConfigurationError for a principal that can hold no policy of this stack: the grant would do nothing, or go to another
+   */
   grant(grantee: IGrantable, rules: readonly AccessRule[]): Grant {
-    const grants = rules.map((rule) => Grant.addToPrincipal({ grantee, ...this.permission(rule) }));
+    this.ensurePolicyHolder(grantee);
+    const grants = rules.map((rule) => ensureGiven(Grant.addToPrincipal({ grantee, ...this.permission(rule) })));
     if (this.encryptionKey !== undefined) grants.push(this.grantKey(grantee, this.encryptionKey));
     return grants.reduce((all, next) => all.combine(next));
   }
@@ -160,16 +164,34 @@ export class CoordinationTable extends Construct {
    * A `ForAllValues` condition is true when the request has no keys at all, so `Null` demands that it has some.
    * For an index the leading keys are the keys of the index, so table and index never share a statement.
    */
-  private permission({ on, actions, keys }: AccessRule) {
+  private permission({ on, actions, keys, attributes }: AccessRule) {
     const tableArn = this.table.tableArn;
     return {
       actions: actions.map((action) => `dynamodb:${action}`),
       resourceArns: [on === 'table' ? tableArn : `${tableArn}/index/${on}`],
       conditions: {
         'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...keys] },
+        ...(attributes === undefined
+          ? {}
+          : { 'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...attributes] } }),
         Null: { 'dynamodb:LeadingKeys': 'false' },
       },
     };
+  }
+
+  private ensurePolicyHolder({ grantPrincipal }: IGrantable): void {
+    const { principalAccount } = grantPrincipal;
+    const { account } = Stack.of(this);
+    const isElsewhere =
+      principalAccount !== undefined && !Token.isUnresolved(principalAccount) && principalAccount !== account;
+    if (isElsewhere)
+      throw new ConfigurationError(
+        Token.isUnresolved(account)
+          ? `a grant to a principal of account ${principalAccount}, in a stack that does not say its account: give the stack \`env\`, ` +
+              'because a role of the same name in another account would get the policy'
+          : `a grant to a principal of account ${principalAccount}, in a stack of account ${account}: a policy of this stack cannot reach it; ` +
+              'let it assume a role of this account, and grant to that role',
+      );
   }
 
   private grantKey(grantee: IGrantable, key: IKey): Grant {
@@ -180,4 +202,11 @@ export class CoordinationTable extends Construct {
       conditions: { StringEquals: { 'kms:ViaService': `dynamodb.${Stack.of(this).region}.amazonaws.com` } },
     });
   }
+}
+
+function ensureGiven(grant: Grant): Grant {
+  if (grant.success) return grant;
+  throw new ConfigurationError(
+    'a grant to a principal that holds no policy, such as an account or a service: grant to a role that it may assume',
+  );
 }

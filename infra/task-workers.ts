@@ -33,7 +33,7 @@ import { METRIC } from '../functions/metric-names.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/lease/timing.ts';
 import { validOptions } from '../shared/validate/options.ts';
-import { enqueueAccess, observeAccess, operateAccess } from './access.ts';
+import { enqueueAccess, observeAccess, operateAccess, replaceAccess } from './access.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { Alarms } from './alarms.ts';
 import { QueueDashboard } from './dashboard.ts';
@@ -260,9 +260,14 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this;
   }
 
-  /** Put tasks into this queue and look at them. */
+  /** Put tasks into this queue and look at them; with `onDuplicate: 'replace'` or `'debounce'`, see `grantReplace`. */
   grantEnqueue(grantee: IGrantable): Grant {
     return this.table.grant(grantee, enqueueAccess(this.queue));
+  }
+
+  /** `grantEnqueue`, and give other work to tasks that are there: `onDuplicate: 'replace'` and `'debounce'`. */
+  grantReplace(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, replaceAccess(this.queue));
   }
 
   /**

@@ -2,8 +2,10 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../shared/errors.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, newApp } from './synthesize.ts';
@@ -73,4 +75,31 @@ test('a connected function has the grant, and the variables that its client read
     },
   });
   template.hasResourceProperties('AWS::IAM::Policy', { Roles: [{ Ref: Match.stringLikeRegexp('^ApiServiceRole') }] });
+});
+
+describe('a grant', () => {
+  const inStack = (env?: { account: string; region: string }) => {
+    const stack = new Stack(newApp(), 'Granting', env === undefined ? {} : { env });
+    return { stack, workers: new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media' }) };
+  };
+  const ours = { account: '111111111111', region: 'eu-west-1' };
+
+  test('to a principal that holds no policy fails, for it would do nothing', () => {
+    const { workers } = inStack();
+
+    for (const principal of [new AccountPrincipal('999999999999'), new ServicePrincipal('lambda.amazonaws.com')])
+      expect(() => workers.grantEnqueue(principal)).toThrow(ConfigurationError);
+  });
+
+  test('to a role of another account fails, and to one of its own does not', () => {
+    const role = (stack: Stack, account: string) =>
+      Role.fromRoleArn(stack, `Role${account}`, `arn:aws:iam::${account}:role/theirs`);
+    const known = inStack(ours);
+    const unknown = inStack();
+
+    expect(() => known.workers.grantOperate(role(known.stack, '999999999999'))).toThrow(/999999999999.*111111111111/);
+    expect(() => unknown.workers.grantOperate(role(unknown.stack, '999999999999'))).toThrow(/give the stack `env`/);
+    expect(known.workers.grantOperate(role(known.stack, ours.account)).success).toBe(true);
+    expect(unknown.workers.grantOperate(Role.fromRoleName(unknown.stack, 'ByName', 'ours')).success).toBe(true);
+  });
 });

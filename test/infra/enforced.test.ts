@@ -42,6 +42,7 @@ const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', 
 const { stack, workers } = synthesize({ shards: SHARDS });
 const roles = {
   enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
+  replace: newRole('replace', (role) => workers.grantReplace(role)),
   coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   observe: newRole('observe', (role) => workers.grantObserve(role)),
   operate: newRole('operate', (role) => workers.grantOperate(role)),
@@ -68,31 +69,40 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     await Promise.all(gates.splice(0).map((gate) => gate[Symbol.asyncDispose]()));
   });
 
-  test('a producer enqueues, replaces, renews and looks', async () => {
-    const gate = await gateFor('enqueue');
-    using leasehold = createLeasehold({ table, endpoint: gate.endpoint, clientConfig, ...settings });
+  test.each(['enqueue', 'replace'] as const)(
+    'a producer that may %s enqueues and looks, and replaces where it may',
+    async (role) => {
+      const gate = await gateFor(role);
+      using leasehold = createLeasehold({ table, endpoint: gate.endpoint, clientConfig, ...settings });
 
-    const enqueue = (input: object, options: object) => leasehold.tasks.enqueue('any', input, { id: 'p', ...options });
-    await enqueue({ a: 1 }, { delay: '1h' });
-    await enqueue({ a: 1 }, {});
-    await enqueue({ a: 2 }, { onDuplicate: 'keep' });
-    await enqueue({ a: 3 }, { onDuplicate: 'replace', delay: '1h' });
-    await enqueue({ a: 4 }, { onDuplicate: 'debounce', delay: '1h' });
+      const [one, batchId, prefix] = [`${role}-one`, `${role}-batch`, `${role}-`];
+      const enqueue = (input: object, options: object) =>
+        leasehold.tasks.enqueue('any', input, { id: one, ...options });
+      await enqueue({ a: 1 }, { delay: '1h' });
+      await enqueue({ a: 1 }, {});
+      await enqueue({ a: 2 }, { onDuplicate: 'keep' });
+      const replaced = [
+        await enqueue({ a: 3 }, { onDuplicate: 'replace', delay: '1h' }).catch(String),
+        await enqueue({ a: 4 }, { onDuplicate: 'debounce', delay: '1h' }).catch(String),
+      ];
 
-    const children = [{ task: 'any', input: {}, options: { id: 'child' } }];
-    const batch = await leasehold.tasks.enqueueBatch(children, {
-      id: 'b',
-      then: { task: 'any', input: {}, options: {} },
-    });
-    await leasehold.tasks.getBatch(batch.id);
+      const children = [{ task: 'any', input: {}, options: { id: `${prefix}child` } }];
+      const batch = await leasehold.tasks.enqueueBatch(children, {
+        id: batchId,
+        then: { task: 'any', input: {}, options: {} },
+      });
+      await leasehold.tasks.getBatch(batch.id);
 
-    await enqueue({}, { id: 'p1', key: 'p', ordered: true, delay: '1h' });
-    await enqueue({}, { id: 'p2', key: 'p', ordered: true, delay: '1h' });
-    await enqueue({ text: 'x'.repeat(20_000) }, { id: 'p3', tenant: 'acme', delay: '1h' });
+      await enqueue({}, { id: `${prefix}p1`, key: role, ordered: true, delay: '1h' });
+      await enqueue({}, { id: `${prefix}p2`, key: role, ordered: true, delay: '1h' });
+      await enqueue({ text: 'x'.repeat(20_000) }, { id: `${prefix}p3`, tenant: 'acme', delay: '1h' });
 
-    expect(await leasehold.tasks.get('p')).toMatchObject({ input: { a: 4 } });
-    expect(gate.refusals()).toEqual([]);
-  });
+      const mayReplace = role === 'replace';
+      expect(replaced.every((outcome) => (typeof outcome === 'object') === mayReplace)).toBe(true);
+      expect(await leasehold.tasks.get(one)).toMatchObject({ input: { a: mayReplace ? 4 : 1 } });
+      expect(gate.refusals()).toEqual(mayReplace ? [] : [`dynamodb:UpdateItem on the table for task#${QUEUE}#${one}`]);
+    },
+  );
 
   test('a dispatcher makes tasks of due schedules and invokes workers', async () => {
     const gate = await gateFor('dispatch');

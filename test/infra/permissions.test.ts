@@ -9,6 +9,7 @@ import {
   batchKey,
   checkKey,
   deadPartitionKey,
+  failureKey,
   lineKey,
   lockKey,
   payloadKey,
@@ -43,6 +44,8 @@ const ROWS = {
   'continuation of other': slotKey('continue/mediation', '018f').pk,
   payload: payloadKey('media', 'a#b/c').pk,
   'payload of other': payloadKey('mediation', '1').pk,
+  failure: failureKey('media', 'a#b/c').pk,
+  'failure of other': failureKey('mediation', '1').pk,
   slot: slotKey('media', '2026-08-01T00:00:00Z').pk,
   'slot of other': slotKey('mediation', '2026-08-01T00:00:00Z').pk,
   schedule: scheduleKey('media', 'nightly').pk,
@@ -110,11 +113,15 @@ interface Wanted {
 
 const COORDINATION: readonly Row[] = [
   ...(['session', 'check', 'lock', 'ratelimit', 'waitgroup', 'members'] as const),
-  ...(['semaphore', 'permits', 'permits of other'] as const),
+  ...(['semaphore'] as const),
 ];
+const PERMITS: readonly Row[] = ['permits', 'permits of other'];
 const GROUPS: readonly Row[] = ['waitgroup', 'members'];
-const OBSERVED: readonly Row[] = ['task', 'batch', 'key', 'payload', 'slot', 'queue', 'schedule', ...COORDINATION];
-const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION];
+const OBSERVED: readonly Row[] = [
+  ...(['task', 'batch', 'key', 'payload', 'failure', 'slot', 'queue', 'schedule'] as const),
+  ...[...COORDINATION, ...PERMITS],
+];
+const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION, ...PERMITS];
 const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores'];
 
 const ALLOWED: Readonly<Record<string, Wanted>> = {
@@ -133,7 +140,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     rows: {
       GetItem: ['task', 'batch', 'key', 'payload', 'session', 'permits', 'queue'],
       BatchGetItem: ['task', 'session'],
-      PutItem: ['task', 'batch', 'line', 'payload', 'continuation', 'session', 'permits'],
+      PutItem: ['task', 'batch', 'line', 'payload', 'failure', 'continuation', 'session', 'permits'],
       UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits'],
       DeleteItem: ['line', 'payload'],
       ConditionCheckItem: ['task'],
@@ -145,6 +152,19 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   },
   schedule: { rows: {}, ready: [], directory: [], invokes: ['dispatcher'] },
   enqueue: {
+    rows: {
+      GetItem: ['task', 'batch'],
+      BatchGetItem: ['task'],
+      PutItem: ['task', 'batch', 'line', 'payload'],
+      UpdateItem: ['line'],
+      DeleteItem: ['payload'],
+      Query: ['line'],
+    },
+    ready: [],
+    directory: [],
+    invokes: [],
+  },
+  replace: {
     rows: {
       GetItem: ['task', 'batch'],
       BatchGetItem: ['task'],
@@ -195,6 +215,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
 const { stack, workers } = synthesize();
 const grantees = {
   enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
+  replace: newRole('replace', (role) => workers.grantReplace(role)),
   coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   observe: newRole('observe', (role) => workers.grantObserve(role)),
   operate: newRole('operate', (role) => workers.grantOperate(role)),

@@ -121,11 +121,17 @@ function requestOf(operation: string, body: Body, options: GateOptions): Request
   if (body.TableName !== options.table) return [];
   const path = body.IndexName === undefined ? '' : `/index/${body.IndexName}`;
   const leadingKeys = leadingKeysOf(body);
-  return [{ ...requestTo(operation, path, options), ...(leadingKeys.length === 0 ? {} : { leadingKeys }) }];
+  const attributes = attributesOf(body);
+  return [{ ...requestTo(operation, path, options), ...(leadingKeys.length === 0 ? {} : { leadingKeys }), attributes }];
 }
 
 function requestTo(operation: string, path: string, { logicalId }: GateOptions): Request {
   return { action: `dynamodb:${operation}`, resource: `${logicalId}${path}` };
+}
+
+/** All top-level names that the request mentions; expressions of ours name each by a placeholder. */
+function attributesOf({ Key = {}, Item = {}, ExpressionAttributeNames = {} }: Body): string[] {
+  return [...new Set([...Object.keys(Key), ...Object.keys(Item), ...Object.values(ExpressionAttributeNames)])];
 }
 
 function leadingKeysOf(body: Body): string[] {

@@ -10,6 +10,8 @@ export interface Request {
   readonly resource: string;
   /** Partition keys that the request names; absent for one that names none (a Scan). */
   readonly leadingKeys?: readonly string[];
+  /** Attributes that the request mentions, in its row, condition and effect. */
+  readonly attributes?: readonly string[];
 }
 
 export interface Statement {
@@ -49,7 +51,9 @@ export function isAllowed(statements: readonly Statement[], request: Request): b
   });
 }
 
-function holds(operator: string, key: string, expected: unknown, { leadingKeys }: Request): boolean {
+function holds(operator: string, key: string, expected: unknown, { leadingKeys, attributes = [] }: Request): boolean {
+  if (key === 'dynamodb:Attributes' && operator === 'ForAllValues:StringEquals')
+    return attributes.every((attribute) => [expected].flat().includes(attribute));
   if (key !== 'dynamodb:LeadingKeys') throw new Error(`this evaluation does not know the condition key ${key}`);
   switch (operator) {
     case 'Null':

@@ -11,6 +11,9 @@ import { PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 /** As many as a safe integer has, so that tickets sort as numbers do. */
 const TICKET_DIGITS = 16;
 
+/** Of the names of semaphores that cap the workers of queues, see `workersSemaphore`. */
+const WORKERS_PREFIX = 'workers/';
+
 export interface RowKey {
   readonly pk: string;
   readonly sk: string;
@@ -19,7 +22,18 @@ export interface RowKey {
 export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
 export const checkKey = (node: string, id: string): RowKey => rowKey('check', [node, id]);
 export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
-export const semaphoreKey = (name: string): RowKey => rowKey('semaphore', [name]);
+/**
+ * The permits of a queue's workers stand apart from other semaphores: a policy says by their keys who may take them, and a program that
+ * coordinates may not.
+ */
+export const semaphoreKey = (name: string): RowKey =>
+  name.startsWith(WORKERS_PREFIX)
+    ? rowKey('permits', [name.slice(WORKERS_PREFIX.length)])
+    : rowKey('semaphore', [name]);
+export function semaphoreName(pk: string): string {
+  const [kind, name = ''] = splitKey(pk);
+  return kind === 'permits' ? `${WORKERS_PREFIX}${name}` : name;
+}
 export const waitGroupKey = (name: string): RowKey => rowKey('waitgroup', [name]);
 /** One generation's members share a partition, each under its id. */
 export const waitGroupMemberKey = (

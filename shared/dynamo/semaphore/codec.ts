@@ -2,7 +2,7 @@ import type { Eviction, HolderRecord, SemaphoreRecord, Ticket } from '../../sema
 import { formatClaim, parseClaim, permitsHeld } from '../../semaphore/semaphore.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
-import { splitKey } from '../engine/keys.ts';
+import { semaphoreName } from '../engine/keys.ts';
 
 /** By claim: the token; or token and moment of one that was evicted, so that it no longer equals its token. */
 export function encodeHolders(holders: readonly HolderRecord[]): Record<string, number | number[]> {
@@ -23,7 +23,7 @@ export function encodeTicket(ticket: Ticket): string {
 export function decodeSemaphore(item: DynamoItem): SemaphoreRecord {
   const row = new ItemReader(item);
   const semaphore = {
-    name: splitKey(row.string('pk'))[1] ?? '',
+    name: semaphoreName(row.string('pk')),
     limit: row.count('limit'),
     declared: row.count('declared'),
     free: row.number('free'),

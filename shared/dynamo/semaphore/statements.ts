@@ -3,7 +3,7 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `semaphore#<name>`, `semaphore` | create |
+ * | pk, sk | S | `semaphore#<name>`, `semaphore`; of a queue's workers `permits#<queue>`, `permits` | create |
  * | v | N | schema version | create |
  * | declared | N | the limit that its contenders agree on | create, replace |
  * | limit | N | the limit in effect: `declared`, unless an operator has set another | create, replace |

@@ -3,7 +3,7 @@ import type { Stamp } from '../../lease/stamp.ts';
 import type { SemaphoreRecord } from '../../semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../semaphore/store.ts';
 import { decodeSemaphore } from './codec.ts';
-import { splitKey } from '../engine/keys.ts';
+import { semaphoreName } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import type { Sender } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
@@ -43,7 +43,8 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));
-      return { names: Items.map(({ pk }) => splitKey(String(pk))[1] ?? ''), next: LastEvaluatedKey };
+      // Permits of workers before 0.2 have another key and the same name, until they are swept.
+      return { names: [...new Set(Items.map(({ pk }) => semaphoreName(String(pk))))], next: LastEvaluatedKey };
     },
   };
 

@@ -48,5 +48,5 @@ export type Family = (assumptions: Assumptions, report: Report) => Rules;
 /** A row of the task table by its key's prefix. */
 export const isTask = (row: string): boolean => row.startsWith('task#');
 export const isLock = (row: string): boolean => row.startsWith('lock#');
-export const isSemaphore = (row: string): boolean => row.startsWith('semaphore#');
+export const isSemaphore = (row: string): boolean => /^(?:semaphore|permits)#/.test(row);
 export const isSession = (row: string): boolean => row.startsWith('session#');

@@ -1,0 +1,153 @@
+/** What a role could do to the table past the library: each line of the table in docs/security.md, tried under its synthesized policies. */
+import { readFileSync } from 'node:fs';
+import {
+  DeleteItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
+import { lockKey, payloadKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { PolicyGate } from './policy-gate.ts';
+import { openPolicyGate } from './policy-gate.ts';
+import { statementsOf } from './policy.ts';
+import { synthesize } from './synthesize.ts';
+
+const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+const table = `limits-${systemRuntime.ids.unique()}`;
+
+const { stack, workers } = synthesize();
+const roles = {
+  grantEnqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
+  grantReplace: newRole('replace', (role) => workers.grantReplace(role)),
+  grantCoordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
+  grantObserve: newRole('observe', (role) => workers.grantObserve(role)),
+  grantOperate: newRole('operate', (role) => workers.grantOperate(role)),
+  worker: workers.worker.handler.role,
+};
+const template = Template.fromStack(stack);
+
+type Attempt = (client: DynamoDBClient) => Promise<unknown>;
+type Attributes = Readonly<Record<string, string | number>>;
+
+const TASK = taskKey('media', 'victim');
+const NEW_TASK = { v: 1, queue: 'media', id: 'victim', name: 'resize', state: 'ready', leaseCounter: 0, nonce: 'n' };
+const DONE = { state: 'done', finishedAt: 1, result: '"forged"' };
+const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };
+
+const ATTEMPTS: Readonly<Record<string, Attempt>> = {
+  'set a task to done, with a result of its own': update(TASK, DONE),
+  'overwrite a task with one that is done': put(TASK, { ...NEW_TASK, ...DONE }),
+  'overwrite a task with a new one': put(TASK, NEW_TASK),
+  'delete a task': remove(TASK),
+  'put a task into another queue': put(taskKey('mail', '1'), NEW_TASK),
+  'read the large input of a task': read(payloadKey('media', 'victim')),
+  'delete the large input of a task': remove(payloadKey('media', 'victim')),
+  'change how many workers there may be': update(semaphoreKey('workers/media'), { limit: 0 }),
+  'end the session of a worker': update(sessionKey('of a worker'), { status: 'invalid' }),
+  'change a task': update(TASK, { state: 'cancelled' }),
+  'finish a task of its queue that another worker has': update(TASK, DONE),
+  "end the session of another queue's worker": update(sessionKey('of another'), { status: 'invalid' }),
+  'change a task of another queue': update(taskKey('mail', '1'), { state: 'cancelled' }),
+  "take permits of another queue's workers": update(semaphoreKey('workers/mail'), { free: 0 }),
+  'take a lock': update(lockKey('reports/nightly'), { session: 'mine' }),
+  'overwrite what was written down of an act': put(ACT, { by: 'nobody', status: 'done' }),
+  'delete what was written down of an act': remove(ACT),
+};
+
+const LINES = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8').matchAll(
+  /^\| `?(\w+)`? \| ([^|]+) \| (IAM|the library only) \|$/gm,
+);
+const CASES = Array.from(LINES, ([, role = '', tries = '', stop = '']) => ({ role, tries, stop }));
+
+describe.skipIf(upstream === null)('what code can do that holds a role and goes past the library', () => {
+  const gates = new Map<string, PolicyGate>();
+  beforeAll(async () => {
+    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
+    await createTable(client, table);
+    client.destroy();
+    for (const [name, role] of Object.entries(roles)) {
+      const statements = statementsOf(template, logicalIdOf(role));
+      const logicalId = logicalIdOf(workers.table.table);
+      gates.set(name, await openPolicyGate({ upstream: upstream ?? '', table, logicalId, statements }));
+    }
+  });
+  afterAll(async () => {
+    await Promise.all([...gates.values()].map((gate) => gate[Symbol.asyncDispose]()));
+  });
+
+  test('is in the table of the documents, line by line', () => {
+    expect(CASES.length).toBeGreaterThan(15);
+    expect(new Set(CASES.map(({ tries }) => tries))).toEqual(new Set(Object.keys(ATTEMPTS)));
+  });
+
+  test.each(CASES)('$role: to $tries is stopped by $stop', async ({ role, tries, stop }) => {
+    const client = new DynamoDBClient({ endpoint: gates.get(role)?.endpoint ?? '', ...clientConfig, maxAttempts: 1 });
+
+    const refusal = await ATTEMPTS[tries]!(client).then(
+      () => undefined,
+      (error: unknown) => (error as Error).name,
+    );
+
+    expect(refusal).toBe(stop === 'IAM' ? 'AccessDeniedException' : undefined);
+    client.destroy();
+  });
+});
+
+function put(key: RowKey, attributes: Attributes): Attempt {
+  return (client) =>
+    client.send(new PutItemCommand({ TableName: table, Item: { ...keyOf(key), ...valuesOf(attributes) } }));
+}
+
+function update(key: RowKey, attributes: Attributes): Attempt {
+  const names = Object.keys(attributes);
+  return (client) =>
+    client.send(
+      new UpdateItemCommand({
+        ...{ TableName: table, Key: keyOf(key) },
+        UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
+        ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+        ExpressionAttributeValues: Object.fromEntries(
+          Object.entries(valuesOf(attributes)).map(([name, value]) => [`:${name}`, value]),
+        ),
+      }),
+    );
+}
+
+function read(key: RowKey): Attempt {
+  return (client) => client.send(new GetItemCommand({ TableName: table, Key: keyOf(key) }));
+}
+
+function remove(key: RowKey): Attempt {
+  return (client) => client.send(new DeleteItemCommand({ TableName: table, Key: keyOf(key) }));
+}
+
+function keyOf({ pk, sk }: RowKey) {
+  return { pk: { S: pk }, sk: { S: sk } };
+}
+
+function valuesOf(attributes: Attributes): Record<string, { S: string } | { N: string }> {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? { N: String(value) } : { S: value },
+    ]),
+  );
+}
+
+function newRole(id: string, grant: (role: Role) => unknown): Role {
+  const role = new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  grant(role);
+  return role;
+}
+
+function logicalIdOf(resource: { node: { defaultChild?: unknown } }): string {
+  return stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
+}
