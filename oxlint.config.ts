@@ -20,6 +20,7 @@ const READS_ENVIRONMENT = [
   'cli/main.ts',
   'local/**',
   'bench/**',
+  'spec/**',
   'examples/**',
   'release/**',
   'test/**',

@@ -39,6 +39,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   await using session = await leasehold.session({ name: 'worker/default', ttl: '9s', heartbeat: '200ms' });
   await exerciseLocks(leasehold, session);
   await settleDoubts(sender, table, session);
+  await settleExpired(sender, table);
   await exerciseSemaphores(sender, table, session);
   await exerciseCoordination(leasehold, session, { sender, table });
   await exerciseTasks(sender, table, session);
@@ -71,6 +72,20 @@ async function settleDoubts(sender: Sender, table: string, session: Session): Pr
   const held = await locks.acquire({ ...request, observedCounter: leaseCounter + 1 }, stamp());
   assert(held.kind === 'applied', 'nobody else acquires the key');
   await locks.disown(held.row, { notBeforeAsked: now }, stamp());
+}
+
+/** What contenders do about a session that has expired, and about a key that it held. */
+async function settleExpired(sender: Sender, table: string): Promise<void> {
+  const [sessions, locks] = [createSessionStore(sender, table), createLockStore(sender, table)];
+  const { now } = stamp();
+  const identity = { id: 'expired', name: 'expired', node: 'bench', behaviour: 'release' } as const;
+  const created = await sessions.create({ ...identity, ttlMs: 1_000, lockDelayMs: 0, ...stamp() });
+  assert(created.kind === 'applied', 'nobody else has the id');
+  const request = { key: 'left', session: 'expired', content: undefined, openBefore: now };
+  const held = await locks.acquire(request, stamp());
+  assert(held.kind === 'applied', 'nobody else acquires the key');
+  await sessions.expire({ observed: created.row, expiredBefore: now + 3_000, ...stamp() });
+  await locks.settle(held.row, { behaviour: 'release', notBefore: now }, true, stamp());
 }
 
 async function exerciseLocks(leasehold: Leasehold, session: Session): Promise<void> {

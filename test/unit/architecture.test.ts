@@ -126,6 +126,8 @@ const LAYERS: readonly Layer[] = [
     holds: ['bench/'],
     imports: [...SHARED, 'functions', 'local', 'testing', 'machines', 'examples', 'inventory'],
   },
+  // The specification and its checker; it knows the code by its histories alone.
+  { name: 'spec', holds: ['spec/'], imports: [] },
   {
     name: 'test',
     holds: ['test/'],
@@ -142,6 +144,7 @@ const LAYERS: readonly Layer[] = [
       'inventory',
       'infra',
       'bench',
+      'spec',
     ],
   },
 ];

@@ -1,0 +1,94 @@
+/**
+ * `npm run spec [-- --models NAME...] [--switches [NAME...]] [--digest] [--json] [--jar FILE]`
+ *
+ * Exhausts the models, and with `--switches` shows that each way of breaking the protocol is found.
+ * Without Java or the checker it says so and ends well; with CI=true it fails, for a pipeline must not check less than it claims.
+ */
+import Table from 'cli-table3';
+import { Command } from 'commander';
+import type { Model } from './models.ts';
+import { MODELS, configOf } from './models.ts';
+import type { Tlc } from './tlc.ts';
+import { findTlc, runTlc } from './tlc.ts';
+import { disagreements, writeDigests } from './verbs.ts';
+
+interface Flags {
+  readonly models?: readonly string[] | true;
+  readonly digest: boolean;
+  readonly json: boolean;
+  readonly jar?: string;
+}
+
+interface ModelReport {
+  readonly model: string;
+  readonly end: string;
+  readonly states: number;
+  readonly depth: number;
+  readonly minutes: number;
+  /** Actions that should have been taken and were not. */
+  readonly dead: readonly string[];
+  readonly violated?: string | undefined;
+}
+
+const command = new Command('npm run spec --')
+  .description('Checks the specification of the protocol.')
+  .option('--models [names...]', `these of ${MODELS.map(({ name }) => name).join(', ')}`)
+  .option('--digest', 'declare the operators to be right for the statements as they are', false)
+  .option('--json', 'one JSON object at the end', false)
+  .option('--jar <file>', 'a jar of TLC that is here already');
+
+async function main(flags: Flags): Promise<number> {
+  if (flags.digest) writeDigests();
+  const differences = disagreements();
+  for (const difference of differences) console.log(difference);
+  if (flags.digest || differences.length > 0) return differences.length === 0 ? 0 : 1;
+  const tlc = findTlc(flags.jar);
+  if (typeof tlc === 'string') {
+    console.log(`skipped: ${tlc}`);
+    return process.env.CI === 'true' ? 1 : 0;
+  }
+  const models = await checkModels(tlc, chosen(MODELS, flags.models));
+  if (flags.json) console.log(JSON.stringify({ models }));
+  return models.every(({ end, dead }) => end === 'exhausted' && dead.length === 0) ? 0 : 1;
+}
+
+function chosen<T extends { readonly name: string }>(all: readonly T[], names: Flags['models']): readonly T[] {
+  if (names === undefined || names === true) return all;
+  const unknown = names.find((wanted) => all.every(({ name }) => name !== wanted));
+  if (unknown !== undefined) command.error(`error: there is no ${unknown}`, { exitCode: 2 });
+  return all.filter(({ name }) => names.includes(name));
+}
+
+async function checkModels(tlc: Tlc, models: readonly Model[]): Promise<readonly ModelReport[]> {
+  const reports: ModelReport[] = [];
+  for (const model of models) {
+    const report = await checkModel(tlc, model);
+    console.log(`${report.model}: ${report.end}, ${report.states} states, depth ${report.depth}`);
+    reports.push(report);
+  }
+  const table = new Table({
+    head: ['model', 'states', 'depth', 'minutes', 'verdict'],
+    style: { head: [], border: [] },
+  });
+  for (const { model, states, depth, minutes, end, dead, violated } of reports) {
+    const verdict = violated ?? (dead.length === 0 ? end : `never taken: ${dead.join(', ')}`);
+    table.push([model, states.toLocaleString('en'), depth, minutes.toFixed(1), verdict]);
+  }
+  console.log(table.toString());
+  return reports;
+}
+
+async function checkModel(tlc: Tlc, model: Model): Promise<ModelReport> {
+  const result = await runTlc(tlc, { module: model.module, config: configOf(model), coverage: true });
+  if (result.end !== 'exhausted') console.log(result.output);
+  const dead = [...result.actions].flatMap(([action, taken]) => (taken === 0 ? [action] : []));
+  return {
+    ...{ model: model.name, end: result.end, states: result.distinct, depth: result.depth },
+    minutes: Math.round(result.seconds / 6) / 10,
+    dead: dead.filter((action) => !model.without.includes(action)),
+    violated: result.violated?.what,
+  };
+}
+
+command.parse();
+process.exitCode = await main(command.opts<Flags>());

@@ -1,0 +1,147 @@
+/**
+ * The named models: a module, its constants, and what must hold. Each is small enough to be exhausted within minutes on one core.
+ *
+ * A model with two workers and short times is no proof for all numbers. What speaks for it: all its states were seen, and every action was
+ * taken.
+ */
+export interface Model {
+  readonly name: string;
+  readonly what: string;
+  readonly module: 'Task' | 'Lock';
+  readonly constants: Readonly<Record<string, string>>;
+  /** A property over whole behaviours; without it the model is about safety alone. */
+  readonly liveness?: string;
+  /** Actions that this model's constants leave out. */
+  readonly without: readonly string[];
+}
+
+/** Ticks: a session lasts two, and clocks differ by one. 99 faults: without end. */
+const SHARED = {
+  ...{ TTL: '2', Skew: '1', Delay: '0', Incs: '1', Late: '{"work"}', MaxNet: '1', Copies: '1' },
+  ...{ Faults: '99', Force: 'FALSE', Stale: 'FALSE', Broken: '{}' },
+};
+const OF_TASKS = { ...SHARED, MaxAttempts: '2', MaxClaims: '0', MaxProgress: '0', Verbs: '{}' };
+
+const OF_LOCKS = { ...SHARED, Delay: '1', Faults: '1', MaxClaims: '2' };
+
+/** Where the constants that are operators come from. */
+const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
+  Task: [
+    ...['TimedVerbs <- TaskTimed', 'RowInit <- TaskInit', 'RowGuard <- TaskGuard', 'RowAfter <- TaskAfter'],
+    ...['RowOlder <- TaskOlder', 'Client <- TaskClient', 'GaveUp <- TaskGaveUp', 'WrongRow <- TaskWrong'],
+  ],
+  Lock: [
+    ...['TimedVerbs <- LockTimed', 'RowInit <- LockInit', 'RowGuard <- LockGuard', 'RowAfter <- LockAfter'],
+    ...['RowOlder <- LockOlder', 'Client <- LockClient', 'GaveUp <- LockGaveUp', 'WrongRow <- LockWrong'],
+  ],
+};
+
+const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
+  Task: [
+    ...['I0_Told', 'I1_Exclusion', 'I2_NoZombie', 'I2b_NoLostUpdate', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan'],
+    ...['I6_LowerBound', 'I8_Live', 'I16_Once', 'I17_AckTrue', 'I18_Attempts'],
+  ],
+  Lock: [
+    ...['I0_Told', 'I1_Exclusion', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan', 'I6_LowerBound', 'I7_LockDelay', 'I8_Live'],
+  ],
+};
+
+const HAND_BACKS = ['Retry', 'Release', 'Progress'];
+
+export const MODELS: readonly Model[] = [
+  {
+    name: 'task-beat',
+    what: 'heartbeats are late, twice or lost, and sessions end under way',
+    module: 'Task',
+    constants: { ...OF_TASKS, Late: '{"beat"}', MaxNet: '2' },
+    without: ['Crash', 'Destroy', 'GiveUp', 'Leave', 'Adopt', 'Go', ...HAND_BACKS],
+  },
+  {
+    name: 'task-work',
+    what: 'claims, takeovers and completions are late or lost, and workers give up on their answers',
+    module: 'Task',
+    constants: OF_TASKS,
+    without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
+  },
+  {
+    name: 'task-handback',
+    what: 'the same worker has the task again: what it sent for an earlier claim arrives in a later one',
+    module: 'Task',
+    constants: { ...OF_TASKS, Verbs: '{"retry", "release"}', MaxClaims: '2', Faults: '1', Copies: '2' },
+    without: ['Crash', 'Destroy', 'Go', 'Progress'],
+  },
+  {
+    name: 'task-progress',
+    what: 'progress that is late or twice',
+    module: 'Task',
+    constants: { ...OF_TASKS, Verbs: '{"progress"}', MaxProgress: '2', MaxNet: '2', Faults: '1' },
+    without: ['Crash', 'Destroy', 'Go', 'Retry', 'Release'],
+  },
+  {
+    name: 'task-forced',
+    what: 'an operator ends sessions whose holders believe',
+    module: 'Task',
+    constants: { ...OF_TASKS, Force: 'TRUE', Faults: '2' },
+    without: ['Crash', 'Go', ...HAND_BACKS],
+  },
+  {
+    name: 'task-stale',
+    what: 'contenders act on what they read earlier',
+    module: 'Task',
+    constants: { ...OF_TASKS, Stale: 'TRUE', Late: '{"beat"}', Faults: '2' },
+    without: ['Crash', 'Destroy', 'GiveUp', 'Leave', 'Adopt', ...HAND_BACKS],
+  },
+  {
+    name: 'task-live',
+    what: 'a due task ends, whatever one fault does',
+    module: 'Task',
+    constants: { ...OF_TASKS, Faults: '1' },
+    liveness: 'Ends',
+    without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
+  },
+  {
+    name: 'lock-beat',
+    what: 'heartbeats are late, and keys stay closed after their holder vanished',
+    module: 'Lock',
+    constants: { ...OF_LOCKS, Late: '{"beat"}' },
+    without: ['Crash', 'Destroy', 'GiveUp', 'Disown', 'Bar', 'Leave', 'Go'],
+  },
+  {
+    name: 'lock-work',
+    what: 'acquires and releases are late, and their senders give up on them',
+    module: 'Lock',
+    constants: { ...OF_LOCKS, Delay: '0' },
+    without: ['Crash', 'Destroy', 'Leave', 'Go'],
+  },
+  {
+    name: 'lock-forced',
+    what: 'an operator ends sessions whose holders believe, and the delay counts from there',
+    module: 'Lock',
+    constants: { ...OF_LOCKS, Late: '{}', Force: 'TRUE' },
+    without: ['Crash', 'Arrive', 'ArriveMute', 'GetLost', 'Resend', 'GiveUp', 'Disown', 'Bar', 'Leave', 'Go'],
+  },
+  {
+    name: 'lock-live',
+    what: 'a held key is freed, and a free one is taken, whatever one fault does',
+    module: 'Lock',
+    constants: { ...OF_LOCKS, Delay: '0' },
+    liveness: 'IsFreed IsTaken',
+    without: ['Crash', 'Destroy', 'Leave', 'Go'],
+  },
+];
+
+/** The configuration that TLC reads. */
+export function configOf(model: Model, changes: Readonly<Record<string, string>> = {}): string {
+  const constants = Object.entries({ ...model.constants, ...changes }).map(([name, value]) => `${name} = ${value}`);
+  return [
+    `SPECIFICATION ${model.liveness === undefined ? 'Spec' : 'Fair'}`,
+    'CONSTANTS',
+    ...['a = a', 'b = b', 'Workers = {a, b}', ...constants, ...OPERATORS[model.module]].map((line) => `  ${line}`),
+    `INVARIANTS ${INVARIANTS[model.module].join(' ')}`,
+    `PROPERTIES ${model.liveness ?? 'I1b_Sent'}`,
+    // Symmetry would hide behaviours from a property over whole ones.
+    ...(model.liveness === undefined ? ['SYMMETRY Sym'] : []),
+    'CHECK_DEADLOCK FALSE',
+    '',
+  ].join('\n');
+}

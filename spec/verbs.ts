@@ -1,0 +1,118 @@
+/**
+ * Which statement is which operator of `Rows.tla`, and the digest of the statement that the operator was written from.
+ *
+ * `statements.digest.json` holds the digests; `test/docs/specification.test.ts` compares them with the golden statements. When it fails,
+ * read the statement and its operator side by side, change the operator if the meaning has changed, and then write the digests with
+ * `npm run spec -- --digest`. The page beside this (`README.md`) has the steps.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const GOLDEN = path.join(import.meta.dirname, '../test/unit/dynamo/statements.golden.md');
+const DIGESTS = path.join(import.meta.dirname, 'statements.digest.json');
+const ROWS = path.join(import.meta.dirname, 'Rows.tla');
+
+/** Operators of `Rows.tla` for each verb that it models: guard, then effect. */
+export const OPERATORS: Readonly<Record<string, readonly string[]>> = {
+  'lock.acquire': ['CanAcquire', 'Acquired'],
+  'lock.bar': ['CanBar', 'Barred'],
+  'lock.disown': ['IsHeldBy', 'Disowned'],
+  'lock.force': ['IsHeldBy', 'Forced'],
+  'lock.release': ['IsHeldBy', 'Released'],
+  'lock.settle': ['IsHeldBy', 'Settled'],
+  'lock.takeOver': ['IsHeldBy', 'TakenOver'],
+  'session.create': ['CanCreate', 'Created'],
+  'session.expire': ['CanExpire', 'Invalidated'],
+  'session.invalidate': ['CanInvalidate', 'Invalidated'],
+  'session.renew': ['CanRenew', 'Renewed'],
+  'task.bury': ['IsObserved', 'Finished'],
+  'task.cancel': ['IsUntouched', 'Finished'],
+  'task.claim': ['CanClaim', 'Taken'],
+  'task.commit': ['IsMine', 'Finished'],
+  'task.complete': ['IsMine', 'Finished'],
+  'task.discard': ['IsMine', 'Finished'],
+  'task.expire': ['IsUntouched', 'Finished'],
+  'task.giveUp': ['IsMine', 'Finished'],
+  'task.progress': ['CanProgress', 'Progressed'],
+  'task.release': ['IsMine', 'Freed'],
+  'task.reschedule': ['IsUntouched'],
+  'task.retry': ['IsMine', 'Freed'],
+  'task.snooze': ['IsMine', 'Freed'],
+  'task.takeOver': ['IsObserved', 'Taken'],
+  'task.wait': ['IsMine', 'Freed'],
+};
+
+/** Rows whose statements the specification leaves out, and verbs of its own rows that it does; reads have no effect. */
+export const OUTSIDE: Readonly<Record<string, string>> = {
+  'audit.': 'a record for people',
+  'batch.': 'batches are not specified yet',
+  'check.': 'health checks end sessions by force, which session.invalidate is',
+  'key.': 'keys are not specified yet',
+  'line.': 'lines are not specified yet',
+  'failure.': 'past failures are rows beside the protocol',
+  'lock.acquireAll': 'several acquires in one transaction, each as it was observed',
+  'lock.commit': 'a value of a free key',
+  'lock.put': 'a value of a free key',
+  'lock.remove': 'a value of a free key',
+  'lock.update': 'the value of a held key',
+  'page.': 'a page is a task; its items are not specified yet',
+  'payload.': 'inputs are rows beside the protocol',
+  'queue.': 'what workers know of a queue; no right depends on it',
+  'ratelimit.': 'rate limits are not specified yet',
+  'schedule.': 'schedules are not specified yet',
+  'semaphore.': 'semaphores are not specified yet',
+  'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
+  'slot.': 'slots are not specified yet',
+  'task.enqueue': 'creates the row, guarded by its absence',
+  'task.renew': 'a finished task is made ready for other work',
+  'task.replace': 'as task.reschedule, with another input',
+  'task.requestCancel': 'a wish, which changes no right',
+  'task.revive': 'a finished task is made ready again',
+  'waitgroup.': 'wait groups are not specified yet',
+};
+
+const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfTenants)$/;
+
+/** A digest for each verb of the golden file. */
+export function digestsOfGolden(): ReadonlyMap<string, string> {
+  const sections = readFileSync(GOLDEN, 'utf8').split(/^## /m).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const end = section.indexOf('\n');
+      const text = section.slice(end).trim();
+      return [section.slice(0, end).trim(), createHash('sha256').update(text).digest('hex').slice(0, 16)] as const;
+    }),
+  );
+}
+
+/** What of the specification and the statements does not agree, in words; empty: they do. */
+export function disagreements(): readonly string[] {
+  const golden = digestsOfGolden();
+  const written = JSON.parse(readFileSync(DIGESTS, 'utf8')) as Readonly<Record<string, string>>;
+  const rows = readFileSync(ROWS, 'utf8');
+  const unplaced = [...golden.keys()].filter((verb) => !(verb in OPERATORS) && !isOutside(verb));
+  const gone = Object.keys(OPERATORS).filter((verb) => !golden.has(verb));
+  const changed = Object.entries(OPERATORS).filter(([verb]) => golden.has(verb) && golden.get(verb) !== written[verb]);
+  const operators = new Set(Object.values(OPERATORS).flat());
+  return [
+    ...unplaced.map((verb) => `${verb} is new: give it an operator in spec/verbs.ts, or say there why it is outside`),
+    ...gone.map((verb) => `${verb} has an operator, and no statement in the golden file`),
+    ...changed.map(([verb, names]) => `${verb} has changed: compare it with ${names.join(' and ')} in spec/Rows.tla`),
+    ...[...operators].filter((name) => !rows.includes(`\n${name}(`)).map((name) => `spec/Rows.tla has no ${name}`),
+  ];
+}
+
+function isOutside(verb: string): boolean {
+  return (
+    READS.test(verb) ||
+    Object.keys(OUTSIDE).some((what) => verb === what || (what.endsWith('.') && verb.startsWith(what)))
+  );
+}
+
+/** Declares the operators to be right for the statements as they are. */
+export function writeDigests(): void {
+  const golden = digestsOfGolden();
+  const entries = Object.keys(OPERATORS).map((verb) => [verb, golden.get(verb) ?? '']);
+  writeFileSync(DIGESTS, `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`);
+}

@@ -1,0 +1,41 @@
+/** The specification cannot drift from the statements: `spec/README.md` says how to change both. */
+import { expect, test } from 'vitest';
+import { disagreements } from '../../spec/verbs.ts';
+import { readOutput } from '../../spec/tlc.ts';
+
+test('each statement that the specification models is the one that its operator was written from', () => {
+  expect(
+    disagreements(),
+    'read the statement and its operator side by side, then: npm run spec -- --digest (see spec/README.md)',
+  ).toEqual([]);
+});
+
+test('an exhausted run of the checker is read with its states, its depth and its actions', () => {
+  const output = [
+    'Model checking completed. No error has been found.',
+    '<Claim line 72, col 1 to line 72, col 8 of module Task>: 826:893',
+    '623,843 states generated, 133,201 distinct states found, 0 states left on queue.',
+    'The depth of the complete state graph search is 28.',
+  ].join('\n');
+
+  expect(readOutput(output)).toMatchObject({
+    ...{ end: 'exhausted', generated: 623_843, distinct: 133_201, depth: 28 },
+    actions: new Map([['Claim', 893]]),
+  });
+});
+
+test('a violation that the checker found is read with its invariant and its steps', () => {
+  const output = [
+    'Error: Invariant I0_Told is violated.',
+    'State 1: <Initial predicate>',
+    'State 2: <Create line 1, col 1 to line 2, col 2 of module Holder>',
+    'State 3: <Claim line 1, col 1 to line 2, col 2 of module Task>',
+    '61 states generated, 40 distinct states found, 9 states left on queue.',
+  ].join('\n');
+
+  expect(readOutput(output)).toMatchObject({ end: 'violated', violated: { what: 'I0_Told', steps: 2 } });
+});
+
+test('a run that ends without a verdict is no success', () => {
+  expect(readOutput('Parsing or semantic analysis failed.').end).toBe('failed');
+});
