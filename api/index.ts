@@ -46,7 +46,6 @@ export type {
   WatchOptions,
   Watched,
 } from '../shared/lock/client.ts';
-export type { PrefixView } from '../shared/lock/prefix.ts';
 export type { Verification } from '../shared/session/verify.ts';
 
 export { Fence, compareStamps } from '../shared/lease/fence.ts';

@@ -39,7 +39,7 @@ export function blockingOf({ query, gateway }: Exchange): Blocking {
 }
 
 /** Runs a wait that ends with its time. */
-async function within<T>(
+export async function within<T>(
   { gateway, signal }: Exchange,
   waitMs: number,
   wait: (over: AbortSignal) => Promise<T>,

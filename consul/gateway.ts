@@ -41,3 +41,16 @@ export interface Gateway {
   /** Aborts when the gateway closes: nobody waits longer. */
   readonly closing: AbortSignal;
 }
+
+/** Those who wait here for these keys, or for prefixes of them, are told at once. */
+export function tellWritten({ leasehold, remote }: Gateway, keys: readonly string[]): void {
+  leasehold.locks.nudge(keys);
+  remote.prefixes.nudge(keys);
+}
+
+/** Those who wait here for a session that was just ended, or for what it held, are told at once. */
+export function tellEnded({ leasehold, remote, polls }: Gateway, session: string): void {
+  leasehold.locks.nudgeHeldBy(session);
+  remote.prefixes.nudgeAll();
+  polls.nudge();
+}

@@ -2,12 +2,13 @@
 import { validName } from '../shared/validate/name.ts';
 import type { Content, LockInfo } from '../shared/lock/record.ts';
 import { VALUE_LIMIT_BYTES, validContent } from '../shared/lock/record.ts';
-import type { PrefixView } from '../shared/lock/prefix.ts';
+import type { PrefixView } from '../shared/remote/prefix.ts';
 import { allOf } from '../shared/runtime/all-of.ts';
 import { inFlight } from '../shared/runtime/in-flight.ts';
-import { blockingOf } from './blocking.ts';
+import { blockingOf, within } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { metaHeaders } from './exchange.ts';
+import { tellWritten } from './gateway.ts';
 import { isSame } from './prefix-index.ts';
 import { badRequest, failed } from './problem.ts';
 import type { KeyFacts } from './shapes.ts';
@@ -63,14 +64,14 @@ async function listKeys(exchange: Exchange): Promise<Answer> {
 
 /** All entries under the prefix, once they are not those that the asked index stands for. */
 async function blockingView(exchange: Exchange): Promise<{ readonly view: PrefixView; readonly index: number }> {
-  const { leasehold, indexes } = exchange.gateway;
+  const { indexes, remote } = exchange.gateway;
   const prefix = exchange.rest;
   const { index: asked, waitMs } = blockingOf(exchange);
   const isNews = (view: PrefixView): boolean => !isSame(asked, contentOf(view));
   const view =
     asked === 0
-      ? await leasehold.locks.view(prefix)
-      : await leasehold.locks.watchView(prefix, isNews, { timeout: waitMs, signal: exchange.signal });
+      ? await remote.prefixes.view(prefix)
+      : await within(exchange, waitMs, (over) => remote.prefixes.watch(prefix, isNews, over));
   return { view, index: indexes.indexOf(`keys ${prefix}`, contentOf(view), asked) };
 }
 
@@ -90,8 +91,8 @@ export const writeKey: Endpoint = async (exchange) => {
   const startedAt = exchange.gateway.runtime.clock.now();
   const { isDone, createdAt } = await write();
   // An entry that this request may have made must be listed before its writer is told.
-  if (createdAt !== undefined && startedAt <= createdAt) await locks.awaitListed(key);
-  if (isDone) locks.nudge([key]);
+  if (createdAt !== undefined && startedAt <= createdAt) await remote.prefixes.awaitListed(key);
+  if (isDone) tellWritten(exchange.gateway, [key]);
   return { json: isDone };
 
   async function write(): Promise<{ readonly isDone: boolean; readonly createdAt?: number | undefined }> {
@@ -123,7 +124,7 @@ export const deleteKeys: Endpoint = async (exchange) => {
   const { locks } = exchange.gateway.leasehold;
   const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
   const result = await locks.delete(key, { ...ifIndex, evenIfHeld: true });
-  locks.nudge([key]);
+  tellWritten(exchange.gateway, [key]);
   // What is not there need not be deleted, whatever index was expected.
   return { json: result.kind !== 'conflict' || result.current === undefined };
 };
@@ -132,11 +133,14 @@ export const deleteKeys: Endpoint = async (exchange) => {
 async function deletePrefix(exchange: Exchange): Promise<true> {
   const prefix = exchange.rest;
   ensure.tree(exchange.rights, prefix);
-  const { locks } = exchange.gateway.leasehold;
-  const { entries } = await locks.view(prefix);
+  const { leasehold, remote } = exchange.gateway;
+  const { entries } = await remote.prefixes.view(prefix);
   const run = inFlight(DELETIONS_IN_FLIGHT);
-  await allOf(entries.map(({ key }) => run(() => locks.delete(key, { evenIfHeld: true }))));
-  locks.nudge(entries.map(({ key }) => key));
+  await allOf(entries.map(({ key }) => run(() => leasehold.locks.delete(key, { evenIfHeld: true }))));
+  tellWritten(
+    exchange.gateway,
+    entries.map(({ key }) => key),
+  );
   return true;
 }
 

@@ -9,6 +9,7 @@ import type { Body } from './body.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { DECODE_FAILED } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
+import { tellEnded } from './gateway.ts';
 import { formatGoDuration, parseGoDuration } from './go-duration.ts';
 import type { Look } from './polls.ts';
 import { lookOf } from './polls.ts';
@@ -40,11 +41,9 @@ export const createSession: Endpoint = async (exchange) => {
 /** Idempotent: what is gone is destroyed. */
 export const destroySession: Endpoint = async (exchange) => {
   ensure.sessions(exchange.rights, 'write');
-  const { leasehold, polls } = exchange.gateway;
   const id = idOf(exchange);
-  await leasehold.sessions.destroy(id);
-  leasehold.locks.nudgeHeldBy(id);
-  polls.nudge();
+  await exchange.gateway.leasehold.sessions.destroy(id);
+  tellEnded(exchange.gateway, id);
   return { json: true };
 };
 

@@ -6,6 +6,7 @@ import { VALUE_LIMIT_BYTES } from '../shared/lock/record.ts';
 import type { KeyOperation, OperationFailure } from '../shared/remote/transactions.ts';
 import { Body } from './body.ts';
 import type { Answer, Endpoint } from './exchange.ts';
+import { tellWritten } from './gateway.ts';
 import { contentFor } from './kv.ts';
 import { badRequest, denied, tooLarge } from './problem.ts';
 import { keyPair } from './shapes.ts';
@@ -49,7 +50,6 @@ export const runTransaction: Endpoint = async (exchange) => {
   const reading = isReading ? { isLeaderKnown: true } : undefined;
   const steps = parsed.filter((step) => 'operation' in step);
 
-  const { leasehold } = exchange.gateway;
   const outcome = await exchange.gateway.remote.transactions.run(steps.map(({ operation }) => operation));
   if (outcome.kind === 'tooMany')
     throw tooLarge(`Transaction touches too many keys and sessions (${outcome.keys} > 100)`);
@@ -61,7 +61,7 @@ export const runTransaction: Endpoint = async (exchange) => {
     });
     return answer({ errors: refusals }, reading);
   }
-  leasehold.locks.nudge(outcome.written);
+  tellWritten(exchange.gateway, outcome.written);
   const results = steps.flatMap((step, at) => resultsOf(step, outcome.results[at] ?? [], rights));
   return answer({ results }, reading);
 };

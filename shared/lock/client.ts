@@ -15,10 +15,7 @@ import type { Sighting } from './reader.ts';
 import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
 import { LockWatch } from './watch.ts';
-import type { PrefixView } from './prefix.ts';
-import { PrefixReader } from './prefix.ts';
 import { lookAndWait } from '../wait/look-and-wait.ts';
-import { PrefixWatch } from './prefix-watch.ts';
 
 export interface WatchOptions {
   /** Where the caller stands: the modify index that it saw last; 0 or absent: nothing yet. */
@@ -80,8 +77,6 @@ export class LockClient {
   readonly #ports: LockPorts;
   readonly #reader: LockReader;
   readonly #watch: LockWatch;
-  readonly #prefixes: PrefixReader;
-  readonly #prefixWatch: PrefixWatch;
   readonly #maxClockSkewMs: number;
 
   constructor(ports: LockPorts, maxClockSkewMs: number) {
@@ -89,8 +84,6 @@ export class LockClient {
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#reader = new LockReader(ports, maxClockSkewMs);
     this.#watch = new LockWatch(ports, this.#reader);
-    this.#prefixes = new PrefixReader(ports, this.#reader);
-    this.#prefixWatch = new PrefixWatch(ports, this.#prefixes);
   }
 
   /** A key's entry and holder, strongly consistent; undefined when there is no entry. */
@@ -145,37 +138,14 @@ export class LockClient {
     return this.#watched(await this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over)));
   }
 
-  /** All entries under a prefix, as if at one moment: see `prefix.ts`. */
-  view(prefix: string): Promise<PrefixView> {
-    return this.#prefixes.read(prefix);
-  }
-
-  /** Waits until the entries under a prefix are news to the caller, or the timeout is over; returns what there is then. */
-  watchView(
-    prefix: string,
-    isNews: (view: PrefixView) => boolean,
-    { timeout, signal }: Pick<WatchOptions, 'timeout' | 'signal'>,
-  ): Promise<PrefixView> {
-    const look = (): Promise<PrefixView> => this.view(prefix);
-    const next = (isOurs: typeof isNews, over: AbortSignal) => this.#prefixWatch.next(prefix, isOurs, over);
-    return this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over));
-  }
-
-  /** Waits until a key that was just created is listed, for whoever tells its writer that it is there. */
-  awaitListed(key: string): Promise<void> {
-    return this.#prefixes.awaitListed(validKey(key));
-  }
-
   /** Keys that were just written by this process: those who watch them here need not wait for the next poll. */
   nudge(keys: readonly string[]): void {
     this.#watch.nudge(keys);
-    this.#prefixWatch.nudge(keys);
   }
 
   /** A session that was just ended by this process, and with it what it held. */
   nudgeHeldBy(session: string): void {
     this.#watch.nudgeHeldBy(session);
-    this.#prefixWatch.nudgeAll();
   }
 
   /** Sightings of a key that its watcher has not seen, for those who watch on and on. */

@@ -219,15 +219,15 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
 
   describe('a prefix', () => {
     test('is seen whole, with a fingerprint that changes with its content alone', async () => {
-      const { locks } = one.leasehold;
-      const empty = await locks.view(`${key}/`);
-      await locks.put(`${key}/b`, 'v');
-      await locks.put(`${key}/a`, 'v');
-      const full = await locks.view(`${key}/`);
-      const again = await other.leasehold.locks.view(`${key}/`);
-      await locks.delete(`${key}/a`);
-      await locks.delete(`${key}/b`);
-      const emptied = await locks.view(`${key}/`);
+      const { leasehold, remote } = one;
+      const empty = await remote.prefixes.view(`${key}/`);
+      await leasehold.locks.put(`${key}/b`, 'v');
+      await leasehold.locks.put(`${key}/a`, 'v');
+      const full = await remote.prefixes.view(`${key}/`);
+      const again = await other.remote.prefixes.view(`${key}/`);
+      await leasehold.locks.delete(`${key}/a`);
+      await leasehold.locks.delete(`${key}/b`);
+      const emptied = await remote.prefixes.view(`${key}/`);
 
       expect(full.entries.map((entry) => entry.key)).toEqual([`${key}/a`, `${key}/b`]);
       expect(again.fingerprint).toBe(full.fingerprint);
@@ -238,10 +238,10 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     test('tells those who wait that a session below it has expired', async () => {
       const session = await create({ behaviour: 'delete' });
       await acquire(session);
-      const before = await other.leasehold.locks.view(key);
+      const before = await other.remote.prefixes.view(key);
       const isNews = ({ fingerprint }: typeof before): boolean => fingerprint !== before.fingerprint;
 
-      const next = await passTime(world, other.leasehold.locks.watchView(key, isNews, { timeout: '2m' }), 1_000);
+      const next = await passTime(world, other.remote.prefixes.watch(key, isNews, new AbortController().signal), 1_000);
 
       expect(before.entries).toHaveLength(1);
       expect(next.entries).toEqual([]);
@@ -250,9 +250,9 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     test('lists what was just created, once that has been waited for', async () => {
       await one.leasehold.locks.put(key, 'v');
 
-      await one.leasehold.locks.awaitListed(key);
+      await one.remote.prefixes.awaitListed(key);
 
-      expect((await other.leasehold.locks.view(key)).entries).toHaveLength(1);
+      expect((await other.remote.prefixes.view(key)).entries).toHaveLength(1);
     });
   });
 });

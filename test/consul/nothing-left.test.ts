@@ -5,8 +5,8 @@ import { DEFAULT_SETTINGS } from '../../consul/gateway.ts';
 import { Polls, lookOf } from '../../consul/polls.ts';
 import { StoreUnavailableError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
+import type { Remote } from '../../shared/remote/remote.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import { simulatedWorld } from '../support/coordination.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** What a promise has come to by the time that all else has been done. */
@@ -20,8 +20,10 @@ describe('deleting a prefix', () => {
     const slow = Promise.withResolvers<{ readonly kind: 'deleted' }>();
     const begun: string[] = [];
     const keys = Array.from({ length: 100 }, (_, at) => `p/${at}`);
-    const locks = {
+    const prefixes = {
       view: () => Promise.resolve({ fingerprint: '00', entries: keys.map((key) => ({ key })) }),
+    };
+    const locks = {
       delete: (key: string) => {
         begun.push(key);
         return key === 'p/0'
@@ -30,7 +32,7 @@ describe('deleting a prefix', () => {
       },
     };
     const app = createConsulApp({
-      ...{ leasehold: { locks } as unknown as Leasehold, remote: simulatedWorld().start().remote },
+      ...{ leasehold: { locks } as unknown as Leasehold, remote: { prefixes } as unknown as Remote },
       ...{ runtime: systemRuntime, tokens: undefined },
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
       closing: new AbortController().signal,

@@ -6,7 +6,7 @@
  */
 import { messageOf } from '../errors.ts';
 import type { PrefixReader, PrefixView } from './prefix.ts';
-import type { LockPorts } from './standing.ts';
+import type { LockPorts } from '../lock/standing.ts';
 
 const POLL_MS = { min: 750, max: 900 };
 /** A session is looked at every so many glances: it costs as much as its key. */

@@ -9,10 +9,10 @@
  */
 import { hash } from 'node:crypto';
 import { contended, retryContended } from '../wait/retry-contended.ts';
-import type { LockInfo, LockRecord } from './record.ts';
-import { validKey } from './record.ts';
-import type { LockReader, Sighting } from './reader.ts';
-import type { LockPorts } from './standing.ts';
+import type { LockInfo, LockRecord } from '../lock/record.ts';
+import { validKey } from '../lock/record.ts';
+import type { LockReader, Sighting } from '../lock/reader.ts';
+import type { LockPorts } from '../lock/standing.ts';
 
 export interface PrefixView {
   /** In order of key. */
