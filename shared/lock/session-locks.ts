@@ -17,7 +17,8 @@ import { HeldLocks } from './held-locks.ts';
 import type { LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './record.ts';
-import { LockUnavailableError, describeLock, describeRefusal, validContent, validKey } from './record.ts';
+import { warningOfOwnWait } from './own-wait.ts';
+import { LockUnavailableError, describeLock, validContent, validKey } from './record.ts';
 import { KEYS_LIMIT, SeveralContender } from './several.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { LockPorts } from './standing.ts';
@@ -43,9 +44,6 @@ const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
  */
 const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
 
-/** Longer than most critical sections: a caller that is still waiting for its own session then may be waiting for itself. */
-const OWN_WAIT_WARNING_MS = 30_000;
-
 /** Releases side by side when a session ends. */
 const RELEASES_IN_FLIGHT = 32;
 
@@ -58,6 +56,8 @@ export class SessionLocks {
   readonly #held = new Map<string, Lock>();
   /** Counters of keys that were given back, the latest last. */
   readonly #left = new Map<string, number>();
+  /** Releases under way by key: the next attempt must not overtake them, and find the row ours. */
+  readonly #leaving = new Map<string, Promise<void>>();
   /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
   readonly #attempts = new Map<string, Promise<unknown>>();
   /** Keys that the session may hold without our knowing. */
@@ -130,7 +130,7 @@ export class SessionLocks {
     const { turns, runtime } = this.#ports;
     // A caller that shares what its session has does not wait behind those who want it for themselves.
     const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
-    const warn = options.wait === undefined ? this.#warningOfOwn() : undefined;
+    const warn = options.wait === undefined ? warningOfOwnWait(this.#ports.runtime.clock) : undefined;
     const waited = await waitFor<Right, Refusal>(
       async ({ looks }) => {
         const seen = looks === 0 ? undefined : await contender.look();
@@ -209,21 +209,6 @@ export class SessionLocks {
     return by.session === this.#session.id ? { kind: 'held', key, by, isOwn: true } : { kind: 'held', key, by };
   }
 
-  /** A caller that waits without limit for what its own flow holds would wait in silence for as long as the session lives. */
-  #warningOfOwn(): (refusal: Refusal) => void {
-    const { clock } = this.#ports.runtime;
-    const startedAt = clock.monotonic();
-    let isWarned = false;
-    return (refusal) => {
-      if (isWarned || refusal.kind !== 'held' || refusal.isOwn !== true) return;
-      if (clock.monotonic() - startedAt < OWN_WAIT_WARNING_MS) return;
-      isWarned = true;
-      process.emitWarning(`a caller waits for ${describeLock(refusal.key)}, ${describeRefusal(refusal)}`, {
-        type: 'LeaseholdWarning',
-      });
-    };
-  }
-
   /** A key that this session holds, for a caller that wants it for itself. */
   #refusalOfOwn(keys: readonly string[]): Refusal | undefined {
     const held = keys.map((key) => this.#held.get(key)).find((lock) => lock?.signal.aborted === false);
@@ -239,6 +224,7 @@ export class SessionLocks {
       look: async () => (isReentrant ? undefined : this.#refusalOfOwn([key])) ?? (await contender.look()),
       attempt: () =>
         this.#alone([key], async () => {
+          await this.#verbsUnderWay([key]);
           const own = isReentrant ? undefined : this.#refusalOfOwn([key]);
           if (own !== undefined) return own;
           const held = await this.#again(key, content);
@@ -266,6 +252,7 @@ export class SessionLocks {
       look: () => Promise.resolve(undefined),
       attempt: () =>
         this.#alone(wanted, async () => {
+          await this.#verbsUnderWay(wanted);
           const own = isReentrant ? undefined : this.#refusalOfOwn(wanted);
           return own ?? (await this.#attemptSeveral(wanted, content));
         }),
@@ -342,8 +329,7 @@ export class SessionLocks {
       session: this.#session,
       onEnded: (ended) => {
         if (this.#held.get(row.key) === ended) this.#held.delete(row.key);
-        // A release under way comes first: whoever wants the key next must not find it ours.
-        void this.#alone([row.key], () => ended.idle());
+        this.#leave(row.key, ended.idle());
       },
       onUndecided: ({ key }) => {
         this.#doubts.add(key);
@@ -355,6 +341,21 @@ export class SessionLocks {
     });
     if (!lock.signal.aborted) this.#held.set(row.key, lock);
     return lock;
+  }
+
+  #leave(key: string, released: Promise<void>): void {
+    this.#leaving.set(key, released);
+    void released.then(() => {
+      if (this.#leaving.get(key) === released) this.#leaving.delete(key);
+    });
+  }
+
+  /** A release that was asked for counts as begun, even while it waits for another verb of its lock. */
+  async #verbsUnderWay(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      await this.#held.get(key)?.idle();
+      await this.#leaving.get(key);
+    }
   }
 
   #remember(key: string, counter: number): void {

@@ -50,6 +50,20 @@ describe('a key that several callers of one session want', () => {
     expect(Object.keys(cost.verbs)).toEqual(['session.renew']);
   });
 
+  test('is asked for only when a release that is under way has been answered', async () => {
+    const lock = await session.lock(KEY);
+    // The release is sent once more after a while; an acquire that does not wait for it would overtake it.
+    here.driver.accidents.push('throttle');
+    const releasing = lock.release();
+    const again = session.tryLock(KEY);
+
+    expect(await passTime(world, releasing)).toBe(true);
+    expect(await passTime(world, again)).toMatchObject({
+      kind: 'acquired',
+      lock: { fencingToken: lock.fencingToken + 1 },
+    });
+  });
+
   test('tells a caller whose wait is over that its own session has it', async () => {
     await session.lock(KEY);
 
