@@ -1,5 +1,7 @@
 /** Sends every verb of the protocol at least once, the usual ones as usual: for measuring what they cost. */
 import { AuditStore } from '../shared/dynamo/audit/store.ts';
+import { RAISES } from '../shared/dynamo/epoch/statements.ts';
+import { EpochStore } from '../shared/dynamo/epoch/store.ts';
 import { createLockStore } from '../shared/dynamo/lock/store.ts';
 import { createQueueStore } from '../shared/dynamo/queue/store.ts';
 import { createSemaphoreStore } from '../shared/dynamo/semaphore/store.ts';
@@ -56,6 +58,9 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
     () => Promise.resolve(),
     () => 'done',
   );
+  // Of rows that are not there: each statement once, and a refusal costs as much.
+  for (const [sk, raises] of Object.entries(RAISES))
+    for (const raise of raises) await new EpochStore(foundation, table).raise({ pk: 'none', sk, raise, counter: 1 }, 2);
   // Long enough for a heartbeat.
   await systemRuntime.clock.sleep(300);
 }

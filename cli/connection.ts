@@ -2,6 +2,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { probe } from '../local/engine/probe.ts';
 import { AuditStore } from '../shared/dynamo/audit/store.ts';
+import { EpochStore } from '../shared/dynamo/epoch/store.ts';
 import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { createStores } from '../shared/dynamo/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
@@ -34,6 +35,7 @@ export interface Connection extends Disposable {
   /** Of any two clocks, at most. */
   readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
+  readonly epoch: EpochStore;
   /** What operators do, each written down; with tasks, see `QueueConnection`. */
   readonly operations: Operations;
   queue(queue: string, shards: number): QueueConnection;
@@ -72,6 +74,7 @@ export async function connect(
   return {
     ...{ table, openClient, runtime, gauge, leasehold, audit, semaphores, maxClockSkewMs: maxClockSkew },
     sessions: stores.sessions,
+    epoch: new EpochStore({ sender, runtime }, table),
     remote: new Remote({ ...stores, runtime, gauge }, maxClockSkew),
     operations: new Operations(operated),
     queue(queue, shards) {

@@ -9,6 +9,7 @@ import { completionCommand } from './commands/completion.ts';
 import { consoleCommand } from './commands/console.ts';
 import { consulCommand } from './commands/consul.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { epochCommand } from './commands/epoch.ts';
 import { leadersCommand } from './commands/leaders.ts';
 import { locksCommand } from './commands/locks.ts';
 import { runCommand } from './commands/run.ts';
@@ -30,7 +31,7 @@ const COMMANDS = [
   ...[runCommand, upCommand, doctorCommand],
   ...[enqueueCommand, workCommand, tasksCommand, queuesCommand, watchCommand, consoleCommand],
   ...[sessionsCommand, locksCommand, semaphoresCommand, leadersCommand],
-  ...[auditCommand, costCommand],
+  ...[auditCommand, costCommand, epochCommand],
   consulCommand,
 ] as const;
 

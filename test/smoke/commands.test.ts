@@ -26,6 +26,8 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['semaphores', 'list'], /./],
   [['leaders', 'list'], /./],
   [['audit'], /queue\.pause/],
+  // It needs a table at rest, as `test/cli/epoch.full.test.ts` has one.
+  [['epoch', '--help'], /raise/],
   [['cost', '--tasks-per-day', '1e6'], /\$/],
   [['completion', 'bash'], /_leasehold/],
 ];

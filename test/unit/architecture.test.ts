@@ -62,6 +62,7 @@ const LAYERS: readonly Layer[] = [
       'shared/dynamo/audit/',
       'shared/dynamo/batch/',
       'shared/dynamo/check/',
+      'shared/dynamo/epoch/',
       'shared/dynamo/failure/',
       'shared/dynamo/lock/',
       'shared/dynamo/payload/',

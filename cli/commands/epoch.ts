@@ -1,0 +1,197 @@
+/** `leasehold epoch`: makes a table safe to work on that was restored, or kept by a deployment that is gone. */
+import { Command } from 'commander';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
+import type { CountingRow } from '../../shared/dynamo/epoch/statements.ts';
+import { RAISES } from '../../shared/dynamo/epoch/statements.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
+import { allOf } from '../../shared/runtime/all-of.ts';
+import { inFlight } from '../../shared/runtime/in-flight.ts';
+import { name } from '../arguments.ts';
+import type { AuditOptions } from '../confirm.ts';
+import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import type { Connection } from '../connection.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import { CommandError, EXIT } from '../exit.ts';
+import { plural, printable } from '../output.ts';
+
+interface Options extends AuditOptions {
+  readonly oldTable?: string;
+  readonly resume?: string;
+}
+
+/** Where a walk through the table stands, and what it lifts counters to. */
+interface Progress {
+  readonly floor: number;
+  readonly after: Record<string, unknown> | undefined;
+}
+
+interface Report {
+  readonly floor: number;
+  looked: number;
+  raised: number;
+  ended: number;
+  /** Rows that were written by something else meanwhile. */
+  changed: number;
+}
+
+/** A page of the walk; the rows of one are written side by side. */
+const PAGE_ROWS = 100;
+const WRITES_AT_ONCE = 10;
+
+export function epochCommand(bind: Bind): Command {
+  const epoch = new Command('epoch')
+    .summary('make a restored table safe to work on')
+    .description('Looks after a table that was restored, or kept by a deployment that is gone.');
+  const raise = new Command('raise')
+    .description(
+      'Ends all sessions, and lifts every counter to the clock, above all tokens that were given out after the moment that the table was ' +
+        'restored to. Refuses while sessions live in this table or in the old one. May be repeated, and taken up where it was interrupted.',
+    )
+    .option('--old-table <name>', 'the table that this one was restored from, if it is still there', name)
+    .option('--resume <place>', 'go on where an earlier call said that it was')
+    .addOption(yesOption('the name of the table'))
+    .addOption(reasonOption())
+    .addOption(byOption());
+  epoch.addCommand(bind<Options>(raise, raiseEpoch));
+  return epoch.addHelpText('after', HELP);
+}
+
+async function raiseEpoch(context: Context, options: Options): Promise<ExitCode> {
+  const { output, runtime } = context;
+  using connection = await context.connect();
+  const { table } = connection;
+  if (options.oldTable === table)
+    throw new ConfigurationError(`--old-table ${table} is the table itself: give the one that it was restored from`);
+  const client = await connection.openClient();
+  for (const one of [table, ...(options.oldTable === undefined ? [] : [options.oldTable])])
+    await ensureQuiet(client, one, connection);
+  const start = options.resume === undefined ? undefined : parsePlace(options.resume);
+  // The clock of whoever gave out the last token may have been ahead of ours.
+  const floor = start?.floor ?? runtime.clock.now() + connection.maxClockSkewMs;
+  await confirm(context, `end all sessions of table ${table} and lift its counters`, table, options);
+  const report = await connection.audit.record(
+    { verb: 'epoch.raise', target: `${table} ${floor}`, ...operatorOf(options) },
+    () => walk(client, connection, { floor, after: start?.after }, (place) => output.note(`at ${place}`)),
+    ({ changed }) => (changed === 0 ? 'raised' : 'disturbed'),
+  );
+  output.answer(report, () => reportText(report, table));
+  return report.changed === 0 ? EXIT.done : EXIT.refused;
+}
+
+async function walk(
+  client: DynamoDBClient,
+  connection: Connection,
+  start: Progress,
+  onPage: (place: string) => void,
+): Promise<Report> {
+  const { floor } = start;
+  const report: Report = { floor, looked: 0, raised: 0, ended: 0, changed: 0 };
+  const send = inFlight(WRITES_AT_ONCE);
+  let { after } = start;
+  do {
+    const page = await readPage(client, connection.table, after);
+    report.looked += page.rows.length;
+    await allOf(page.rows.map((row) => send(() => treat(row, connection, report))));
+    after = page.next;
+    if (after !== undefined) onPage(placeOf({ floor, after }));
+  } while (after !== undefined);
+  return report;
+}
+
+async function treat(row: Row, { epoch }: Connection, report: Report): Promise<void> {
+  if (row.sk === 'session') {
+    if (row.isLive && (await epoch.endSession(row.id))) report.ended++;
+    return;
+  }
+  const { counting, sk, state } = row;
+  if (counting === undefined || counting.counter >= report.floor || (sk === 'waitgroup' && state !== 'complete'))
+    return;
+  if (await epoch.raise(counting, report.floor)) report.raised++;
+  else report.changed++;
+}
+
+/** As far as this command needs one. */
+interface Row {
+  readonly sk: string;
+  readonly id: string;
+  readonly state: string | undefined;
+  /** Undefined: nothing of it counts. */
+  readonly counting: CountingRow | undefined;
+  /** Of a session: not ended. */
+  readonly isLive: boolean;
+  readonly expiresAt: number | undefined;
+}
+
+async function readPage(
+  client: DynamoDBClient,
+  table: string,
+  after: Record<string, unknown> | undefined,
+): Promise<{ readonly rows: readonly Row[]; readonly next: Record<string, unknown> | undefined }> {
+  const { ScanCommand } = await loadSdk();
+  const { Items = [], LastEvaluatedKey } = await client.send(
+    new ScanCommand({
+      ...{ TableName: table, ConsistentRead: true, Limit: PAGE_ROWS },
+      ...(after === undefined ? {} : { ExclusiveStartKey: after as never }),
+    }),
+  );
+  const rows = Items.map((item): Row => {
+    const text = (attribute: string): string | undefined => item[attribute]?.S;
+    const number = (attribute: string): number | undefined =>
+      item[attribute]?.N === undefined ? undefined : Number(item[attribute].N);
+    const [pk = '', sk = ''] = [text('pk'), text('sk')];
+    const raise = RAISES[sk]?.find(({ counter }) => number(counter) !== undefined);
+    return {
+      ...{ sk, id: text('id') ?? '', state: text('state') },
+      counting: raise === undefined ? undefined : { pk, sk, raise, counter: number(raise.counter) ?? 0 },
+      isLive: text('status') === 'live',
+      expiresAt: number('expiresAt'),
+    };
+  });
+  return { rows, next: LastEvaluatedKey };
+}
+
+/** A session with a TTL that has not expired belongs to something that is at work. */
+async function ensureQuiet(client: DynamoDBClient, table: string, connection: Connection): Promise<void> {
+  const now = connection.runtime.clock.now() - connection.maxClockSkewMs;
+  let after: Record<string, unknown> | undefined;
+  do {
+    const page = await readPage(client, table, after);
+    const live = page.rows.find(({ sk, isLive, expiresAt }) => sk === 'session' && isLive && (expiresAt ?? 0) > now);
+    if (live !== undefined)
+      throw new CommandError(
+        EXIT.refused,
+        `session ${printable(live.id)} lives in table ${table}: stop what works on it (its schedule, its workers, its programs), ` +
+          'wait until its TTL is over, and call this again; nothing was done',
+      );
+    after = page.next;
+  } while (after !== undefined);
+}
+
+function placeOf(progress: Progress): string {
+  return Buffer.from(JSON.stringify(progress)).toString('base64url');
+}
+
+function parsePlace(place: string): Progress {
+  try {
+    const { floor, after } = JSON.parse(Buffer.from(place, 'base64url').toString()) as Progress;
+    if (Number.isSafeInteger(floor) && typeof after === 'object') return { floor, after };
+  } catch {
+    // Said below.
+  }
+  throw new ConfigurationError(`--resume ${place}: give what an earlier call has said after "at"`);
+}
+
+function reportText({ floor, looked, raised, ended, changed }: Report, table: string): string {
+  const done = `table ${table}: ${plural(looked, 'row')} looked at, counters of ${raised} lifted to ${floor}, ${plural(ended, 'session')} ended`;
+  if (changed === 0) return done;
+  return `${done}; ${plural(changed, 'row')} changed meanwhile: something writes to this table, so stop it and call this again`;
+}
+
+const HELP = `
+It reads the whole table twice, and writes every row that counts: a unit each, a KB of row. The runbook is "A table was restored" in docs/operating.md.
+
+Examples:
+  $ leasehold epoch raise --table media-restored --old-table media --reason 'restored to 12:00' --yes media-restored
+  $ leasehold epoch raise --table media-restored --reason 'goes on' --resume eyJmbG9vciI6MTc5NX0 --yes media-restored`;
