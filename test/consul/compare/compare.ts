@@ -75,7 +75,8 @@ async function replay(steps: readonly Step[], name: string, sides: readonly [Sid
     const exchange = { step, ours, theirs };
     const explanation = explanationOf(exchange);
     if (explanation === undefined) report.unexplained.push({ where: `${name}, request ${at + 1}`, exchange });
-    else report.meant[explanation] = (report.meant[explanation] ?? 0) + 1;
+    else report.meant[explanation.name] = (report.meant[explanation.name] ?? 0) + 1;
+    if (explanation?.diverges === true) return;
   }
 }
 

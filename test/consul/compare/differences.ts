@@ -11,10 +11,13 @@ export interface Exchange {
 interface Difference {
   readonly name: string;
   readonly explains: (exchange: Exchange) => boolean;
+  /** One has written what the other has not: what follows in the sequence cannot be compared. */
+  readonly diverges?: true;
 }
 
 const ON_ITS_OWN =
   /^(agent\/self|agent\/members|agent\/services|catalog\/nodes|catalog\/services|event\/list|status\/)/;
+const STALE = /index is stale$|^failed index check for key/;
 const INPUT = /decode failed|Failed to parse body|Bad Request/;
 
 /** Alike but for these fields, wherever they stand. */
@@ -27,9 +30,27 @@ function isAlikeWithout(fields: readonly string[], { ours, theirs }: Exchange): 
 const bothAre = (status: number, { ours, theirs }: Exchange): boolean =>
   ours.status === status && theirs.status === status;
 
+interface TransactionAnswer {
+  readonly Results: readonly { readonly KV: { readonly Key: string; readonly LockIndex: number } }[] | null;
+  readonly Errors: readonly { readonly What: string }[] | null;
+}
+
+/**
+ * A transaction writes to a key what is stored there, and then rests on its index. Here nothing has changed.
+ * In Consul the lock index went to 0, which is a change.
+ */
+function isStaleByLockIndex({ step, ours, theirs }: Exchange): boolean {
+  if (step.path !== 'txn' || ours.status !== 200 || theirs.status !== 409) return false;
+  const { Results } = ours.body as TransactionAnswer;
+  const { Errors } = theirs.body as TransactionAnswer;
+  const acquired = (Results ?? []).filter(({ KV }) => KV.LockIndex > 0).map(({ KV }) => JSON.stringify(KV.Key));
+  return (Errors ?? []).every(({ What }) => STALE.test(What) && acquired.some((key) => What.includes(`key ${key}`)));
+}
+
 const DIFFERENCES: readonly Difference[] = [
   { name: 'text of a TTL', explains: (exchange) => isAlikeWithout(['TTL'], exchange) },
   { name: 'lock index after a plain write', explains: (exchange) => isAlikeWithout(['LockIndex', 'TTL'], exchange) },
+  { name: 'lock index after a plain write', explains: isStaleByLockIndex, diverges: true },
   {
     name: 'status of a redirect',
     explains: ({ ours, theirs }) =>
@@ -49,7 +70,7 @@ const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** The name of the difference that an exchange shows; undefined: it is not meant. */
-export function explanationOf(exchange: Exchange): string | undefined {
-  return DIFFERENCES.find(({ explains }) => explains(exchange))?.name;
+/** The difference that an exchange shows; undefined: it is not meant. */
+export function explanationOf(exchange: Exchange): Difference | undefined {
+  return DIFFERENCES.find(({ explains }) => explains(exchange));
 }
