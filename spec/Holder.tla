@@ -24,7 +24,8 @@ CONSTANTS
   Late,          \* channels that are late: of {"beat", "work"}
   MaxNet,        \* requests under way at once
   Copies,        \* attempts of one request under way at once
-  Faults,        \* budget of losses, crashes, ends by force and slow ticks; 99: without end
+  Faults,        \* budget of losses, crashes and ends by force; 99: without end
+  Timely,        \* whether time that passes while someone could act is a fault too: for liveness
   Force,         \* whether an operator may end a session
   Stale,         \* whether a contender may act on what it read earlier
   Broken,        \* switches that break the protocol; {} is the protocol
@@ -206,7 +207,7 @@ Older(r) == IF r = NoReq \/ r.k \notin TimedVerbs THEN r
             ELSE [r EXCEPT !.at = Greater(@ - 1, LongPast), !.before = Greater(@ - 1, LongPast - Skew), !.nb = Greater(@ - 1, LongPast),
                            !.asked = Greater(@ - 1, LongPast)]
 Tick(isBusy) ==
-  /\ IF Endless \/ ~isBusy THEN budget' = budget ELSE Pay
+  /\ IF isBusy THEN Pay ELSE budget' = budget
   /\ sess' = [s \in Sids |-> [sess[s] EXCEPT !.exp = Greater(@ - 1, Past), !.inv = Greater(@ - 1, LongPast)]]
   /\ row' = RowOlder(row)
   /\ net' = {[m EXCEPT !.r = Older(@)] : m \in net}

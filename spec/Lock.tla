@@ -79,7 +79,7 @@ Bar(w) == /\ CanAct(w, "idle") /\ p[w].doubt /\ row.st = "free"
 Step(w) == \/ Create(w) \/ Renew(w) \/ Stop(w)
            \/ Acquire(w) \/ Release(w) \/ Expire(w) \/ TakeOver(w) \/ Settle(w) \/ Disown(w) \/ Bar(w)
 IsBusy == ENABLED (Arrive \/ \E w \in Workers : Step(w) \/ Resend(w))
-Time == Tick(IF Endless THEN FALSE ELSE IsBusy)
+Time == Tick(IF Timely THEN IsBusy ELSE FALSE)
 Next == Time \/ Arrive \/ ArriveMute \/ GetLost \/ Destroy \/ \E w \in Workers : Step(w) \/ Resend(w) \/ GiveUp(w) \/ Crash(w)
 Spec == Init /\ [][Next]_vars
 Fair == Spec /\ WF_vars(Time) /\ WF_vars(Arrive) /\ \A w \in Workers : WF_vars(Step(w)) /\ WF_vars(Resend(w))

@@ -95,9 +95,9 @@ Progress(w) == /\ "progress" \in Verbs /\ CanAct(w, "running") /\ p[w].seq < Max
 Step(w) == \/ Create(w) \/ Renew(w) \/ Stop(w) \/ Leave(w) \/ Go(w)
            \/ Claim(w) \/ Adopt(w) \/ Expire(w) \/ TakeOver(w) \/ Bury(w)
            \/ Complete(w) \/ Retry(w) \/ Release(w) \/ Progress(w)
-\* With a budget, time that passes while someone could act is a fault: once it is spent the system is timely.
+\* In a timely model, time that passes while someone could act is a fault: once the budget is spent all are in time.
 IsBusy == ENABLED (Arrive \/ \E w \in Workers : Step(w) \/ Resend(w))
-Time == Tick(IF Endless THEN FALSE ELSE IsBusy)
+Time == Tick(IF Timely THEN IsBusy ELSE FALSE)
 Next == Time \/ Arrive \/ ArriveMute \/ GetLost \/ Destroy \/ \E w \in Workers : Step(w) \/ Resend(w) \/ GiveUp(w) \/ Crash(w)
 Spec == Init /\ [][Next]_vars
 Fair == Spec /\ WF_vars(Time) /\ WF_vars(Arrive) /\ \A w \in Workers : WF_vars(Step(w)) /\ WF_vars(Resend(w))

@@ -18,7 +18,7 @@ export interface Model {
 /** Ticks: a session lasts two, and clocks differ by one. 99 faults: without end. */
 const SHARED = {
   ...{ TTL: '2', Skew: '1', Delay: '0', Incs: '1', Late: '{"work"}', MaxNet: '1', Copies: '1' },
-  ...{ Faults: '99', Force: 'FALSE', Stale: 'FALSE', Broken: '{}' },
+  ...{ Faults: '99', Timely: 'FALSE', Force: 'FALSE', Stale: 'FALSE', Broken: '{}' },
 };
 const OF_TASKS = { ...SHARED, MaxAttempts: '2', MaxClaims: '0', MaxProgress: '0', Verbs: '{}' };
 
@@ -95,7 +95,7 @@ export const MODELS: readonly Model[] = [
     name: 'task-live',
     what: 'a due task ends, whatever one fault does',
     module: 'Task',
-    constants: { ...OF_TASKS, Faults: '1' },
+    constants: { ...OF_TASKS, Faults: '1', Timely: 'TRUE' },
     liveness: 'Ends',
     without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
   },
@@ -124,7 +124,7 @@ export const MODELS: readonly Model[] = [
     name: 'lock-live',
     what: 'a held key is freed, and a free one is taken, whatever one fault does',
     module: 'Lock',
-    constants: { ...OF_LOCKS, Delay: '0' },
+    constants: { ...OF_LOCKS, Delay: '0', Timely: 'TRUE' },
     liveness: 'IsFreed IsTaken',
     without: ['Crash', 'Destroy', 'Leave', 'Go'],
   },

@@ -64,6 +64,20 @@ export interface Applied extends At {
   readonly row: string;
   readonly before: DynamoItem | undefined;
   readonly after: DynamoItem | undefined;
+  /** What the statement compared and wrote; of a put, the item. */
+  readonly values?: DynamoItem | undefined;
+}
+
+/** The store refused a write by the condition on its first row. `found` is undefined where there is no row. */
+export interface Refused extends At {
+  readonly kind: 'refused';
+  readonly request: number;
+  readonly operation: number | undefined;
+  readonly copy: boolean;
+  readonly row: string;
+  readonly found: DynamoItem | undefined;
+  /** What the statement compared and would have written. */
+  readonly values: DynamoItem;
 }
 
 /** TTL removed a row. */
@@ -106,7 +120,18 @@ export interface Happened extends At {
   readonly what: string;
 }
 
-export type HistoryEvent = Called | Returned | Sent | Applied | Swept | Belief | Acted | Ran | Acknowledged | Happened;
+export type HistoryEvent =
+  | Called
+  | Returned
+  | Sent
+  | Applied
+  | Refused
+  | Swept
+  | Belief
+  | Acted
+  | Ran
+  | Acknowledged
+  | Happened;
 
 /** One number for a whole history, taken event by event: runs with different digests differ. What rows hold goes in by their nonces alone. */
 export class Digest {
@@ -140,6 +165,7 @@ export class Digest {
           this.#text(typeof event.after?.nonce === 'string' ? event.after.nonce : '');
           return;
         }
+      case 'refused':
       case 'swept': {
         this.#text(event.row);
         return;

@@ -1,6 +1,6 @@
 /** Writes the history: watches ports, requests and rows, and asks holders what they believe when that matters. */
 import { isDeepStrictEqual } from 'node:util';
-import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import type { DynamoFault, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { Request } from './machines/network.ts';
 import type { SimulatedProcess } from './machines/process.ts';
@@ -122,9 +122,17 @@ export class Recorder {
   }
 
   /** The store has answered a request. */
-  answered(request: Request, result: { readonly output?: unknown; readonly fault?: unknown }, copy: boolean): void {
-    if (result.fault !== undefined || !isWrite(request.kind)) return;
+  answered(
+    request: Request,
+    result: { readonly output?: unknown; readonly fault?: DynamoFault | undefined },
+    copy: boolean,
+  ): void {
+    if (!isWrite(request.kind)) return;
     const operation = this.#operationOf(request)?.number;
+    if (result.fault !== undefined) {
+      this.#refused(request, result.fault, operation, copy);
+      return;
+    }
     const isTransaction = request.kind === 'transactWrite';
     for (const row of rowsWrittenBy(request.kind, request.input)) {
       const after = this.#ports.readRow(row);
@@ -147,8 +155,24 @@ export class Recorder {
         row: row.name,
         before,
         after,
+        values: row.values,
       });
     }
+  }
+
+  #refused(request: Request, { kind, reasons }: DynamoFault, operation: number | undefined, copy: boolean): void {
+    const isByCondition = kind === 'conditionFailed' || reasons[0]?.code === 'ConditionalCheckFailed';
+    const [row] = rowsWrittenBy(request.kind, request.input);
+    // A check of another row comes first in some transactions: what was refused then is no write.
+    if (!isByCondition || row?.values === undefined || checksFirst(request)) return;
+    const { name: process } = request.process;
+    const found = this.#rows.get(row.name);
+    const { values, name } = row;
+    this.emit({
+      kind: 'refused',
+      at: this.#ports.timeline.now,
+      ...{ process, request: request.number, operation, copy, row: name, found, values },
+    });
   }
 
   swept(row: string): void {
@@ -273,6 +297,11 @@ function nonceOf(request: Request): string | undefined {
     if (nonce !== undefined) return nonce;
   }
   return input.ClientRequestToken;
+}
+
+function checksFirst({ input }: Request): boolean {
+  const { TransactItems: [first] = [] } = input as { readonly TransactItems?: readonly object[] };
+  return first !== undefined && 'ConditionCheck' in first;
 }
 
 interface Write {

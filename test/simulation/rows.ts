@@ -6,6 +6,8 @@ export interface Row {
   readonly key: DynamoItem;
   /** The partition key for our own table, and the sort key where a partition has several rows; table and key for the user's. */
   readonly name: string;
+  /** The values of the statement that writes it; of a put, the item. */
+  readonly values?: DynamoItem | undefined;
 }
 
 /** The name of the simulated table. */
@@ -29,6 +31,7 @@ interface Write {
   readonly TableName: string;
   readonly Key?: DynamoItem;
   readonly Item?: DynamoItem;
+  readonly ExpressionAttributeValues?: DynamoItem;
 }
 
 interface Action {
@@ -37,11 +40,11 @@ interface Action {
   readonly Delete?: Write;
 }
 
-function rowOf({ TableName, Key, Item }: Write): Row {
+function rowOf({ TableName, Key, Item, ExpressionAttributeValues: values = Item }: Write): Row {
   const item = Key ?? Item ?? {};
   if (TableName !== TABLE_NAME)
-    return { table: TableName, key: { id: item.id }, name: `${TableName}/${String(item.id)}` };
-  return { table: TableName, key: { pk: item.pk, sk: item.sk }, name: rowName(item) };
+    return { table: TableName, key: { id: item.id }, name: `${TableName}/${String(item.id)}`, values };
+  return { table: TableName, key: { pk: item.pk, sk: item.sk }, name: rowName(item), values };
 }
 
 /** Rows that are alone in their partition have its kind for a sort key. */

@@ -53,6 +53,8 @@ function textOf(event: HistoryEvent): string {
       return `sends #${event.operation ?? '?'}${event.believed === false ? ' without belief' : ''}`;
     case 'applied':
       return `STORE ${event.row}: ${changesOf(event.before, event.after)}${event.operation === undefined ? '' : ` by #${event.operation}`}${event.copy ? ' (duplicate)' : ''}`;
+    case 'refused':
+      return `STORE ${event.row}: refused${event.operation === undefined ? '' : ` #${event.operation}`}${event.copy ? ' (duplicate)' : ''}`;
     case 'swept':
       return `STORE ${event.row}: swept`;
     case 'believes':
