@@ -17,6 +17,7 @@ const QUEUE = 'features';
 const INPUT = { bucket: 'thumbnails', key: 'x'.repeat(100) };
 const LARGE = { text: 'x'.repeat(40_000) };
 const RESULT = { bytes: 12_345 };
+const AN_HOUR_MS = 3_600_000;
 const IN_ORDER = { key: 'customer-7', ordered: true } as const;
 
 export async function exerciseFeatures(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
@@ -43,6 +44,29 @@ export async function exerciseFeatures(sender: Sender, table: string, about: (fe
   const limited = { key: 'tenant-7', limit: 2 };
   await complete(await start('limited', limited));
   await store.retry(claimOf(await start('limited 2', limited)), { error, readyAt: 0 }, stamp());
+
+  about('parked');
+  const narrow = { key: 'tenant-8', limit: 1 };
+  const running = await start('running', narrow);
+  for (const [id, options] of [
+    ['parked', narrow],
+    ['parked, of a tenant', { ...narrow, tenant: 'acme' }],
+    ['deferred', narrow],
+  ] as const)
+    await client.enqueue('thumbnail', INPUT, { id, ...options });
+  const waiting = async (id: string) => (await store.get({ queue: QUEUE, id })) as ReadyTask;
+  const park = async (id: string) => store.parking.park([{ task: await waiting(id), write: stamp() }], narrow.key);
+  await store.parking.defer(await waiting('deferred'), systemRuntime.clock.now() + AN_HOUR_MS, stamp());
+  for (const id of ['parked', 'parked, of a tenant']) await park(id);
+  const move = { priority: 'high', runAt: 0 } as const;
+  await operations.reschedule(await waiting('parked, of a tenant'), move, stamp());
+  await park('parked, of a tenant');
+  await complete(running);
+  const back = await store.parking.putBack(QUEUE, narrow.key, stamp());
+  assert(back.length === 1, 'one place is free');
+  await complete(await claim('parked, of a tenant'));
+  await store.parking.repairParked(QUEUE, { ...stamp(), from: 0, onDamaged: console.error });
+  await park('parked');
 
   about('in order, nobody waits');
   await complete(await start('alone', IN_ORDER));

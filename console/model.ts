@@ -107,6 +107,8 @@ export interface TaskLine {
   readonly tenant: string | undefined;
   /** Others of its line come first. */
   readonly isHeld: boolean;
+  /** It waits for a place of its key. */
+  readonly isParked: boolean;
 }
 
 export interface TaskPage {

@@ -57,6 +57,8 @@ const AUDIT_ROWS = 'audit#*';
 const readyEntries = (queue: string): string => `${queue}#*`;
 /** Tenants' tasks that may be due, in the directory. */
 const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
+/** Tasks that wait for a place of their key, in the directory. */
+const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
 /**
@@ -67,12 +69,13 @@ export function dispatchAccess(queue: string, schedule = queue): AccessRule[] {
   return [
     { on: 'table', actions: ['PutItem'], keys: [slotRows(schedule)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
-    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['GetItem'], keys: [keyRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
   ];
 }
 
@@ -94,7 +97,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [slotRows(continuationSchedule(queue))] },
     { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
   ];
 }
 
@@ -177,7 +180,10 @@ export function observeAccess(queue: string): AccessRule[] {
     {
       on: 'directory',
       actions: ['Query'],
-      keys: [...COORDINATION_LISTINGS, deadListing(queue), tenantEntries(queue), scheduleEntries(queue)],
+      keys: [
+        ...COORDINATION_LISTINGS,
+        ...[deadListing(queue), tenantEntries(queue), parkedEntries(queue), scheduleEntries(queue)],
+      ],
     },
   ];
 }

@@ -65,6 +65,9 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   'semaphore.': 'semaphores are not specified yet',
   'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
   'slot.': 'slots are not specified yet',
+  'task.defer': 'as task.reschedule, to a later time',
+  'task.park': 'where a task waits, under the guard of task.claim; keys are not specified yet',
+  'task.putBack': 'where a task waits; no attribute that a guard of the specification reads',
   'task.enqueue': 'creates the row, guarded by its absence',
   'task.renew': 'a finished task is made ready for other work',
   'task.replace': 'as task.reschedule, with another input',
@@ -73,7 +76,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   'waitgroup.': 'wait groups are not specified yet',
 };
 
-const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfTenants)$/;
+const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfParked|pageOfTenants)$/;
 
 /** A digest for each verb of the golden file. */
 export function digestsOfGolden(): ReadonlyMap<string, string> {

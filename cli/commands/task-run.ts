@@ -15,6 +15,7 @@ import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
 import { momentAndAge, printable } from '../output.ts';
+import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
@@ -103,10 +104,11 @@ async function waitingTask({ store, queue }: QueueConnection, id: string, now: n
 /** Why it cannot be claimed, as far as its row tells. */
 function obstacleOf(task: TaskRecord, now: number): string | undefined {
   if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
-  const { expiresAt, isHeld, links, readyAt } = task;
+  const { expiresAt, isHeld, isParked, links, readyAt } = task;
   if (expiresAt !== undefined && expiresAt <= now)
     return `was to be started before ${momentAndAge(expiresAt, now)}: the next worker that meets it cancels it`;
   if (isHeld) return `waits in the line of ${links?.line?.key}: only its head can be run`;
+  if (isParked) return `${waitsForKey(task)}: try again when others have ended`;
   if (readyAt > now) return `is due at ${momentAndAge(readyAt, now)}: make it due with 'leasehold tasks retry'`;
   return undefined;
 }

@@ -15,6 +15,7 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import { factsOf, momentAndAge, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
+import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
 import { taskActs } from './task-acts.ts';
@@ -149,6 +150,7 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
     ['counter', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
     ['due', 'readyAt' in task ? momentAndAge(task.readyAt, now) : undefined],
+    ['parked', task.state === 'ready' && task.isParked ? printable(waitsForKey(task)) : undefined],
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
     ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
     ['session', task.session],

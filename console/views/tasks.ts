@@ -160,6 +160,7 @@ function lineOf(task: TaskRecord): TaskLine {
     isCancelling: state === 'running' && cancellation !== undefined,
     tenant: task.tenant,
     isHeld: task.state === 'ready' && task.isHeld,
+    isParked: task.state === 'ready' && task.isParked,
   };
 }
 

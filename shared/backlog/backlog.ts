@@ -16,16 +16,18 @@
  */
 import { allOf } from '../runtime/all-of.ts';
 import { shuffled } from '../runtime/random.ts';
-import type { Candidate, CandidatePorts, Linked } from './candidates.ts';
+import type { Candidate, CandidatePorts } from './candidates.ts';
 import { Candidates } from './candidates.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName, lanesOf } from '../task/lane.ts';
 import type { Fullness } from '../task/key-limit.ts';
+import { Handover } from './handover.ts';
+import type { Linked } from './key-places.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-view.ts';
 import { PartitionView } from './partition-view.ts';
 import type { ReadyHint } from '../task/store.ts';
-import type { TaskKey } from '../task/task.ts';
+import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 
 export interface BacklogSettings {
@@ -76,6 +78,7 @@ export class Backlog {
   readonly #ports: BacklogPorts;
   readonly #candidates: Candidates;
   readonly #home: number[];
+  readonly #handover: Handover;
   #elsewhere: readonly number[] = [];
   #shards = 0;
   readonly #views = new Map<string, PartitionView>();
@@ -105,8 +108,9 @@ export class Backlog {
   constructor(session: string, settings: BacklogSettings, ports: BacklogPorts) {
     this.#settings = settings;
     this.#ports = ports;
-    this.#candidates = new Candidates(session, settings.maxClockSkewMs, ports);
+    this.#candidates = new Candidates({ session, ...settings }, ports);
     const { clock, random } = ports.runtime;
+    this.#handover = new Handover(this.#candidates, clock);
     this.#home = [...settings.homeShards];
     this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
     this.#reckonedAtMonotonicMs = clock.monotonic();
@@ -117,18 +121,22 @@ export class Backlog {
   async next(): Promise<Candidate | undefined> {
     const { clock } = this.#ports.runtime;
     if (clock.monotonic() > this.#filledAtMonotonicMs + FRESH_MS) this.#dropBuffer();
-    if (this.#buffer.length === 0) {
-      if (clock.monotonic() < this.#emptyUntilMonotonicMs) return undefined;
-      this.#waiting++;
-      this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));
-      await this.#refilling.finally(() => {
-        this.#waiting--;
-      });
-    }
+    const first = this.#handover.next();
+    if (first !== undefined) return first;
+    if (this.#buffer.length === 0 && clock.monotonic() >= this.#emptyUntilMonotonicMs) await this.#refillOnce();
+    if (this.#buffer.length === 0) await this.#handover.settled();
     this.#dropFull();
-    const candidate = this.#buffer.shift();
+    const candidate = this.#handover.next() ?? this.#buffer.shift();
     if (candidate !== undefined) this.#taken++;
     return candidate;
+  }
+
+  async #refillOnce(): Promise<void> {
+    this.#waiting++;
+    this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));
+    await this.#refilling.finally(() => {
+      this.#waiting--;
+    });
   }
 
   /** Others of the same key have found it full meanwhile. */
@@ -157,6 +165,16 @@ export class Backlog {
     this.putBack(task);
   }
 
+  /** A task of its key has left a place here, or begun in a window that has room for more: others that are parked are put back. */
+  passOn(task: Linked): void {
+    this.#handover.begin(task);
+  }
+
+  /** Waits for what was begun beside the other work. To be called when this worker takes nothing more. */
+  finish(): Promise<void> {
+    return this.#handover.settled();
+  }
+
   /** What runs here, or ended here, has made others due: in any shard, where nobody else may look any more. */
   expectFollowers(): void {
     this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
@@ -169,10 +187,12 @@ export class Backlog {
     this.#candidates.skip(key, Infinity);
   }
 
-  /** Its key is full: worth another look when one of that key ends here, or after a while. */
-  turnAway(task: Linked, full?: Fullness): void {
-    if (full !== undefined) this.#candidates.seeFull(task, full);
+  /** Its key is full, or has just changed: worth another look when one of that key ends here, or after a while; or parked. */
+  async turnAway(task: ReadyTask, full?: Fullness): Promise<void> {
     this.#candidates.turnAway(task);
+    if (full === undefined) return;
+    this.#candidates.seeFull(task, full);
+    this.#handover.propose(await this.#candidates.park([task]));
   }
 
   /** Somebody else was faster, or has to do it: not worth another look for a while, or for so long. */
@@ -187,7 +207,7 @@ export class Backlog {
 
   /** Whether, besides, a look that began after the last end of a task here has found nothing. */
   get isDrained(): boolean {
-    return this.isIdle && this.#emptyAfterEnds === this.#ends && !this.isExpecting;
+    return this.isIdle && this.#emptyAfterEnds === this.#ends && !this.isExpecting && !this.#handover.isUnderWay;
   }
 
   /** Whether tasks wait for a place of their key: a worker that went home would leave them to the next tick. */
@@ -214,6 +234,7 @@ export class Backlog {
     if (this.#buffer.length === 0) await this.#look();
     // What rests at home, or was never used, may be all that is left.
     if (this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore) await this.#lookAtRest(now);
+    if (this.#buffer.length === 0 && this.isIdle) this.#buffer = [...(await this.#candidates.repair())];
     this.#filledAtMonotonicMs = clock.monotonic();
     if (this.#buffer.length > 0 || this.#unfinished > 0) return;
     this.#emptyAfterEnds = endsBefore;

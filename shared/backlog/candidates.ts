@@ -13,9 +13,11 @@ import type { Standing } from '../session/contender.ts';
 import { settleSession } from '../session/contender.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
-import type { Fullness, KeyLimit } from '../task/key-limit.ts';
+import type { Fullness } from '../task/key-limit.ts';
 import type { ReadyHint, TaskStore } from '../task/store.ts';
-import type { ReadyTask, RunningTask, TaskKey, TaskLinks, TaskRecord } from '../task/task.ts';
+import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
+import type { Linked } from './key-places.ts';
+import { KeyPlaces } from './key-places.ts';
 
 /**
  * `ready`      claim it.
@@ -38,15 +40,8 @@ export interface CandidatePorts {
   readonly onSkewed: (error: ClockSkewError) => void;
 }
 
-/** A task, and the key whose limit it may have met. */
-export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
-
 /** A task seen in somebody's hands is looked at again after this long: he may have given it back. */
 const HELD_RECHECK_MS = 2_000;
-/** A key that was seen full is taken to be full for so long, unless one of its tasks ends here. */
-const FULL_MS = 500;
-/** For so long a worker that has run a task of a full key stays for the next, in case it finds no place before. */
-const EXPECTING_MS = 5_000;
 /** An entry whose row is gone, not due, or not to be understood: the index lags behind by less. */
 const STALE_RECHECK_MS = 500;
 
@@ -58,14 +53,17 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that are not for us, and until when it is not worth looking. */
   readonly #heldUntil = new Map<string, number>();
-  /** By key: tasks that found it full, and are held back for that. */
-  readonly #turnedAway = new Map<string, Set<string>>();
-  /** By key: monotonic time of the last end of one of its tasks here. */
-  readonly #endedHereAt = new Map<string, number>();
-  /** By limit of a key: until when it is taken to be full. */
-  readonly #fullUntil = new Map<string, number>();
+  readonly #places: KeyPlaces;
 
-  constructor(session: string, maxClockSkewMs: number, ports: CandidatePorts) {
+  constructor(
+    {
+      session,
+      queue,
+      maxClockSkewMs,
+    }: { readonly session: string; readonly queue: string; readonly maxClockSkewMs: number },
+    ports: CandidatePorts,
+  ) {
+    this.#places = new KeyPlaces(queue, ports);
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -88,11 +86,16 @@ export class Candidates {
     for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
     const abandoned = await this.#findAbandoned(running.filter(({ claimedAt }) => claimedAt < claimedBefore));
     const now = runtime.clock.now();
-    const ready = rows.flatMap((row) => (row.state === 'ready' && row.readyAt <= now ? [row] : []));
+    // The entry may be older than the row: one that is parked by now is not to be run out of sight.
+    const isWaiting = (row: TaskRecord): row is ReadyTask =>
+      row.state === 'ready' && row.readyAt <= now && !row.isParked;
+    const ready = rows.filter(isWaiting);
     // Those of a key that is full hold up nothing that stands behind them.
-    for (const task of ready) if (this.isKnownFull(task)) this.turnAway(task);
+    const full = ready.filter((task) => this.isKnownFull(task));
+    for (const task of full) this.turnAway(task);
     const found: Candidate[] = [
-      ...ready.filter((task) => !this.isKnownFull(task)).map((task) => ({ kind: 'ready', task }) as const),
+      ...ready.filter((task) => !full.includes(task)).map(readyCandidate),
+      ...(await this.#places.park(full)).map(readyCandidate),
       ...abandoned,
     ];
     // A concurrent proposal may have taken one of them in hand while rows were read.
@@ -117,61 +120,67 @@ export class Candidates {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
   }
 
-  /** A claim found its key full: so are the others of that key for a moment, or until its window turns if its rate is used up. */
-  seeFull({ links }: Linked, { until = 0 }: Fullness): void {
-    const now = this.#ports.runtime.clock.now();
-    if (links?.key !== undefined) this.#fullUntil.set(limitName(links.key), Math.max(until, now + FULL_MS));
+  /** A claim found its key full. */
+  seeFull(task: Linked, full: Fullness): void {
+    this.#places.seeFull(task, full);
   }
 
   /** Whether its key was found to be full a moment ago. */
-  isKnownFull({ links }: Linked): boolean {
-    const until = links?.key === undefined ? undefined : this.#fullUntil.get(limitName(links.key));
-    return until !== undefined && this.#ports.runtime.clock.now() < until;
+  isKnownFull(task: Linked): boolean {
+    return this.#places.isKnownFull(task);
   }
 
-  /**
-   * Whether tasks wait for a place of a key of which one has ended here a moment ago: the next place may be ours again.
-   * For a key that others have filled, and for the next window of a rate, no worker stays.
-   */
+  /** Whether tasks wait for a place of a key that may be ours. */
   get areExpecting(): boolean {
-    const now = this.#ports.runtime.clock.monotonic();
-    return [...this.#turnedAway.keys()].some((key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + EXPECTING_MS);
+    return this.#places.areExpecting;
   }
 
   /** Its key is full: worth another look when one of that key ends here, or after a while. */
   turnAway(task: Linked): void {
     this.skip(task);
-    const key = task.links?.key;
-    if (key === undefined || this.#isOutOfRate(key)) return;
-    const names = this.#turnedAway.get(key.key) ?? new Set();
-    this.#turnedAway.set(key.key, names.add(nameOf(task)));
-  }
-
-  #isOutOfRate(limit: KeyLimit): boolean {
-    return (this.#fullUntil.get(limitName(limit)) ?? 0) > this.#ports.runtime.clock.now() + FULL_MS;
+    this.#places.turnAway(task, HELD_RECHECK_MS);
   }
 
   /** A task of its key has ended here. */
-  callBack({ links }: Linked): void {
-    const key = links?.key?.key;
-    if (key === undefined) return;
-    this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
-    // Whether its rate allows for more, the next claim finds out.
-    if (links?.key !== undefined) this.#fullUntil.delete(limitName(links.key));
-    for (const name of this.#turnedAway.get(key) ?? []) this.#heldUntil.delete(name);
-    this.#turnedAway.delete(key);
+  callBack(task: Linked): void {
+    for (const name of this.#places.callBack(task)) this.#heldUntil.delete(name);
+  }
+
+  /** Its key has, or may have, room for others that are parked. */
+  owe(task: Linked): void {
+    this.#places.owe(task);
+  }
+
+  /** Whether that has still to be found out of some key. */
+  get isOwing(): boolean {
+    return this.#places.isOwing;
+  }
+
+  /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
+  park(tasks: readonly ReadyTask[]): Promise<readonly Candidate[]> {
+    return this.#proposed(this.#places.park(tasks));
+  }
+
+  /** Parked tasks that have room by now; in hand from now on. */
+  passOn(reservedOf: (key: string) => number): Promise<readonly Candidate[]> {
+    return this.#proposed(this.#places.passOn(reservedOf));
+  }
+
+  /** Those that were missed; in hand from now on. */
+  repair(): Promise<readonly Candidate[]> {
+    return this.#proposed(this.#places.repair());
+  }
+
+  async #proposed(finding: Promise<readonly ReadyTask[]>): Promise<readonly Candidate[]> {
+    const tasks = (await finding).filter((task) => !this.#inHand.has(nameOf(task)));
+    for (const task of tasks) this.#inHand.add(nameOf(task));
+    return tasks.map(readyCandidate);
   }
 
   forgetHeld(): void {
     const now = this.#ports.runtime.clock.now();
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
-    for (const [name, until] of this.#fullUntil) if (until <= now) this.#fullUntil.delete(name);
-    const before = this.#ports.runtime.clock.monotonic() - EXPECTING_MS;
-    for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
-    for (const [key, names] of this.#turnedAway) {
-      for (const name of names) if (!this.#heldUntil.has(name)) names.delete(name);
-      if (names.size === 0) this.#turnedAway.delete(key);
-    }
+    this.#places.forget();
   }
 
   /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */
@@ -236,9 +245,8 @@ export class Candidates {
   }
 }
 
-/** Tasks of one key that were given different limits each obey theirs. */
-function limitName({ key, limit, rate }: KeyLimit): string {
-  return JSON.stringify([key, limit, rate?.count, rate?.perMs]);
+function readyCandidate(task: ReadyTask): Candidate {
+  return { kind: 'ready', task };
 }
 
 /** A key within one queue. */

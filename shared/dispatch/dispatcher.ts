@@ -66,6 +66,8 @@ export interface DispatchReport {
   readonly paused: boolean;
   /** Tasks made of the slots of recurring ones. */
   readonly recurred: number;
+  /** Parked tasks whose key had room, and that nobody had put back: after a crash, or by an older worker. */
+  readonly putBack: number;
   /** Rows that could not be used; each is an alarm of its own. */
   readonly damaged: number;
   /** That are in use, or were ever: not less than the deployment has. */
@@ -92,6 +94,7 @@ export async function dispatch(
   const nothing = {
     paused: false,
     recurred: 0,
+    putBack: 0,
     damaged: 0,
     shards: settings.shards,
     strays: 0,
@@ -110,14 +113,18 @@ export async function dispatch(
     ports.onDamaged(error);
   };
   const { queue: name } = settings;
-  const [recurred, queue] = await allOf([enqueueDueSlots(name, ports, onDamaged), ports.queues?.get(name)]);
+  const [recurred, queue, back] = await allOf([
+    enqueueDueSlots(name, ports, onDamaged),
+    ports.queues?.get(name),
+    ports.tasks.parking.repairParked(name, { now: clock.now(), from: ports.runtime.random.next(), onDamaged }),
+  ]);
   const known = Math.max(settings.shards, queue?.shards ?? 0);
   const pages = await readBacklog({ ...ports, clock }, { queue: name, known, limit: pageLimit(settings, known) });
   const shards = shardsOf(pages, known);
   await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, queue, ports, name);
   const paused = queue?.isPaused === true;
   const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
-  const seen = { paused, recurred, shards, strays: dueBeyond(settings.shards, backlog) };
+  const seen = { paused, recurred, putBack: back.length, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = backlog.reduce((sum, partition) => sum + partition.due, 0);
   if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
 

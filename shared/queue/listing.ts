@@ -13,7 +13,7 @@ export interface ListingQuery {
   readonly now: number;
 }
 
-type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
+type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'parking' | 'getMany'>;
 
 const PAGE_LIMIT = 100;
 
@@ -33,6 +33,22 @@ export async function* openEntries(
       } while (after !== undefined);
       yield* entriesOfTenants(tasks, partition, now);
     }
+  yield* parkedEntries(tasks, queue, priorities);
+}
+
+/** Those that wait for a place of their key: all of them are due. */
+async function* parkedEntries(
+  { parking }: ListingStore,
+  queue: string,
+  priorities: readonly Priority[],
+): AsyncGenerator<readonly ReadyHint[]> {
+  let after: unknown;
+  do {
+    const { hints, next } = await parking.page(queue, after);
+    const wanted = hints.filter(({ priority }) => priorities.includes(priority));
+    if (wanted.length > 0) yield wanted;
+    after = next;
+  } while (after !== undefined);
 }
 
 /** The tasks behind the entries. What stands in a line behind others is in no index, and is not among them. */

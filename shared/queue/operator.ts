@@ -189,7 +189,10 @@ export class TaskOperator {
     const standing = await settleSession(await sessions.get(task.session), this.#ports, this.#maxClockSkewMs);
     if (standing.kind === 'free' || standing.kind === 'closed') {
       const outcome = await operations.cancelAbandoned(task, cancellation, stampOf(runtime));
-      return outcome.kind === 'applied' ? { kind: 'cancelled' } : undefined;
+      if (outcome.kind !== 'applied') return undefined;
+      const key = task.links?.key;
+      if (key !== undefined) await this.#ports.tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
+      return { kind: 'cancelled' };
     }
     const outcome = await operations.requestCancel(task, cancellation, stampOf(runtime));
     return outcome.kind === 'applied' ? { kind: 'requested', session: task.session } : undefined;

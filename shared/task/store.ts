@@ -3,6 +3,7 @@ import type { Stamp } from '../lease/stamp.ts';
 import type { BatchKey, BatchRecord } from './batch.ts';
 import type { Dedup } from './dedup.ts';
 import type { Fullness } from './key-limit.ts';
+import type { ParkingStore } from './parking.ts';
 import type {
   Cancellation,
   Claim,
@@ -81,6 +82,9 @@ export interface FailureRecord {
 export interface TaskStore {
   /** Whose tasks these are: part of what their sequencers say. */
   readonly table: string;
+
+  /** Of tasks that wait for a place of their key. */
+  readonly parking: ParkingStore;
 
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
   enqueue(task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;

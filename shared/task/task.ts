@@ -129,6 +129,8 @@ export interface ReadyTask extends TaskFacts {
   readonly expiresAt: number | undefined;
   /** Others of its line come first: no worker may claim it yet. */
   readonly isHeld: boolean;
+  /** It waits for a place of its key, out of workers' sight: see `parking.ts`. */
+  readonly isParked: boolean;
 }
 
 export interface RunningTask extends TaskFacts {

@@ -136,6 +136,7 @@ class Worker {
     try {
       // Each slot is seen to its end, whatever becomes of the others.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
+      await this.#backlog.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
       this.#handBack.removeEventListener('abort', stop);
@@ -216,6 +217,8 @@ class Worker {
         session: session.id,
         takenOver: candidate.kind === 'abandoned',
       });
+      // A window that has turned has room for more than the one that waited for it in sight.
+      if (task.links?.key?.rate !== undefined) this.#backlog.passOn(task);
       this.#tell((events) => events.onClaimed?.(task, { takenOver: candidate.kind === 'abandoned' }));
       const { settlement, settled } = await runTaskOrPage(task, definition, {
         ...this.#ports,
@@ -234,6 +237,8 @@ class Worker {
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
       if (settlement === 'unsettled') this.#backlog.park(task);
       else this.#backlog.settle(task);
+      // What is handed back keeps its turn, and what was lost has left no place.
+      if (settlement !== 'released' && settlement !== 'lost') this.#backlog.passOn(task);
     } catch (error) {
       if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
       else this.#backlog.settle(candidate.task);
@@ -284,8 +289,8 @@ class Worker {
     }
     const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
     if (full === undefined) this.#tally.count('claimsRefused');
-    if (candidate.task.links?.key === undefined) this.#backlog.skip(candidate.task);
-    else this.#backlog.turnAway(candidate.task, full);
+    if (candidate.kind !== 'ready' || candidate.task.links?.key === undefined) this.#backlog.skip(candidate.task);
+    else await this.#backlog.turnAway(candidate.task, full);
     return undefined;
   }
 
@@ -304,6 +309,7 @@ class Worker {
       this.#tally.count('buried');
       this.#tell((events) => events.onBuried?.(task, error));
       log.error('task is dead', { task: task.id, name: task.name, error });
+      this.#backlog.passOn(task);
     }
     this.#backlog.skip(task);
   }

@@ -12,6 +12,7 @@ import {
   failureKey,
   lineKey,
   lockKey,
+  parkedPartitionKey,
   payloadKey,
   queueKey,
   rateLimitKey,
@@ -70,6 +71,8 @@ const ENTRIES = {
   'schedules of other': 'schedule#mediation',
   tenants: tenantPartitionKey('media', 'normal', 3),
   'tenants of other': tenantPartitionKey('mediation', 'normal', 3),
+  parked: parkedPartitionKey('media', 'customer-7'),
+  'parked of other': parkedPartitionKey('mediation', 'customer-7'),
   dead: deadPartitionKey('media', 0),
   'dead of other': deadPartitionKey('mediation', 0),
   sessions: 'session',
@@ -127,13 +130,13 @@ const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores']
 const ALLOWED: Readonly<Record<string, Wanted>> = {
   dispatcher: {
     rows: {
-      GetItem: ['task', 'schedule', 'queue', 'permits', 'session'],
+      GetItem: ['task', 'key', 'schedule', 'queue', 'permits', 'session'],
       BatchGetItem: ['task', 'schedule', 'session'],
       PutItem: ['slot', 'task', 'permits'],
-      UpdateItem: ['schedule', 'queue', 'permits'],
+      UpdateItem: ['task', 'schedule', 'queue', 'permits'],
     },
     ready: ['ready', 'schedules'],
-    directory: ['tenants'],
+    directory: ['tenants', 'parked'],
     invokes: ['worker'],
   },
   worker: {
@@ -147,7 +150,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: ['line'],
     },
     ready: ['ready'],
-    directory: ['tenants'],
+    directory: ['tenants', 'parked'],
     invokes: ['worker'],
   },
   schedule: { rows: {}, ready: [], directory: [], invokes: ['dispatcher'] },
@@ -193,7 +196,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   observe: {
     rows: { GetItem: OBSERVED, BatchGetItem: OBSERVED, Query: [...GROUPS, 'audit', 'line'] },
     ready: ['ready', 'schedules'],
-    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'tenants', 'parked', 'schedules'],
     invokes: [],
   },
   operate: {
@@ -207,7 +210,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: [...GROUPS, 'audit', 'line'],
     },
     ready: ['ready', 'schedules'],
-    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'tenants', 'parked', 'schedules'],
     invokes: [],
   },
 };

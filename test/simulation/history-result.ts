@@ -37,6 +37,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
   return {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
+    floodStays: profile.floodOf === 'key' || profile.floodOf === 'rate',
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,

@@ -19,14 +19,6 @@ export interface KnownFault {
 
 export const KNOWN_FAULTS: readonly KnownFault[] = [
   {
-    ...{ rule: 'L10', profile: 'flood', seed: 1n, row: /^task#/, message: /is due and has room/ },
-    what: 'tasks of a key that is full stand in the index before those behind them, which nobody reaches',
-  },
-  {
-    ...{ rule: 'L16', profile: 'flood', seed: 1n, row: /^$/, message: /claims of/ },
-    what: 'a worker tries tasks of a full key again and again',
-  },
-  {
     ...{
       rule: 'I0',
       profile: 'row',

@@ -16,7 +16,7 @@ import { sessionRow } from './recorder.ts';
 type Answer =
   | { readonly kind: 'applied' }
   | { readonly kind: 'canceled' }
-  | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown' };
+  | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown'; readonly full?: object };
 
 export function observeSessions(store: SessionStore, process: SimulatedProcess, recorder: Recorder): SessionStore {
   const write = writerOf(process, recorder);
@@ -106,6 +106,27 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
       write(byOthers('task.cancel', observed, stamp), () => store.cancel(observed, cancellation, stamp, limits)),
     expire: (observed, stamp, limits) =>
       write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp, limits)),
+    parking: {
+      ...store.parking,
+      // What became of each is not told; what is put back is not stamped.
+      park: async (observed, key, limits) => {
+        const parking = store.parking.park(observed, key, limits);
+        const told = observed.map(({ task, write: stamp }) =>
+          write(byOthers('task.park', task, stamp), async () => {
+            await parking;
+            return UNTOLD;
+          }),
+        );
+        await Promise.allSettled(told);
+        return parking;
+      },
+      defer: async (observed, readyAt, stamp, limits) => {
+        await write(byOthers('task.defer', observed, stamp), async () => {
+          await store.parking.defer(observed, readyAt, stamp, limits);
+          return UNTOLD;
+        });
+      },
+    },
     createBatch: (batch, stamp, limits) =>
       write({ verb: 'batch.create', row: batchKey(batch.queue, batch.id).pk, nonce: stamp.nonce }, () =>
         store.createBatch(batch, stamp, limits),
@@ -143,6 +164,8 @@ export function observeOperations(
       write(byOthers('task.revive', observed, stamp), () => store.revive(observed, runAt, stamp, limits)),
   };
 }
+
+const UNTOLD = { kind: 'refused', earlierAttempt: 'unknown' } as const;
 
 /** A write by somebody who does not hold the task. */
 function byOthers(verb: string, task: TaskKey, { nonce }: Stamp): Call {
@@ -211,6 +234,8 @@ export function writerOf(process: SimulatedProcess, recorder: Recorder) {
 
 function outcomeOf(answer: Answer): Returned['outcome'] {
   if (answer.kind !== 'refused') return answer.kind;
+  // A claim that a look at the key has told to be in vain is not sent.
+  if (answer.full !== undefined) return 'unavailable';
   return answer.earlierAttempt === 'none' ? 'refused' : 'refusedUnsure';
 }
 

@@ -38,6 +38,9 @@ export class Reached {
     }
     if (before.heldKey !== undefined && after.heldKey === undefined && after.state === 'ready')
       this.#seen('line: called by the one before');
+    if (before.parkedKey === undefined && after.parkedKey !== undefined) this.#seen('key: task parked');
+    if (before.parkedKey !== undefined && after.parkedKey === undefined)
+      this.#seen(after.state === 'ready' ? 'key: task put back' : `key: parked task ${String(after.state)}`);
     if (before.children !== undefined && before.state === 'ready' && Number(after.readyAt) < Number(before.readyAt))
       this.#seen('parent woken');
     if (after.state === 'running' && before.state !== 'running' && after.tenant !== undefined)

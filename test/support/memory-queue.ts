@@ -1,5 +1,6 @@
 /** A queue on the table in memory, which charges by our own capacity model and may be given a driver that has accidents. */
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createSessionStore } from '../../shared/dynamo/session/store.ts';
@@ -32,6 +33,8 @@ export interface MemoryQueue {
   readonly runtime: Runtime;
   readonly tasks: TaskAndPageStore;
   readonly client: TaskClient;
+  /** Of everyone. */
+  readonly meter: Meter;
   /** Starts a worker: somebody else lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
   /** The same, with all the time that it needs. */
@@ -60,7 +63,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
   };
   const stores = storesOf();
   return {
-    ...{ table: TABLE, clock, runtime, tasks: stores.tasks },
+    ...{ table: TABLE, clock, runtime, meter, tasks: stores.tasks },
     client: new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE }),
     start,
     work: (definitions, options) => clock.runUntil(start(definitions, options), () => true),

@@ -108,6 +108,7 @@ function list({ queue, tasks: lines, now }) {
           taskBadge(taskState(task, now)),
           task.isCancelling && ' cancelling',
           task.isHeld && ' in line',
+          task.isParked && ' waits for its key',
         ],
       },
       { title: 'priority', cell: ({ priority }) => priority },

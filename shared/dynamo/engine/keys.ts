@@ -6,7 +6,9 @@
 import { hash } from 'node:crypto';
 import { ConfigurationError } from '../../errors.ts';
 import { HASH_DIGITS } from '../../task/tenants.ts';
-import { PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
+import type { Priority } from '../../task/task.ts';
+import { PRIORITIES } from '../../task/task.ts';
+import { PARKED_SHARDS, PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 
 /** As many as a safe integer has, so that tickets sort as numbers do. */
 const TICKET_DIGITS = 16;
@@ -91,6 +93,46 @@ export function parseTenantPlace(place: string): {
 /** The last moment that is allowed has as many. */
 const MOMENT_DIGITS = 15;
 const BEHIND_DIGITS = '~';
+
+/** Where the tasks of a queue stand that wait for a place of their key: all of one key in one partition. */
+export function parkedPartitionKey(queue: string, key: string): string {
+  return joinKey([PARKED, queue, String(shardOf(key, PARKED_SHARDS))]);
+}
+
+export const parkedPartitionKeys = (queue: string): readonly string[] =>
+  Array.from({ length: PARKED_SHARDS }, (_, shard) => joinKey([PARKED, queue, String(shard)]));
+
+/** Whether this is such a partition. */
+export const isParkedPartition = (partition: unknown): boolean =>
+  typeof partition === 'string' && splitKey(partition)[0] === PARKED;
+
+/** What the places of all tasks of a key begin with. A hash, because keys of users are as long as they like. */
+export function parkedPrefix(key: string): string {
+  return `${hash('sha256', key).slice(0, PARKED_DIGITS)}#`;
+}
+
+/** The place of a parked task among those of its partition: by key, then in the order in which it would be served. */
+export function parkedPlace(
+  { key, priority, readyAt }: { readonly key: string; readonly priority: Priority; readonly readyAt: number },
+  id: string,
+): string {
+  const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
+  const parts = [String(PRIORITIES.indexOf(priority)), at, hash('sha256', id).slice(0, HASH_DIGITS)];
+  return parkedPrefix(key) + joinKey(parts);
+}
+
+export function parseParkedPlace(place: string): { readonly priority: Priority; readonly readyAt: number } {
+  const [, priority = '', at = ''] = splitKey(place);
+  return { priority: PRIORITIES[Number(priority)] ?? 'low', readyAt: Number(at) };
+}
+
+/** Behind all places of the key that this one is of. */
+export function behindKeyOf(place: string): string {
+  return joinKey([splitKey(place)[0] ?? '', BEHIND_DIGITS]);
+}
+
+const PARKED = 'parked';
+const PARKED_DIGITS = 16;
 
 /** Where the dead tasks of a queue are listed: spread over a few partitions, because they tend to die together. */
 export function deadPartitionKey(queue: string, shard: number): string {

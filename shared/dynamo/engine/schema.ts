@@ -56,6 +56,9 @@ export const RETENTION_DAYS = {
 /** Partitions that a queue's dead tasks are listed in. Not a setting: the list must be found whole whoever wrote it. */
 export const DEAD_SHARDS = 4;
 
+/** Partitions that a queue's parked tasks stand in, by their keys. Not a setting: whoever frees a place must find who waits for it. */
+export const PARKED_SHARDS = 4;
+
 /** TTL attribute of a row whose last use is at `now`. */
 export function ttlEpochSeconds(now: number, days: number): number {
   return Math.floor(now / 1000) + days * 86_400;
@@ -120,7 +123,9 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // page
   ...['moved', 'results'],
   // key
-  ...['running', 'window', 'started'],
+  ...['running', 'window', 'started', 'enteredAt'],
+  // a task that waits for a place of its key
+  ...['parkedKey', 'parkedName'],
   // payload, and a task that has one
   ...['text', 'payload'],
   // line, and a task that stands in one

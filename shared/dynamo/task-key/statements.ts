@@ -7,6 +7,7 @@
  * | v | N | schema version | enter |
  * | running | SS | ids of the tasks that run; absent when none does | enter, leave |
  * | window, started | N, epoch ms; N | the current window of the rate, and the tasks started in it; absent without a rate | enter |
+ * | enteredAt | N, epoch ms | when a task began last: how long the key has stood still. Workers before 0.2 leave what stands there | enter |
  * | ttl | N, epoch s | sweeping, a year after somebody left: longer than those last who are still in | leave; removed by enter |
  *
  * It is only ever written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key
@@ -23,7 +24,7 @@ import { getStatement, updateStatement } from '../engine/statement.ts';
 const HAS_ROOM = '(attribute_not_exists(#running) OR size(#running) < :limit)';
 /** For the one statement that has no guard. */
 const ALWAYS = 'attribute_exists(#pk) OR attribute_not_exists(#pk)';
-const ENTER = 'ADD #running :me';
+const ENTER = ', #enteredAt = :now ADD #running :me';
 
 /**
  * Guard: fewer run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
@@ -40,12 +41,12 @@ export function enterKey(
 ): Statement<'update'> {
   const { rate } = limit;
   const base = { table, key: taskConcurrencyKey(task.queue, limit.key) };
-  const values = { ':v': SCHEMA_VERSION, ':limit': limit.limit, ':me': new Set([task.id]) };
+  const values = { ':v': SCHEMA_VERSION, ':limit': limit.limit, ':me': new Set([task.id]), ':now': now };
   if (rate === undefined)
     return updateStatement('key.enter', {
       ...base,
       guard: HAS_ROOM,
-      effect: `SET #v = :v ${ENTER} REMOVE #ttl`,
+      effect: `SET #v = :v${ENTER} REMOVE #ttl`,
       values,
     });
   const window = windowOf(rate, now);
@@ -53,13 +54,13 @@ export function enterKey(
     return updateStatement('key.enter', {
       ...base,
       guard: `${HAS_ROOM} AND #window = :window AND #started < :count`,
-      effect: `SET #v = :v, #started = #started + :one ${ENTER} REMOVE #ttl`,
+      effect: `SET #v = :v, #started = #started + :one${ENTER} REMOVE #ttl`,
       values: { ...values, ':window': window, ':count': rate.count, ':one': 1 },
     });
   return updateStatement('key.enter', {
     ...base,
     guard: `${HAS_ROOM} AND (attribute_not_exists(#window) OR #window < :window)`,
-    effect: `SET #v = :v, #window = :window, #started = :one ${ENTER} REMOVE #ttl`,
+    effect: `SET #v = :v, #window = :window, #started = :one${ENTER} REMOVE #ttl`,
     values: { ...values, ':window': window, ':one': 1 },
   });
 }

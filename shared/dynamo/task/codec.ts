@@ -5,6 +5,7 @@ import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskRecord } from
 import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
+import { isParkedItem } from './place.ts';
 import { decodeInput, decodePage } from './page-codec.ts';
 
 /** @throws CorruptItemError */
@@ -46,6 +47,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
         ...{ ...facts, state, readyAt: row.number('readyAt') },
         expiresAt: row.optional('expiresAt', count),
         isHeld: row.has('heldKey'),
+        isParked: isParkedItem(item),
       };
     case 'running':
       return {

@@ -14,7 +14,7 @@ import type { Statement, UpdateParts } from '../engine/statement.ts';
 import { directoryStatement, transactStatement, updateStatement } from '../engine/statement.ts';
 import { revokeFromSession } from '../session/statements.ts';
 import { keyAttribute, payloadAttribute } from './attributes.ts';
-import { moveTo } from './place.ts';
+import { moveTo, unparked } from './place.ts';
 import type { Seat } from './statements.ts';
 import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './statements.ts';
 
@@ -103,7 +103,7 @@ export function requestCancel(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it waits.
- * Effect: another priority, another time; its place in a line stays.
+ * Effect: another priority, another time; its place in a line stays. One that is parked is in workers' sight again.
  * Outcomes: refused = claimed, or changed by somebody else.
  */
 export function rescheduleTask(
@@ -114,11 +114,12 @@ export function rescheduleTask(
   { nonce }: Stamp,
 ): Statement<'update'> {
   const place = moveTo({ ...observed, priority }, runAt, shards, observed.isHeld);
+  const left = unparked(observed);
   return updateStatement('task.reschedule', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce`,
+    effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce${left === '' ? '' : ` REMOVE ${left}`}`,
     values: {
       ...place.values,
       ...{ ':ready': 'ready', ':observedNonce': observed.nonce, ':priority': priority, ':nonce': nonce },
@@ -171,11 +172,12 @@ export function replaceTask(
   stamp: Stamp,
 ): Statement<'update'> {
   const asked = ask(task, shards, stamp, observed.isHeld);
+  const left = unparked(observed);
   return updateStatement('task.replace', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks`,
+    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
     values: { ...asked.values, ':ready': 'ready', ':observedNonce': observed.nonce },
   });
 }
@@ -264,8 +266,8 @@ function ask(task: NewTask, shards: number, { nonce }: Stamp, isHeld: boolean): 
   };
 }
 
-/** In a line it may have been held. */
-const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey`;
+/** In a line it may have been held, and of a key that is full parked. */
+const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey, #parkedKey, #parkedName`;
 
 function cancelValues(cancellation: Cancellation, stamp: Stamp) {
   return { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation } };

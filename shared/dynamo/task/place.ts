@@ -6,9 +6,11 @@
  * | of no tenant | ready | `readyKey`, `readyAt` |
  * | of a tenant | directory | `directoryKey`; `directoryName`, which says the tenant and the time that `readyAt` says |
  * | held in a line | none | `heldKey`, which becomes the one or the other when it is called |
+ * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` say where it goes back to |
  */
 import type { Priority, TaskKey } from '../../task/task.ts';
-import { readyPartitionKey, shardOf, tenantPartitionKey, tenantPlace } from '../engine/keys.ts';
+import type { DynamoItem } from '../engine/driver.ts';
+import { isParkedPartition, readyPartitionKey, shardOf, tenantPartitionKey, tenantPlace } from '../engine/keys.ts';
 import type { UpdateParts } from '../engine/statement.ts';
 
 type Standing = TaskKey & { readonly tenant?: string | undefined };
@@ -50,6 +52,18 @@ export function moveTo(
     effect: `#${isHeld ? 'heldKey' : indexKeyOf(task)} = :place, ${effect}`,
     values: { ...values, ':place': partitionOf(task, shards) },
   };
+}
+
+/** Whether a row says that its task is parked. Writers that know nothing of parking put a task back by what they write, and leave `parkedKey`. */
+export function isParkedItem(item: DynamoItem): boolean {
+  return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);
+}
+
+/** What is dropped from a row that goes to another place, if it was parked: a tenant's place is written over. */
+export function unparked({ isParked, tenant }: { readonly isParked: boolean } & Pick<Standing, 'tenant'>): string {
+  if (!isParked) return '';
+  const own = '#parkedKey, #parkedName';
+  return tenant === undefined ? `${own}, #directoryKey, #directoryName` : own;
 }
 
 /** The same partition, another time. */

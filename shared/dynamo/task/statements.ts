@@ -33,6 +33,7 @@
  * | generation | N | times that it was brought back after its end; absent: none | see `operator-statements.ts` |
  * | nonce | S | of the last write | all, but the wish to cancel a task that runs |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
+ * | parkedKey, parkedName | S | where it goes back to, while it waits for a place of its key out of sight | park, put back, see `parking-statements.ts` |
  * | tenant | S | whose it is; it stands in the index of tenants instead of the ready index, see `place.ts` | enqueue |
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |
  * | ttl | N, epoch s | sweeping of finished tasks; a waiting or running one has none | complete, commit, discard, bury, cancel |
@@ -368,7 +369,7 @@ export const readTasks = (
     { consistent: false },
   );
 
-const IS_DUE = '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now';
+export const IS_DUE = '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now';
 const COUNT_DEATH = '#deaths = if_not_exists(#deaths, :zero) + :one';
 export const LEAVE_CLAIM = 'REMOVE #session, #claimedAt';
 const TAKE =

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts';
 import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
-import type { Fullness, KeyState } from '../../task/key-limit.ts';
-import { IDLE_KEY, fullnessOf } from '../../task/key-limit.ts';
+import type { Fullness } from '../../task/key-limit.ts';
+import { fullnessOf } from '../../task/key-limit.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Settled, UserWrite } from '../../task/store.ts';
 import type { TaskAndPageStore } from '../../bulk/store.ts';
@@ -18,6 +18,7 @@ import { parseTenantPlace, splitKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import { committedOutcome } from './outcomes.ts';
 import { createPageStore } from './page-store.ts';
+import { createParkingStore } from './parking-store.ts';
 import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import { createBatch, readBatch } from '../batch/statements.ts';
@@ -25,6 +26,7 @@ import { putFailure, readFailure } from '../failure/statements.ts';
 import { deletePayload, readPayload } from '../payload/statements.ts';
 import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { waitForChildren } from './children-statements.ts';
+import { decodeKey } from '../task-key/codec.ts';
 import { enterKey, readKey } from '../task-key/statements.ts';
 import { cancelWaitingTask, expireTask, renewTask, replaceTask } from './operator-statements.ts';
 import type { Seat } from './statements.ts';
@@ -43,6 +45,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
   return {
     table,
     bulk: createPageStore(sender, companions, { table, shards }),
+    parking: createParkingStore(sender, table),
 
     async enqueue(task, stamp, limits) {
       let written: DynamoItem | undefined;
@@ -248,8 +251,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
   ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
     const limit = observed.links?.key;
     if (limit === undefined) throw new Error('a task without a key takes no place');
-    const { Item } = await sender.read(readKey(table, observed.queue, limit.key));
-    const state = Item === undefined ? IDLE_KEY : decodeKey(Item);
+    const state = decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item);
     const full = fullnessOf(limit, state, stamp.now);
     if (full !== undefined) return { kind: 'full', full };
     const enter = actionOf(enterKey(table, observed, limit, state, stamp));
@@ -317,13 +319,6 @@ function decodeReady(item: DynamoItem): ReadyTask {
 
 function decodeRunning(item: DynamoItem): RunningTask {
   return decodeTask(item) as RunningTask;
-}
-
-function decodeKey(item: DynamoItem): KeyState {
-  const row = new ItemReader(item);
-  const running = item.running instanceof Set ? item.running.size : 0;
-  const count = (attribute: string): number => row.count(attribute);
-  return { running, window: row.optional('window', count), started: row.optional('started', count) ?? 0 };
 }
 
 function decodeHint(item: DynamoItem) {

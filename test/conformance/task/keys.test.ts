@@ -164,9 +164,9 @@ describe('the room of a key', () => {
   test('depends on what runs, and on what began in the current window', () => {
     const limit = { key: 'k', limit: 3, rate };
 
-    expect(hasRoom(limit, { running: 3, window: undefined, started: 0 }, 5_500)).toBe(false);
-    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2 }, 5_999)).toBe(false);
-    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2 }, 6_000)).toBe(true);
+    expect(hasRoom(limit, { running: 3, window: undefined, started: 0, enteredAt: undefined }, 5_500)).toBe(false);
+    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2, enteredAt: undefined }, 5_999)).toBe(false);
+    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2, enteredAt: undefined }, 6_000)).toBe(true);
     expect(windowOf(rate, 5_999)).toBe(5_000);
   });
 });

@@ -110,11 +110,19 @@ export const outcomes: Family = (assumptions, report) => {
   };
 };
 
-/** The nonce stays when an item is cancelled, when its holder is told, and when a payload goes: nothing else may change then. */
+/** Where a task stands. */
+const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
+
+/** The nonce stays when an item is cancelled, its holder is told, a parked task is put back, and a payload goes: nothing else may change then. */
 function isUnstamped({ row, before, after }: Applied): boolean {
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
+  const isPutBack = before.parkedKey !== undefined && after?.parkedKey === undefined;
   return Object.keys({ ...before, ...after }).every(
-    (name) => name === 'cancelled' || name === 'revoked' || isDeepStrictEqual(before[name], after?.[name]),
+    (name) =>
+      (isPutBack && PLACE.has(name)) ||
+      name === 'cancelled' ||
+      name === 'revoked' ||
+      isDeepStrictEqual(before[name], after?.[name]),
   );
 }
 

@@ -7,6 +7,8 @@ import type { Family } from './rule.ts';
 const WINDOW_MS = 10_000;
 /** Looks at an empty backlog: every half second at most, all priorities in all shards. The most that was seen beyond the share of writes is 120. */
 const LOOKS = 400;
+/** Of an older worker, which passes by a thousand held entries again and again. */
+const LOOKS_PAST_FLOOD = 1_500;
 /** Attempts of the write itself, and reads that belong to it. */
 const PER_WRITE = 6;
 
@@ -16,7 +18,8 @@ interface Load {
   isReported: boolean;
 }
 
-export const requests: Family = (_assumptions, report) => {
+export const requests: Family = ({ floodStays = false }, report) => {
+  const looks = floodStays ? LOOKS_PAST_FLOOD : LOOKS;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
     const load = loads.get(process) ?? { sent: new Recent(), writes: new Recent(), isReported: false };
@@ -31,9 +34,9 @@ export const requests: Family = (_assumptions, report) => {
     onSent(event) {
       const load = loadOf(event.process);
       const sent = load.sent.add(event.at);
-      if (sent <= LOOKS || load.isReported) return;
+      if (sent <= looks || load.isReported) return;
       const writes = load.writes.since(event.at);
-      if (sent <= LOOKS + PER_WRITE * writes) return;
+      if (sent <= looks + PER_WRITE * writes) return;
       load.isReported = true;
       report('LOAD', '', `${event.process} sent ${sent} requests for ${writes} writes within ${WINDOW_MS / 1_000} s`);
     },

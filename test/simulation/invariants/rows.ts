@@ -60,7 +60,13 @@ const TASK: readonly [string, Check][] = Object.entries({
   ttl: when(isEnded, whole),
   // Whoever is held in a line, or belongs to a tenant, stands elsewhere.
   readyKey: (value, row) =>
-    (isEnded(row) || row.heldKey !== undefined || row.tenant !== undefined ? absent : text)(value, row),
+    (isEnded(row) || row.heldKey !== undefined || row.parkedKey !== undefined || row.tenant !== undefined
+      ? absent
+      : text)(value, row),
+  // Out of workers' sight are only those that wait, among the parked ones of their key.
+  parkedKey: (value, row) =>
+    value === undefined ||
+    (row.state === 'ready' && text(value, row) && String(row.directoryKey).startsWith('parked#')),
   readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
   // Only pages have items.
   ...{ done: optional(indexes), moved: optional(indexes), cancelled: optional(indexes), results: optional(json) },

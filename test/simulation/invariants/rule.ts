@@ -7,6 +7,8 @@ export interface Assumptions {
   readonly clocksHold: boolean;
   /** Whether reads, and the indexes, show what was written last. */
   readonly readsAreFresh: boolean;
+  /** Whether a flood of one key stands in the index before workers of a version that does not park: they read it again and again. */
+  readonly floodStays?: boolean;
   readonly ttlMs: number;
   readonly lockDelayMs: number;
   readonly maxClockSkewMs: number;

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemIds } from '../../../shared/runtime/ids.ts';
-import type { CandidatePorts, Linked } from '../../../shared/backlog/candidates.ts';
+import type { CandidatePorts } from '../../../shared/backlog/candidates.ts';
 import { Candidates } from '../../../shared/backlog/candidates.ts';
+import type { Linked } from '../../../shared/backlog/key-places.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
 
 describe('tasks that found their key full', () => {
@@ -12,7 +13,9 @@ describe('tasks that found their key full', () => {
     clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
     const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
     // Nothing is read here.
-    candidates = new Candidates('mine', 0, { runtime } as unknown as CandidatePorts);
+    candidates = new Candidates({ session: 'mine', queue: 'q', maxClockSkewMs: 0 }, {
+      runtime,
+    } as unknown as CandidatePorts);
   });
 
   const taskOf = (id: string, key: string): Linked => ({

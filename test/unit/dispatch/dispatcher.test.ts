@@ -74,6 +74,19 @@ function open({
     async enqueue(...ids: readonly string[]): Promise<void> {
       for (const id of ids) await client.enqueue(task, {}, { id });
     },
+    /** One of a key with limit 1 runs, and as many wait for its place, parked. */
+    async park(...ids: readonly string[]): Promise<() => Promise<unknown>> {
+      for (const id of ['running', ...ids]) await client.enqueue(task, {}, { id, key: 'k', limit: 1 });
+      const rows = await Promise.all(['running', ...ids].map((id) => tasks.get({ queue: QUEUE, id })));
+      const [first, ...others] = rows.filter((row) => row?.state === 'ready');
+      const claimed = first && (await tasks.claim(first, 'session', stamp()));
+      if (claimed?.kind !== 'applied') throw new Error('refused');
+      await tasks.parking.park(
+        others.map((other) => ({ task: other, write: stamp() })),
+        'k',
+      );
+      return () => tasks.complete(claimed.row, null, stamp());
+    },
     async claim(...ids: readonly string[]): Promise<void> {
       for (const id of ids) {
         const row: TaskRecord | undefined = await tasks.get({ queue: QUEUE, id });
@@ -296,4 +309,14 @@ describe('the shards that a queue ever had', () => {
 
     expect(await q.tick()).toMatchObject({ shards: 256 });
   });
+});
+
+test('a task that waits for a place of its key is not due, and comes back when nobody has put it back', async () => {
+  const q = open();
+  const end = await q.park('a', 'b');
+
+  // The entry of the one that runs is still there.
+  expect(await q.tick()).toMatchObject({ backlog: 1, putBack: 0 });
+  await end();
+  expect(await q.tick()).toMatchObject({ backlog: 1, putBack: 1, started: 1 });
 });

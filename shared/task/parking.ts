@@ -1,0 +1,64 @@
+/**
+ * Parking: a due task whose key has no room leaves the sight of workers, and comes back when the key has room again.
+ *
+ * A worker that meets a task of a full key leaves it in the ready index while the key moves: reading its entry again is cheaper than two writes.
+ * It parks the task once it will probably wait for longer than `PARKED_FROM_MS`: one conditional write moves its index entry to a place among the
+ * parked tasks of its key, in the order of priority and the time it was due. There no worker reads it, and no dispatcher counts it as due.
+ *
+ * Guarantees
+ *   - Ending a task never depends on this. What ends it frees the place in its own transaction; then, outside of it, the same process puts back as
+ *     many of the key's parked tasks as have room. The claim checks the key again, so putting back too many costs reads, or another park.
+ *   - Whoever parks looks at the key once more and puts back what has room by then: an end in between is not missed.
+ *   - What a crash, a lost request, an older worker, or an index that lags behind has left parked is put back by the next tick, and by a worker that
+ *     has found nothing else for a minute (`REPAIR_EVERY_MS`).
+ *
+ * Does not guarantee
+ *   - Order. Of the tasks of a key that wait, the first parked one is put back, and any may be next.
+ */
+import type { WriteLimits } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
+import type { Priority, ReadyTask, TaskKey } from './task.ts';
+
+/**
+ * Parking and putting back are six write units, as dear as thirty read units; a task in sight is read every two seconds by each worker that is
+ * near it, at half a unit. So a minute is about where parking begins to pay.
+ */
+export const PARKED_FROM_MS = 60_000;
+/** How often those are put back whose place was freed without that. */
+export const REPAIR_EVERY_MS = 60_000;
+
+/** An entry of the parked tasks. */
+export interface ParkedHint extends TaskKey {
+  readonly priority: Priority;
+  readonly readyAt: number;
+}
+
+export interface ParkingStore {
+  /** Parks tasks of one key, as far as the store lets it; then looks at the key again. Returns those that it has room for: they are in sight. */
+  park(
+    observed: readonly { readonly task: ReadyTask; readonly write: Stamp }[],
+    key: string,
+    limits?: WriteLimits,
+  ): Promise<readonly ReadyTask[]>;
+  /** Due later, in sight. Refused silently: somebody has it. */
+  defer(observed: ReadyTask, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<void>;
+  /**
+   * Puts back the parked tasks of a key that have room, and returns them. When that uses its rate up, one more stands in sight for the next window.
+   * @param at `reserved`: places that tasks will take which are about to be claimed; absent: none
+   */
+  putBack(
+    queue: string,
+    key: string,
+    at: { readonly now: number; readonly reserved?: number },
+  ): Promise<readonly ReadyTask[]>;
+  /**
+   * Does so for the keys of a queue that have parked tasks, as many as can be looked at in one go.
+   * @param at `from`: where among them to begin, from 0 to 1, another each time
+   */
+  repairParked(
+    queue: string,
+    at: { readonly now: number; readonly from: number; readonly onDamaged: (error: unknown) => void },
+  ): Promise<readonly ReadyTask[]>;
+  /** All parked tasks of a queue, a page at a time, in no order that means anything: for people. Eventually consistent. */
+  page(queue: string, after: unknown): Promise<{ readonly hints: readonly ParkedHint[]; readonly next: unknown }>;
+}
