@@ -16,11 +16,17 @@ import { LeaseholdStack } from './stack.ts';
 const app = new App({ context: featureFlags });
 const context = (name: string, byDefault: string): string => String(app.node.tryGetContext(name) ?? byDefault);
 
+const isProduction = context('production', 'false') === 'true';
+if (!isProduction)
+  process.stderr.write(
+    'the table goes with the stack, and all tasks with it: deploy with -c production=true to keep it\n',
+  );
+
 new LeaseholdStack(app, context('stack', 'Leasehold'), {
   description: 'Leasehold: serverless task queue, locks and sessions on one DynamoDB table',
   workers: {
     entry: context('entry', 'examples/pages/tasks.ts'),
-    production: context('production', 'false') === 'true',
+    production: isProduction,
   },
   consul: context('consul', 'false') === 'true',
 });
