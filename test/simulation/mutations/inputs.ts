@@ -142,8 +142,8 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/task/operator-statements.ts',
-        find: '${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks`,',
-        replace: '${dropped(task)}`,',
+        find: '${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks${',
+        replace: '${dropped(task)}${',
       },
     ],
     killedBy: ['I19'],
