@@ -12,15 +12,23 @@ const EVERY: Tier = { include: [ALL], exclude: asksForLong ? [] : [LONG] };
 // Inherited by every process of a run: loading the AWS SDK takes a third of a second, and half of that from the cache.
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '.leasehold/compile-cache');
 
+/**
+ * These start no process of their own, and share one per worker: loading the modules again for each file took a third of their CPU time.
+ * A file elsewhere has a process of its own, with which everything ends that it started (see local/leash.ts).
+ */
+const SHARING = 'unit|conformance';
+
 export default defineConfig(({ mode }) => {
   const { include, exclude } = mode in TIERS ? TIERS[mode as keyof typeof TIERS] : EVERY;
+  const project = (name: string, isolate: boolean, elsewhere: string) => ({
+    extends: true as const,
+    test: { name, isolate, include: [...include], exclude: [...configDefaults.exclude, ...exclude, elsewhere] },
+  });
   return {
     test: {
-      include: [...include],
-      exclude: [...configDefaults.exclude, ...exclude],
+      projects: [project('shared', false, `test/!(${SHARING})/**`), project('alone', true, `test/@(${SHARING})/**`)],
       globalSetup: 'test/support/global-setup.ts',
       reporters: ['default', new RunReporter()],
-      // A process for each file: whatever the file started ends with it (see local/leash.ts).
       pool: 'forks',
       // Many tests wait, for a process or for time to pass: one more at a time than there are cores, unless the checks run beside them.
       maxWorkers: availableParallelism() + (mode === 'first' ? 0 : 1),
