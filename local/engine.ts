@@ -3,7 +3,8 @@
  *
  * | kind | what it is | needs |
  * | --- | --- | --- |
- * | `embedded` | a native binary that came with `npm ci`; the default | a platform that it is built for |
+ * | `embedded` | a native binary that came with `npm ci`; the default where it is there | a platform that it is built for |
+ * | `memory` | the exact table of the test kit, behind HTTP, in this process; the default elsewhere, as in the installed package | nothing |
  * | `dynamodb-local` | AWS's own emulator; the reference for tests | Java 17 or newer |
  * | `endpoint` | a DynamoDB that runs already and takes any credentials, as emulators do | its address |
  *
@@ -12,21 +13,22 @@
 import { ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';
-import { embeddedEngine } from './engine/embedded.ts';
+import { embeddedEngine, isEmbeddedInstalled } from './engine/embedded.ts';
 import { runEngine } from './engine/engine-process.ts';
+import { startMemoryEngine } from './engine/memory.ts';
 import { probe } from './engine/probe.ts';
 
-export type EngineKind = 'embedded' | 'dynamodb-local' | 'endpoint';
+export type EngineKind = 'embedded' | 'memory' | 'dynamodb-local' | 'endpoint';
 
 export type EngineOptions =
   /** Without a port, a free one is taken. */
-  | { readonly kind: 'embedded' | 'dynamodb-local'; readonly port?: number | undefined }
+  | { readonly kind: 'embedded' | 'memory' | 'dynamodb-local'; readonly port?: number | undefined }
   | { readonly kind: 'endpoint'; readonly endpoint: string };
 
 export interface Engine {
   readonly kind: EngineKind;
   readonly endpoint: string;
-  /** Absent for an engine that was there before us. */
+  /** Absent for an engine that was there before us, and for one in this process. */
   readonly pid?: number;
   /** Ends an engine that we started, data included; leaves any other alone. */
   stop(): Promise<void>;
@@ -35,11 +37,18 @@ export interface Engine {
 /** How long a given endpoint may take to answer at all. */
 const PROBE_TIMEOUT_MS = 5_000;
 
+/** What runs without a word of the user's. */
+export function defaultEngine(): 'embedded' | 'memory' {
+  return isEmbeddedInstalled() ? 'embedded' : 'memory';
+}
+
 /** @throws ConfigurationError naming what to install, choose or correct */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   switch (options.kind) {
     case 'embedded':
       return { kind: options.kind, ...(await runEngine(embeddedEngine(), options.port)) };
+    case 'memory':
+      return { kind: options.kind, ...(await startMemoryEngine(options.port)) };
     case 'dynamodb-local':
       return { kind: options.kind, ...(await runEngine(dynamodbLocalEngine(), options.port)) };
     case 'endpoint':

@@ -12,6 +12,7 @@ import type { Verdict } from './demonstration/verdict.ts';
 import { isKept } from './demonstration/verdict.ts';
 import { wholeNumber } from './arguments.ts';
 import type { EngineOptions } from './engine.ts';
+import { defaultEngine } from './engine.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 
@@ -30,7 +31,7 @@ interface Flags {
   readonly duplicateTicks: boolean;
   readonly console: boolean;
   readonly json: boolean;
-  readonly engine: 'embedded' | 'dynamodb-local';
+  readonly engine: 'embedded' | 'memory' | 'dynamodb-local';
   readonly endpoint?: string;
 }
 
@@ -51,8 +52,8 @@ const command = new Command('npm start --')
   .option('--json', 'print one JSON object as the last line', false)
   .addOption(
     new Option('--engine <kind>', 'which DynamoDB to start')
-      .choices(['embedded', 'dynamodb-local'])
-      .default('embedded'),
+      .choices(['embedded', 'memory', 'dynamodb-local'])
+      .default(defaultEngine(), 'embedded where it is installed, else memory'),
   )
   .option('--endpoint <url>', 'a DynamoDB that runs already, instead of starting one')
   .addHelpText('after', () => HELP)
@@ -144,6 +145,7 @@ Examples:
   npm start -- --workers 8 --no-kill          more workers, and no accident
   npm start -- --json --duplicate-ticks       for programs; half of the ticks come twice
   npm start -- --tasks work.jsonl --entry src/tasks.ts
+  npm start -- --engine memory                the table of the test kit, for machines without the embedded engine
   npm start -- --engine dynamodb-local        AWS's own emulator (needs Java 17)
 
 Exit codes: 0 the promise was kept, 1 it was broken or input was rejected, 2 a setting or the engine is wrong, 130 interrupted.`;

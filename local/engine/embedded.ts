@@ -18,6 +18,15 @@ export function embeddedEngine(): EngineProgram {
   };
 }
 
+export function isEmbeddedInstalled(): boolean {
+  try {
+    locateBinary();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function locateBinary(): string {
   const name = `@dynoxide/${process.platform}-${process.arch}`;
   try {
@@ -31,6 +40,6 @@ function locateBinary(): string {
 function unavailable(found: string): string {
   return (
     `the embedded engine does not run on ${process.platform}-${process.arch} (${found}): ` +
-    `use --engine dynamodb-local, which needs Java 17 or newer, or --endpoint <url> of a DynamoDB of your own`
+    `use --engine memory, or --endpoint <url> of a DynamoDB of your own`
   );
 }

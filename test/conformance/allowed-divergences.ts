@@ -18,7 +18,8 @@ import { comparable, without } from '../support/dynamo-programs/outcome.ts';
 import type { Step } from '../support/dynamo-programs/requests.ts';
 import { writesOf } from '../support/dynamo-programs/writes.ts';
 
-export type EngineName = 'dynamodb-local' | 'embedded';
+/** No entry may name `memory`, which is the simulated store itself, behind HTTP. */
+export type EngineName = 'dynamodb-local' | 'embedded' | 'memory';
 
 export interface AllowedDivergence {
   readonly id: string;

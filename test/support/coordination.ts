@@ -22,7 +22,7 @@ import { memoryDynamo } from '../../testing/memory-table.ts';
 import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
-import { describeOnEveryStore } from './stores.ts';
+import { describeOnEveryStore, isOnMemory } from './stores.ts';
 import type { Cost } from './traffic.ts';
 import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
@@ -82,6 +82,7 @@ export function describeInEveryWorld(name: string, suite: (open: () => World) =>
   describeOnEveryStore(name, (open) => {
     suite(() => worldOn(open().driver, open().table, false));
   });
+  if (isOnMemory()) return;
   describe(`${name} on the simulated store`, () => {
     suite(() => simulatedWorld());
   });

@@ -13,7 +13,7 @@ import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 
 export interface TestStore {
-  readonly engine: 'dynamodb-local' | 'embedded';
+  readonly engine: 'dynamodb-local' | 'embedded' | 'memory';
   readonly driver: DynamoDriver;
   readonly client: DynamoDBClient;
   /** A table of this file's own, as the stack deploys it. */
@@ -32,14 +32,28 @@ export const TEST_CLIENT_SETTINGS = {
 /** In real time, an engine on a machine with other work is slow and not away. */
 const PATIENT: SendPolicy = { attemptTimeoutMs: 300_000, budgetMs: 600_000, backoff: { baseMs: 25, capMs: 1_000 } };
 
+let memory: string | undefined;
+
+/** From here on, suites of this file run on the engine in memory, and on no other. Call it before they are imported. */
+export function runOnMemory(endpoint: string): void {
+  memory = endpoint;
+}
+
+export function isOnMemory(): boolean {
+  return memory !== undefined;
+}
+
 /**
  * @param suite is called once per engine; `open` gives the store within tests and hooks
  */
 export function describeOnEveryStore(name: string, suite: (open: () => TestStore) => void): void {
-  const engines = [
-    ['dynamodb-local', inject('dynamodbLocalEndpoint')],
-    ['embedded', inject('embeddedEndpoint')],
-  ] as const;
+  const engines: readonly (readonly [TestStore['engine'], string | null])[] =
+    memory === undefined
+      ? [
+          ['dynamodb-local', inject('dynamodbLocalEndpoint')],
+          ['embedded', inject('embeddedEndpoint')],
+        ]
+      : [['memory', memory]];
   for (const [engine, endpoint] of engines) {
     describe.skipIf(endpoint === null)(`${name} on ${engine}`, () => {
       let store: TestStore | undefined;

@@ -98,7 +98,8 @@ const LAYERS: readonly Layer[] = [
   { name: 'console', holds: ['console/'], imports: SHARED },
   // The tasks of the demonstration.
   { name: 'inventory', holds: ['examples/inventory/'], imports: [] },
-  { name: 'local', holds: ['local/'], imports: [...SHARED, 'functions', 'inventory', 'console'] },
+  // Its engine in memory is the table of the test kit.
+  { name: 'local', holds: ['local/'], imports: [...SHARED, 'testing', 'functions', 'inventory', 'console'] },
   { name: 'cli', holds: ['cli/'], imports: [...SHARED, 'functions', 'local', 'console', 'consul'] },
   // They bring their own store where none is given.
   { name: 'examples', holds: ['examples/'], imports: [...SHARED, 'local', 'inventory'] },

@@ -67,6 +67,10 @@ export class SimulatedDynamo {
     this.#tables.set(definition.name, new Table(definition, options));
   }
 
+  deleteTable(name: string): void {
+    this.#tables.delete(name);
+  }
+
   /** @throws DynamoFault */
   apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
     const operation: Operations[K] = OPERATIONS[kind];

@@ -15,8 +15,8 @@ import { anyProgram } from './requests.ts';
 import type { Divergence, Tally } from './run.ts';
 
 export interface Comparison {
-  /** `null` for an engine that cannot run here. */
-  readonly endpoints: Readonly<Record<EngineName, string | null>>;
+  /** `null` for an engine that cannot run here; one that is left out is not asked. */
+  readonly endpoints: Readonly<Partial<Record<EngineName, string | null>>>;
   /** Answers of engines to compare, at least. */
   readonly operations: number;
   readonly seed: number;
@@ -95,7 +95,7 @@ const CLIENT_SETTINGS = {
 function connect(endpoints: Comparison['endpoints'], driver: DriverName): ComparedEngine[] {
   return (Object.keys(endpoints) as EngineName[]).flatMap((name) => {
     const endpoint = endpoints[name];
-    if (endpoint === null) return [];
+    if (endpoint === null || endpoint === undefined) return [];
     const connection = connectDynamo({ endpoint, driver }, systemRuntime);
     return [{ name, client: new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS }), driver: connection.driver }];
   });

@@ -1,0 +1,83 @@
+/** Requests as a client of DynamoDB writes them, into the simulated store's form, and its answers back. */
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { base64, decodeMap, encodeMap } from '../../shared/dynamo/wire/attribute-value.ts';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** The operations on rows that the store has, by their names on the wire. */
+export const ROW_OPERATIONS: Readonly<Record<string, DynamoKind>> = {
+  GetItem: 'get',
+  BatchGetItem: 'batchGet',
+  Query: 'query',
+  PutItem: 'put',
+  UpdateItem: 'update',
+  DeleteItem: 'delete',
+  TransactWriteItems: 'transactWrite',
+};
+
+/** @throws Error for what no client of DynamoDB writes */
+export function decodeInput<K extends DynamoKind>(kind: K, members: Members): DynamoCalls[K]['input'] {
+  if (kind === 'transactWrite') {
+    const actions = listOf(members.TransactItems).map((action) => mapped(action, decodeDocuments));
+    return { ...members, TransactItems: actions } as unknown as DynamoCalls[K]['input'];
+  }
+  if (kind === 'batchGet') {
+    const requests = mapped(members.RequestItems, (request) => ({
+      ...recordOf(request),
+      Keys: listOf(recordOf(request).Keys).map(decodeMap),
+    }));
+    return { ...members, RequestItems: requests } as DynamoCalls[K]['input'];
+  }
+  return decodeDocuments(members) as unknown as DynamoCalls[K]['input'];
+}
+
+export function encodeOutput(output: DynamoCalls[DynamoKind]['output']): Members {
+  const { Item, Attributes, LastEvaluatedKey, Items, Responses, UnprocessedKeys, ...others } = output as Members;
+  return {
+    ...others,
+    ...(Item === undefined ? {} : { Item: encodeItem(Item) }),
+    ...(Attributes === undefined ? {} : { Attributes: encodeItem(Attributes) }),
+    ...(LastEvaluatedKey === undefined ? {} : { LastEvaluatedKey: encodeItem(LastEvaluatedKey) }),
+    ...(Items === undefined ? {} : { Items: listOf(Items).map(encodeItem) }),
+    ...(Responses === undefined ? {} : { Responses: mapped(Responses, (items) => listOf(items).map(encodeItem)) }),
+    ...(UnprocessedKeys === undefined
+      ? {}
+      : {
+          UnprocessedKeys: mapped(UnprocessedKeys, (request) => ({
+            ...recordOf(request),
+            Keys: listOf(recordOf(request).Keys).map(encodeItem),
+          })),
+        }),
+  };
+}
+
+export function encodeItem(item: unknown): Members {
+  return encodeMap(item as DynamoItem, base64);
+}
+
+/** @throws Error */
+export function recordOf(value: unknown): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('an object is missing');
+  return value as Members;
+}
+
+/** What is absent is an empty list: the store says what it needs. @throws Error */
+export function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Error('a list is missing');
+  return value;
+}
+
+const DOCUMENTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'] as const;
+
+function decodeDocuments(given: unknown): Members {
+  const decoded: Record<string, unknown> = { ...recordOf(given) };
+  // The SDK leaves out what is undefined; other clients write null.
+  for (const name of Object.keys(decoded)) if (decoded[name] === null) Reflect.deleteProperty(decoded, name);
+  for (const name of DOCUMENTS) if (decoded[name] !== undefined) decoded[name] = decodeMap(decoded[name]);
+  return decoded;
+}
+
+function mapped(record: unknown, change: (value: unknown) => unknown): Members {
+  return Object.fromEntries(Object.entries(recordOf(record ?? {})).map(([name, value]) => [name, change(value)]));
+}

@@ -1,0 +1,162 @@
+/** Tables of the engine in memory: made, described, listed and deleted, in DynamoDB's words. */
+import type {
+  CreateTableCommandInput,
+  GlobalSecondaryIndex,
+  KeySchemaElement,
+  Projection,
+} from '@aws-sdk/client-dynamodb';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import type {
+  IndexDefinition,
+  KeyAttribute,
+  KeySchema,
+  TableDefinition,
+} from '../../testing/simulated-dynamo/table-definition.ts';
+import type { Members } from './memory-requests.ts';
+
+interface Described {
+  readonly input: CreateTableCommandInput;
+  readonly createdAt: number;
+  /** The one that the store holds: a TTL that is switched on later changes it there. */
+  readonly definition: { ttlAttribute?: string | undefined } & TableDefinition;
+}
+
+type Operation = (members: Members) => Members;
+
+export class MemoryTables {
+  readonly store: SimulatedDynamo;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #tables = new Map<string, Described>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+    this.store = new SimulatedDynamo({ now: () => clock.now() });
+  }
+
+  readonly operations: Readonly<Record<string, Operation>> = {
+    CreateTable: (members) => this.#create(members as unknown as CreateTableCommandInput),
+    DescribeTable: ({ TableName }) => ({ Table: this.#description(this.#find(TableName)) }),
+    DeleteTable: ({ TableName }) => this.#delete(this.#find(TableName)),
+    ListTables: (members) => this.#list(members),
+    UpdateTimeToLive: (members) => this.#setTimeToLive(members),
+    DescribeTimeToLive: ({ TableName }) => ({ TimeToLiveDescription: timeToLive(this.#find(TableName)) }),
+    DescribeContinuousBackups: ({ TableName }) => {
+      this.#find(TableName);
+      return {
+        ContinuousBackupsDescription: {
+          ContinuousBackupsStatus: 'DISABLED',
+          PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: 'DISABLED' },
+        },
+      };
+    },
+  };
+
+  #create(input: CreateTableCommandInput): Members {
+    const definition = definitionOf(input);
+    if (this.#tables.has(definition.name))
+      throw fault('ResourceInUseException', `Table already exists: ${definition.name}`);
+    const described = { input, createdAt: this.#clock.now(), definition };
+    this.store.createTable(definition);
+    this.#tables.set(definition.name, described);
+    return { TableDescription: this.#description(described) };
+  }
+
+  #delete(described: Described): Members {
+    const { name } = described.definition;
+    this.#tables.delete(name);
+    this.store.deleteTable(name);
+    return { TableDescription: { ...this.#description(described), TableStatus: 'DELETING' } };
+  }
+
+  #list({ ExclusiveStartTableName: after, Limit: limit = MOST_NAMES }: Members): Members {
+    const names = [...this.#tables.keys()].sort().filter((name) => typeof after !== 'string' || name > after);
+    const TableNames = names.slice(0, Number(limit));
+    return TableNames.length === names.length
+      ? { TableNames }
+      : { TableNames, LastEvaluatedTableName: TableNames.at(-1) };
+  }
+
+  #setTimeToLive({ TableName, TimeToLiveSpecification }: Members): Members {
+    const { definition } = this.#find(TableName);
+    const { AttributeName, Enabled } = (TimeToLiveSpecification ?? {}) as Members;
+    if (typeof AttributeName !== 'string' || typeof Enabled !== 'boolean')
+      throw invalid('TimeToLiveSpecification needs AttributeName and Enabled');
+    if ((definition.ttlAttribute !== undefined) === Enabled)
+      throw invalid(`TimeToLive is already ${Enabled ? 'enabled' : 'disabled'}`);
+    definition.ttlAttribute = Enabled ? AttributeName : undefined;
+    return { TimeToLiveSpecification };
+  }
+
+  #find(name: unknown): Described {
+    const described = this.#tables.get(String(name));
+    if (described === undefined)
+      throw fault('ResourceNotFoundException', `Requested resource not found: Table: ${String(name)} not found`);
+    return described;
+  }
+
+  #description({ input, createdAt, definition }: Described): Members {
+    const { KeySchema, AttributeDefinitions, GlobalSecondaryIndexes } = input;
+    return {
+      TableName: definition.name,
+      TableStatus: 'ACTIVE',
+      TableArn: `arn:aws:dynamodb:local:000000000000:table/${definition.name}`,
+      CreationDateTime: createdAt / 1000,
+      ...{ KeySchema, AttributeDefinitions },
+      BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' },
+      ProvisionedThroughput: { ReadCapacityUnits: 0, WriteCapacityUnits: 0, NumberOfDecreasesToday: 0 },
+      DeletionProtectionEnabled: false,
+      GlobalSecondaryIndexes: GlobalSecondaryIndexes?.map((index) => ({ ...index, IndexStatus: 'ACTIVE' })),
+    };
+  }
+}
+
+const MOST_NAMES = 100;
+
+/** @throws DynamoFault for a table that DynamoDB would not make, or that is not simulated */
+function definitionOf(input: CreateTableCommandInput): TableDefinition {
+  const name = input.TableName ?? '';
+  if (!/^[\w.-]{3,255}$/.test(name)) throw invalid(`TableName ${name} is no name of a table`);
+  if ((input.LocalSecondaryIndexes ?? []).length > 0) throw fault('NotSimulated', 'local indexes are not simulated');
+  const types = new Map((input.AttributeDefinitions ?? []).map((one) => [one.AttributeName, one.AttributeType]));
+  const keyAttribute = (key: KeySchemaElement): KeyAttribute => {
+    const type = types.get(key.AttributeName);
+    if (type !== 'S' && type !== 'N' && type !== 'B')
+      throw invalid(`key ${String(key.AttributeName)} is not in AttributeDefinitions`);
+    return { name: key.AttributeName ?? '', type };
+  };
+  const keysOf = (schema: readonly KeySchemaElement[] = []): KeySchema => {
+    const [partition, sort] = ['HASH', 'RANGE'].map((role) => schema.find(({ KeyType }) => KeyType === role));
+    if (partition === undefined || schema.length > 2)
+      throw invalid('KeySchema needs one HASH key and one RANGE key at most');
+    return { partition: keyAttribute(partition), sort: sort && keyAttribute(sort) };
+  };
+  const indexOf = (index: GlobalSecondaryIndex): IndexDefinition => ({
+    ...keysOf(index.KeySchema),
+    name: index.IndexName ?? '',
+    projection: projectionOf(index.Projection),
+  });
+  return { ...keysOf(input.KeySchema), name, indexes: (input.GlobalSecondaryIndexes ?? []).map(indexOf) };
+}
+
+function projectionOf(projection: Projection | undefined): IndexDefinition['projection'] {
+  const { ProjectionType: type, NonKeyAttributes: include = [] } = projection ?? {};
+  if (type === 'ALL' || type === 'KEYS_ONLY') return type;
+  if (type !== 'INCLUDE') throw invalid(`Projection ${String(type)} is none of ALL, KEYS_ONLY and INCLUDE`);
+  return { include };
+}
+
+function timeToLive({ definition: { ttlAttribute } }: Described): Members {
+  return ttlAttribute === undefined
+    ? { TimeToLiveStatus: 'DISABLED' }
+    : { TimeToLiveStatus: 'ENABLED', AttributeName: ttlAttribute };
+}
+
+function invalid(message: string): DynamoFault {
+  return fault('ValidationException', message);
+}
+
+function fault(code: string, message: string): DynamoFault {
+  return new DynamoFault('rejected', { code, message });
+}

@@ -1,0 +1,162 @@
+/**
+ * The engine in memory: the exact table of the test kit behind a small HTTP server that speaks DynamoDB's JSON, in this process.
+ *
+ * It runs wherever Node runs, and what it holds ends with it. It has the operations on rows that Leasehold sends, for tables of any keys
+ * and global indexes, and those that make, describe and delete tables; scans, batch writes and PartiQL it refuses by name.
+ * Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
+import type { CancellationReason } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import { ConfigurationError, messageOf } from '../../shared/errors.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import type { Members } from './memory-requests.ts';
+import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf } from './memory-requests.ts';
+import { MemoryTables } from './memory-tables.ts';
+
+export interface MemoryEngine {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+const LOOPBACK = '127.0.0.1';
+/** The service takes a day or two; whoever watches a laptop wants to see it. */
+const SWEEP_EVERY_MS = 60_000;
+/** Longer than a client keeps an idle connection, so that it is the client that closes it. */
+const KEEP_ALIVE_MS = 120_000;
+
+/**
+ * @param port without one, a free one is taken
+ * @throws ConfigurationError when the port is taken
+ */
+export async function startMemoryEngine(port: number | undefined, clock: Clock = systemClock): Promise<MemoryEngine> {
+  const tables = new MemoryTables(clock);
+  const server = createServer((request, response) => {
+    answer(tables, request, response).catch((error: unknown) => {
+      // The client is gone, or our own mistake is: it sees a broken answer, which says that nothing is known.
+      response.destroy(error instanceof Error ? error : undefined);
+    });
+  });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const endpoint = `http://${LOOPBACK}:${await listen(server, port)}`;
+  const stopped = new AbortController();
+  const sweeping = sweep(tables, clock, stopped.signal);
+  return {
+    endpoint,
+    async stop() {
+      stopped.abort();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await Promise.all([closed, sweeping]);
+    },
+  };
+}
+
+async function sweep(tables: MemoryTables, clock: Clock, stopped: AbortSignal): Promise<void> {
+  while (!stopped.aborted) {
+    await clock.sleep(SWEEP_EVERY_MS, stopped);
+    tables.store.sweepExpired();
+  }
+}
+
+async function listen(server: Server, port: number | undefined): Promise<number> {
+  try {
+    server.listen(port ?? 0, LOOPBACK);
+    await once(server, 'listening');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new ConfigurationError(
+      `port ${port ?? 0} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`,
+      { cause: error },
+    );
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+async function answer(tables: MemoryTables, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await buffer(request);
+  const { status, content } = reply(tables, request, body);
+  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
+  response.end(JSON.stringify(content));
+}
+
+interface Reply {
+  readonly status: number;
+  readonly content: Members;
+}
+
+function reply(tables: MemoryTables, { headers }: IncomingMessage, body: Buffer): Reply {
+  try {
+    // A page that a browser shows under another name for this address is refused, as is one of another origin: it may not send the header.
+    const host = URL.parse(`http://${headers.host ?? ''}`)?.hostname ?? '';
+    if (!isLoopbackHost(host.replace(/^\[|\]$/g, '')))
+      throw rejected('AccessDeniedException', `this engine answers on loopback only, not as ${host}`);
+    const target = String(headers['x-amz-target'] ?? '');
+    return { status: 200, content: perform(tables, target.replace(/^DynamoDB_20120810\./, ''), membersOf(body)) };
+  } catch (error) {
+    if (error instanceof DynamoFault) return { status: 400, content: faultContent(error) };
+    return { status: 500, content: { __type: `${SERVICE}#InternalServerError`, message: messageOf(error) } };
+  }
+}
+
+function perform(tables: MemoryTables, operation: string, members: Members): Members {
+  const kind = Object.hasOwn(ROW_OPERATIONS, operation) ? ROW_OPERATIONS[operation] : undefined;
+  if (kind !== undefined)
+    return encodeOutput(
+      tables.store.apply(
+        kind,
+        serialized(() => decodeInput(kind, members)),
+      ),
+    );
+  const onTables = Object.hasOwn(tables.operations, operation) ? tables.operations[operation] : undefined;
+  if (onTables !== undefined) return onTables(members);
+  throw rejected(
+    'UnknownOperationException',
+    `the engine in memory has no ${operation === '' ? 'operation without the header x-amz-target' : operation}: ` +
+      `it has ${[...Object.keys(ROW_OPERATIONS), ...Object.keys(tables.operations)].join(', ')}`,
+  );
+}
+
+function membersOf(body: Buffer): Members {
+  return serialized(() => recordOf(JSON.parse(body.toString())));
+}
+
+/** What cannot be read is the client's mistake. */
+function serialized<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw rejected('SerializationException', messageOf(error));
+  }
+}
+
+function rejected(code: string, message: string): DynamoFault {
+  return new DynamoFault('rejected', { code, message });
+}
+
+const SERVICE = 'com.amazonaws.dynamodb.v20120810';
+
+function faultContent({ code, message, item, reasons }: DynamoFault): Members {
+  const space = code === 'ValidationException' ? 'com.amazon.coral.validate' : SERVICE;
+  return {
+    __type: `${space}#${code}`,
+    message,
+    ...(item === undefined ? {} : { Item: encodeItem(item) }),
+    ...(code === 'TransactionCanceledException' ? { CancellationReasons: reasons.map(reasonContent) } : {}),
+  };
+}
+
+function reasonContent({ code, message, item }: CancellationReason): Members {
+  return {
+    Code: code,
+    ...(message === undefined ? {} : { Message: message }),
+    ...(item === undefined ? {} : { Item: encodeItem(item) }),
+  };
+}
