@@ -8,6 +8,7 @@ import { auditCommand } from './commands/audit.ts';
 import { completionCommand } from './commands/completion.ts';
 import { consoleCommand } from './commands/console.ts';
 import { consulCommand } from './commands/consul.ts';
+import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { epochCommand } from './commands/epoch.ts';
 import { leadersCommand } from './commands/leaders.ts';
@@ -28,7 +29,7 @@ import { ownVersion } from './version.ts';
 
 /** In the order in which help names them. */
 const COMMANDS = [
-  ...[runCommand, upCommand, doctorCommand],
+  ...[devCommand, runCommand, upCommand, doctorCommand],
   ...[enqueueCommand, workCommand, tasksCommand, queuesCommand, watchCommand, consoleCommand],
   ...[sessionsCommand, locksCommand, semaphoresCommand, leadersCommand],
   ...[auditCommand, costCommand, epochCommand],

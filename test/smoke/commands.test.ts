@@ -66,8 +66,17 @@ describe.skipIf(endpoint === null)('the command line, as a shell starts it', () 
     expect(await command.ended).toMatchObject({ exitCode: 0 });
   });
 
+  test('brings an engine, a worker and the console by dev, until it is interrupted', async () => {
+    const dev = spawnCommand({}, ['dev', ENTRY, '--engine', 'memory', '--port', '0']);
+    await dev.said(/^engine +memory.*http:\/\/127\.0\.0\.1:\d+$/m);
+
+    dev.process.kill('SIGINT');
+
+    expect(await ended(dev)).toMatchObject({ exitCode: 0 });
+  });
+
   test('tries every command that there is', () => {
-    const tried = [...PATHS, ...SERVING].map(([[command]]) => command);
+    const tried = ['dev', ...[...PATHS, ...SERVING].map(([[command]]) => command)];
 
     expect([...new Set(tried)].toSorted()).toEqual(
       createProgram((command) => command)

@@ -1,0 +1,130 @@
+/** `leasehold dev` as a user starts it: real processes, a real change of code. It waits for what they say, however long that takes. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startEngine } from '../../local/engine.ts';
+import { probe } from '../../local/engine/probe.ts';
+import type { RunningCommand } from '../support/command.ts';
+import { runHere, spawnCommand } from '../support/command.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const TASKS = `
+import { defineTask } from 'leasehold/tasks';
+import { greeting } from './words.ts';
+
+export const greet = defineTask({
+  name: 'greet',
+  run: ({ name }: { name: string }) => console.log(greeting + ', ' + name + '!'),
+});`;
+
+describe('leasehold dev', () => {
+  let folder: string;
+  let entry: string;
+  // Inside of the package, so that `leasehold/tasks` is found.
+  beforeAll(() => {
+    mkdirSync(path.join(ROOT, '.leasehold'), { recursive: true });
+    folder = mkdtempSync(path.join(ROOT, '.leasehold/dev-'));
+    entry = path.join(folder, 'tasks.ts');
+    writeFileSync(entry, TASKS);
+    writeWords("export const greeting = 'Hello';");
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  function writeWords(text: string): void {
+    writeFileSync(path.join(folder, 'words.ts'), text);
+  }
+
+  test('runs tasks, follows a change of an imported file, survives a broken one, and takes all with it', async () => {
+    const dev = spawnCommand({}, ['dev', entry, '--engine', 'memory', '--port', '0']);
+    try {
+      await dev.said(/^tasks +greet/m);
+      const endpoint = /LEASEHOLD_ENDPOINT=(\S+)/.exec(dev.out())?.[1] ?? '';
+      const address = /^console +(\S+)/m.exec(dev.out())?.[1] ?? '';
+      const enqueue = (name: string) => runHere(['--endpoint', endpoint, 'enqueue', 'greet', JSON.stringify({ name })]);
+
+      expect(await enqueue('Ada')).toMatchObject({ exitCode: 0 });
+      await dev.said(/^Hello, Ada!$/m);
+      await dev.said(/^done \S+ \(greet, attempt 1\)$/m);
+      // It lets the browser in.
+      expect((await fetch(address, { redirect: 'manual' })).headers.get('set-cookie')).not.toBeNull();
+
+      writeWords('export const greeting = ;');
+      await dev.said(/^error: .*tasks\.ts cannot be loaded/m);
+      writeWords("export const greeting = 'Good evening';");
+      await enqueue('Mary');
+      await dev.said(/^Good evening, Mary!$/m);
+
+      dev.process.kill('SIGINT');
+      expect(await dev.ended).toMatchObject({ exitCode: 0 });
+      expect(await probe(endpoint, 5_000)).toMatchObject({ kind: 'silent' });
+    } finally {
+      await stopped(dev);
+    }
+  });
+
+  test('hands back what runs before it starts the worker again, without counting the attempt', async () => {
+    const long = path.join(folder, 'long.ts');
+    const program = (word: string) => `
+import { defineTask } from 'leasehold/tasks';
+import { setTimeout } from 'node:timers/promises';
+export const rest = defineTask({
+  name: 'rest',
+  async run(_input, task) {
+    console.log('${word}', task.attempt);
+    if ('${word}' === 'first') await setTimeout(600_000, undefined, { signal: task.signal });
+  },
+});`;
+    writeFileSync(long, program('first'));
+    const dev = spawnCommand({}, ['dev', long, '--engine', 'memory', '--port', '0']);
+    try {
+      await dev.said(/^tasks +rest/m);
+      const endpoint = /LEASEHOLD_ENDPOINT=(\S+)/.exec(dev.out())?.[1] ?? '';
+      await runHere(['--endpoint', endpoint, 'enqueue', 'rest']);
+      await dev.said(/^first 1$/m);
+
+      writeFileSync(long, program('second'));
+
+      await dev.said(/^second 1$/m);
+    } finally {
+      await stopped(dev);
+    }
+  });
+
+  test('says what is wrong with the module before it starts anything', async () => {
+    const empty = path.join(folder, 'empty.ts');
+    writeFileSync(empty, 'export const nothing = 1;');
+
+    expect(await runHere(['dev', path.join(folder, 'none.ts')])).toMatchObject({
+      exitCode: 2,
+      err: expect.stringMatching(/there is no .*none\.ts: give the module that defines the tasks/) as string,
+    });
+    expect(await runHere(['dev', empty])).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining('no task found among the exports: export at least one defineTask(...)') as string,
+    });
+  });
+
+  test('says that its port is taken, and that it brings an engine of its own', async () => {
+    const engine = await startEngine({ kind: 'memory' });
+    try {
+      const port = new URL(engine.endpoint).port;
+
+      const taken = await runHere(['dev', entry, '--engine', 'memory', '--port', port]);
+      const elsewhere = await runHere(['dev', entry, '--endpoint', 'http://127.0.0.1:9', '--port', port]);
+
+      expect(taken.exitCode).toBe(2);
+      expect(taken.err).toContain(`port ${port} of 127.0.0.1 cannot be used (EADDRINUSE)`);
+      expect(elsewhere.exitCode).toBe(2);
+      expect(elsewhere.err).toContain('dev starts an engine of its own');
+    } finally {
+      await engine.stop();
+    }
+  });
+});
+
+async function stopped(dev: RunningCommand): Promise<void> {
+  dev.process.kill('SIGINT');
+  await dev.ended;
+}
