@@ -19,7 +19,7 @@ export const ROW_OPERATIONS: Readonly<Record<string, DynamoKind>> = {
 export function decodeInput<K extends DynamoKind>(kind: K, members: Members): DynamoCalls[K]['input'] {
   if (kind === 'transactWrite') {
     const actions = listOf(members.TransactItems).map((action) => mapped(action, decodeDocuments));
-    return { ...members, TransactItems: actions } as unknown as DynamoCalls[K]['input'];
+    return { ...members, TransactItems: actions };
   }
   if (kind === 'batchGet') {
     const requests = mapped(members.RequestItems, (request) => ({
