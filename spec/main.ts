@@ -1,5 +1,5 @@
 /**
- * `npm run spec [-- --models NAME...] [--switches [NAME...]] [--digest] [--json] [--jar FILE]`
+ * `npm run spec [-- --models NAME...] [--switches [NAME...]] [--switches] [--digest] [--json] [--jar FILE]`
  *
  * Exhausts the models, and with `--switches` shows that each way of breaking the protocol is found.
  * Without Java or the checker it says so and ends well; with CI=true it fails, for a pipeline must not check less than it claims.
@@ -9,11 +9,13 @@ import { Command } from 'commander';
 import type { Model } from './models.ts';
 import { MODELS, configOf } from './models.ts';
 import type { Tlc } from './tlc.ts';
+import { SWITCHES } from './switches.ts';
 import { findTlc, runTlc } from './tlc.ts';
 import { disagreements, writeDigests } from './verbs.ts';
 
 interface Flags {
   readonly models?: readonly string[] | true;
+  readonly switches: boolean;
   readonly digest: boolean;
   readonly json: boolean;
   readonly jar?: string;
@@ -33,6 +35,7 @@ interface ModelReport {
 const command = new Command('npm run spec --')
   .description('Checks the specification of the protocol.')
   .option('--models [names...]', `these of ${MODELS.map(({ name }) => name).join(', ')}`)
+  .option('--switches', 'instead, break the protocol on purpose, rule by rule', false)
   .option('--digest', 'declare the operators to be right for the statements as they are', false)
   .option('--json', 'one JSON object at the end', false)
   .option('--jar <file>', 'a jar of TLC that is here already');
@@ -47,6 +50,7 @@ async function main(flags: Flags): Promise<number> {
     console.log(`skipped: ${tlc}`);
     return process.env.CI === 'true' ? 1 : 0;
   }
+  if (flags.switches) return checkSwitches(tlc, flags.json);
   const models = await checkModels(tlc, chosen(MODELS, flags.models));
   if (flags.json) console.log(JSON.stringify({ models }));
   return models.every(({ end, dead }) => end === 'exhausted' && dead.length === 0) ? 0 : 1;
@@ -76,6 +80,30 @@ async function checkModels(tlc: Tlc, models: readonly Model[]): Promise<readonly
   }
   console.log(table.toString());
   return reports;
+}
+
+/** Each must be found. */
+async function checkSwitches(tlc: Tlc, isJson: boolean): Promise<number> {
+  const switches: { readonly broken: string; readonly model: string; readonly by: string; readonly steps: number }[] =
+    [];
+  for (const { broken, model: name, changes } of SWITCHES) {
+    const model = MODELS.find((candidate) => candidate.name === name);
+    if (model === undefined) throw new Error(`${broken.join(', ')}: there is no model ${name}`);
+    const config = configOf(model, { ...changes, Broken: `{${broken.map((what) => `"${what}"`).join(', ')}}` });
+    const { violated } = await runTlc(tlc, { module: model.module, config });
+    const found = {
+      broken: broken.join(', '),
+      model: name,
+      by: violated?.what ?? 'not found',
+      steps: violated?.steps ?? 0,
+    };
+    console.log(`${found.broken}: ${found.by} in ${found.model}, ${found.steps} steps`);
+    switches.push(found);
+  }
+  const missed = SWITCHES.filter((_, index) => switches[index]?.steps === 0);
+  console.log(`${switches.length - missed.length} of ${switches.length} found`);
+  if (isJson) console.log(JSON.stringify({ switches }));
+  return missed.length === 0 ? 0 : 1;
 }
 
 async function checkModel(tlc: Tlc, model: Model): Promise<ModelReport> {

@@ -93,9 +93,9 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'task-live',
-    what: 'a due task ends, whatever one fault does',
+    what: 'a due task ends, whatever two faults do',
     module: 'Task',
-    constants: { ...OF_TASKS, Faults: '1', Timely: 'TRUE' },
+    constants: { ...OF_TASKS, Faults: '2', Timely: 'TRUE' },
     liveness: 'Ends',
     without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
   },
