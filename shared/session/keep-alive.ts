@@ -37,11 +37,8 @@ import { truthfulSignal } from './truthful-signal.ts';
 /** What is undecided is tried again this often at least, however seldom the heart beats. */
 const SETTLE_EVERY_MS = 10_000;
 
-/**
- * A revocation comes before its listener only while the answer to an acquire is under way; all others of its kind are of rights that were
- * given back meanwhile.
- */
-const UNHEARD_LIMIT = 1_000;
+/** A revocation comes before its listener only while the answer to an acquire is under way. */
+const TOLD_LIMIT = 1_000;
 
 /** What a session tells those who watch it; never needed for correctness. */
 export interface SessionEvents {
@@ -73,8 +70,8 @@ export class SessionHolder implements AsyncDisposable {
   #unanswered: string[] = [];
   /** Who wants to know that something was taken away from this session. */
   readonly #revocationListeners = new Map<string, () => void>();
-  /** Revocations that came before their listener, the latest last. */
-  readonly #unheard = new Set<string>();
+  /** The latest revocations, which the row lists no more: one may come before its listener. */
+  readonly #told = new Set<string>();
   readonly #settling: Settling;
   readonly #lateness: Lateness;
   #sequence = 0;
@@ -163,7 +160,7 @@ export class SessionHolder implements AsyncDisposable {
   onRevoked(revocation: string, listener: () => void): () => void {
     this.#revocationListeners.set(revocation, listener);
     // A heartbeat may have brought it before the answer to the very write that it takes back.
-    if (this.#unheard.delete(revocation))
+    if (this.#told.has(revocation))
       queueMicrotask(() => {
         this.#revocationListeners.get(revocation)?.();
       });
@@ -235,13 +232,10 @@ export class SessionHolder implements AsyncDisposable {
 
   #tellRevoked(revocation: string): void {
     const listener = this.#revocationListeners.get(revocation);
-    if (listener !== undefined) {
-      listener();
-      return;
-    }
-    this.#unheard.add(revocation);
-    const [oldest] = this.#unheard;
-    if (this.#unheard.size > UNHEARD_LIMIT && oldest !== undefined) this.#unheard.delete(oldest);
+    listener?.();
+    this.#told.add(revocation);
+    const [oldest] = this.#told;
+    if (this.#told.size > TOLD_LIMIT && oldest !== undefined) this.#told.delete(oldest);
   }
 
   /** Jitter of a tenth keeps a fleet that started together from beating together. */

@@ -246,6 +246,20 @@ describeCrowd('the wait group', (start) => {
       expect(await found(group)).toMatchObject({ kind: 'complete', lost: 0 });
     });
 
+    test('is not lost with the session that it was leased to before', async () => {
+      const group = await openIn(here);
+      await group.add(['a'], { session: await there.session(), seal: true });
+      const successor = await here.session();
+      await here.live(here.clock.sleep(TTL_MS + SKEW_MS));
+      const attempt = here.driver.attempt.bind(here.driver);
+      here.driver.attempt = async (kind, input, signal) => {
+        if (JSON.stringify(input).includes('"lost"')) await (await openIn(there)).lease('a', successor);
+        return attempt(kind, input, signal);
+      };
+
+      expect(await found(group)).toMatchObject({ kind: 'pending', pending: ['a'] });
+    });
+
     test.each(['nobody', 'another', 'its own session'])(
       'by a request that arrives late is not taken from a later one; at first it is leased to %s',
       async (first) => {

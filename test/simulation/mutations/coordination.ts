@@ -136,7 +136,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'shared/session/keep-alive.ts',
-        find: 'if (this.#unheard.delete(revocation))',
+        find: 'if (this.#told.has(revocation))',
         replace: "if (revocation === '')",
       },
     ],

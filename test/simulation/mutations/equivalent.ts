@@ -55,6 +55,41 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
     by: 'test/unit/task/stalled.test.ts: are dead after five lives without progress',
   },
   {
+    id: 'N7',
+    what: 'an eviction opens its room by the clock alone, without the bound on clock differences',
+    by: 'test/conformance/semaphore-operation.test.ts: keeps the room closed for the lock-delay',
+  },
+  {
+    id: 'N8',
+    what: 'a member is lost whatever session it is leased to now',
+    by: 'test/conformance/waitgroup.test.ts: is not lost with the session that it was leased to before',
+  },
+  {
+    id: 'N9',
+    what: 'a line is closed without asking whether it has grown since',
+    by: 'test/unit/task/left-behind.test.ts: a task that joins its line while the last before it ends is called',
+  },
+  {
+    id: 'N11',
+    what: 'an acquire without an answer leaves no doubt',
+    by: 'test/unit/lock/lost-answer.test.ts: is unknown, and the key is free within two heartbeats',
+  },
+  {
+    id: 'N13',
+    what: 'permits that a lost answer left behind stay with their session',
+    by: 'test/unit/semaphore/lost-answer.test.ts: is unknown, and the room comes back within two heartbeats',
+  },
+  {
+    id: 'N14',
+    what: 'a place in a queue that a lost answer left behind stays',
+    by: 'test/unit/semaphore/lost-answer.test.ts: a place without a caller is given back',
+  },
+  {
+    id: 'N25',
+    what: 'callers of one session are let in side by side',
+    by: 'test/unit/lock/one-session.test.ts: is given to one at a time, each with a larger token',
+  },
+  {
     id: 'N6',
     what: 'what was taken away from a session stays in its row',
     by: 'test/unit/session/revocations.test.ts: a thousand of them leave a renewal at one unit, and each is learnt',

@@ -105,8 +105,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/session/keep-alive.ts',
-        find: 'if (listener !== undefined) {',
-        replace: 'if (listener === undefined) {',
+        find: 'listener?.();',
+        replace: '',
       },
     ],
     killedBy: ['I1'],

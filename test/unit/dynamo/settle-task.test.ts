@@ -1,0 +1,76 @@
+/** The end of a task together with what hangs on it: what is said when the two could not change together. */
+import { describe, expect, test } from 'vitest';
+import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { LinkedRows } from '../../../shared/dynamo/task/linked-rows.ts';
+import { releaseTask } from '../../../shared/dynamo/task/statements.ts';
+import { settleTask } from '../../../shared/dynamo/task/store.ts';
+import { systemIds } from '../../../shared/runtime/ids.ts';
+import type { Claim } from '../../../shared/task/task.ts';
+import { FakeClock } from '../../../testing/fake-clock.ts';
+
+const TABLE = 'leasehold';
+const STAMP = { now: 1, nonce: 'mine' };
+const LOST = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
+
+/** Of the first action, the task's own, and of the second, the place of its key. */
+const refused = (own: string, place: string, item?: DynamoItem) =>
+  new DynamoFault('transactionCanceled', {
+    ...{ code: 'TransactionCanceledException', message: 'refused' },
+    reasons: [
+      { code: own, item },
+      { code: place, item: undefined },
+    ],
+  });
+
+/** @param answers to one attempt after the other; undefined: it is applied */
+async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise<unknown> {
+  const left = [...answers];
+  const driver = {
+    attempt: () => {
+      const fault = left.shift();
+      return fault === undefined ? Promise.resolve({}) : Promise.reject(fault);
+    },
+  } as unknown as DynamoDriver;
+  const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+  const sender = new Sender({ driver, runtime: { clock, random: { next: () => 0.5 }, ids: systemIds } });
+  const links = { key: { key: 'k', limit: 1, rate: undefined } };
+  const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
+  const companions = new LinkedRows(sender, { table: TABLE, shards: 1 });
+  const change = { task: claim, from: 'running', to: 'ready' } as const;
+  const settled = settleTask(companions, sender, releaseTask(TABLE, claim, STAMP), change, STAMP, undefined);
+  return clock.runUntil(
+    settled.catch((error: unknown) => error),
+    () => true,
+  );
+}
+
+describe('the end of a task whose companion refuses', () => {
+  test('was not applied when each attempt was answered', async () => {
+    expect(await settle(refused('None', 'ConditionalCheckFailed'))).toMatchObject({
+      ...{ name: 'StoreUnavailableError', applied: 'no' },
+      message: expect.stringContaining('task.release: what hangs on the task refused') as string,
+    });
+  });
+
+  test('is unknown when an earlier attempt was not answered, which may be applied yet', async () => {
+    expect(await settle(LOST, refused('None', 'ConditionalCheckFailed'))).toMatchObject({
+      ...{ name: 'StoreUnavailableError', applied: 'unknown' },
+    });
+  });
+
+  test('was applied by an earlier attempt whose nonce the row bears, whatever the companion says', async () => {
+    const row = { pk: 'task#q#t', nonce: STAMP.nonce };
+
+    expect(await settle(LOST, refused('ConditionalCheckFailed', 'ConditionalCheckFailed', row))).toEqual({
+      ...{ kind: 'applied', row: undefined },
+    });
+  });
+
+  test('is tried again while the two are only busy', async () => {
+    expect(await settle(refused('None', 'TransactionConflict'), undefined)).toEqual({
+      ...{ kind: 'applied', row: undefined },
+    });
+  });
+});
