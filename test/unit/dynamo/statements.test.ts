@@ -19,6 +19,9 @@ const EXPRESSIONS = [
 /** A task's history is a ring of attributes, of which a claim writes the one that its counter points at. */
 const PLACE_IN_RING = /(#past)\d/g;
 
+/** How many revocations one renewal removes depends on how many came since the one before. */
+const MORE_REVOKED = /(#revoked\[0\])(?:, #revoked\[\d+\])+/g;
+
 /** Whoever changes the protocol sees the change in the protocol's own words, in the review of this one file. */
 test('the statements of the protocol, as the exercise of all verbs sends them', async () => {
   const texts = new Map<string, Set<string>>();
@@ -53,6 +56,8 @@ function textOf({ kind, input }: Statement): string {
 function expressionsOf(request: Action[1]): string[] {
   return EXPRESSIONS.flatMap((name) => {
     const text = request[name];
-    return typeof text === 'string' ? [`- ${name}: \`${text.replace(PLACE_IN_RING, '$1N')}\`\n`] : [];
+    return typeof text === 'string'
+      ? [`- ${name}: \`${text.replace(PLACE_IN_RING, '$1N').replace(MORE_REVOKED, '$1')}\`\n`]
+      : [];
   });
 }
