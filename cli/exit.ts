@@ -36,13 +36,13 @@ export function exitCodeOfSignal(signalNumber: number): ExitCode {
 
 export const EXIT_CODE_HELP = `Exit codes:
     0  done
-    1  the answer is no: doctor found something wrong, input lines were bad, a task failed; or an unexpected error
+    1  a check failed, input lines were rejected, a task failed, or an unexpected error
     2  an option, an argument or the environment is wrong; nothing was done
     3  the store could not be reached, or did not answer in time
     4  there is no such task, queue, session, lock or semaphore
     5  refused: it is held, or it is not (any more) what you said that it is
   and of 'leasehold run' alone, which otherwise ends with the code of the command that it ran (128 + n when signal n ended that):
-   75  the lease was not to be had; the command was not started
+   75  lock, leadership or permit not acquired; the command was not started
    76  the lease was lost; the command was stopped
   126  the command could not be executed
   127  there is no such command

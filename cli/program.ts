@@ -38,11 +38,11 @@ const COMMANDS = [
 
 export function createProgram(bind: Bind): Command {
   const program = new Command('leasehold')
-    .description('Tasks, locks, semaphores, leaders and sessions in one DynamoDB table: look at them, and act on them.')
+    .description('Inspect and manage tasks, locks, semaphores, leaders and sessions in one DynamoDB table.')
     .addOption(
       new Option('--table <name>', 'the table').env(ENVIRONMENT.table).default(DEFAULT_TABLE).argParser(tableName),
     )
-    .addOption(new Option('--endpoint <url>', 'another DynamoDB than that of AWS').env(ENVIRONMENT.endpoint))
+    .addOption(new Option('--endpoint <url>', 'DynamoDB endpoint, for a local engine').env(ENVIRONMENT.endpoint))
     .option('--region <name>', "the table's region (default: as for every AWS tool)", regionName)
     .addOption(
       new Option('--max-clock-skew <span>', 'bound on the difference between any two clocks, as deployed')
@@ -66,7 +66,7 @@ ${EXIT_CODE_HELP}
 
 Examples:
   $ leasehold up --endpoint http://127.0.0.1:8000         # make the table in a DynamoDB on this machine
-  $ leasehold doctor                                      # is everything as it should be?
+  $ leasehold doctor                                      # checks the table, permissions and clocks
   $ leasehold run --lock nightly -- ./nightly.sh          # one of many crontabs runs it
   $ leasehold locks release nightly --counter 42 --reason 'host is gone'
   $ leasehold tasks list --state dead --json | jq '.[].id'`;

@@ -90,7 +90,7 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       const report = await operations.execute(act.verb, { key, leaseCounter }, operator);
       if (report.kind === 'released') return done(`lock ${key} was taken away from its holder`);
       const holder = report.current?.holder;
-      const found = holder === undefined ? 'nobody holds it' : `it is held with counter ${holder.leaseCounter}`;
+      const found = holder === undefined ? 'it is free' : `it is held with counter ${holder.leaseCounter}`;
       return refused(`lock ${key} is not held with counter ${leaseCounter}: ${found}; nothing was done`);
     }
     case 'semaphore.evict': {
@@ -120,7 +120,9 @@ function refused(message: string): ActAnswer {
 }
 
 function missing(act: TaskAct): ActAnswer {
-  return refused(`there is no ${describeTask(act)}: it was swept two weeks after its end; nothing was done`);
+  return refused(
+    `there is no ${describeTask(act)}: finished tasks are deleted 14 days after they end; nothing was done`,
+  );
 }
 
 function unfit(act: TaskAct, state: string, why: string): ActAnswer {

@@ -139,7 +139,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
     },
     {
       id: 'RefusedClaims',
-      what: 'workers pay for claims that others win',
+      what: 'too many claims are refused: more workers than work',
       metric: refusedClaimsPercent(address),
       threshold: thresholds.refusedClaimsPercent ?? 20,
       ...{ breaching: 3, of: 3 },
@@ -190,7 +190,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
     },
     {
       id: 'ScheduleDeadLetters',
-      what: 'ticks of the schedule could not be delivered or failed for good',
+      what: 'ticks of the schedule could not be delivered, or failed every retry',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(5),
         statistic: 'Maximum',

@@ -30,7 +30,7 @@ async function audit({ output, connect }: Context, options: LimitOptions): Promi
       reason: ({ reason }) => shortened(reason, 60),
     },
     output,
-    'nobody has done anything by force',
+    'no operator actions recorded',
   );
 }
 

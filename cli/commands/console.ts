@@ -21,7 +21,7 @@ const DEFAULT_EVERY_MS = 2_000;
 
 export function consoleCommand(bind: Bind): Command {
   const command = new Command('console')
-    .summary('a page that shows all of it, live')
+    .summary('open the web console')
     .description(
       'Serves a page to browsers on this machine: what waits, who works, who holds what, and acting on it. It uses your credentials, listens on loopback only, and lets in one browser for each address that it prints. Runs until interrupted.',
     )
@@ -33,7 +33,7 @@ export function consoleCommand(bind: Bind): Command {
       (queue: string, before: readonly string[] | undefined) => [...(before ?? []), name(queue)],
     )
     .addOption(shardsOption())
-    .addOption(spanOption('--every <span>', 'between looks, while anybody is looking', DEFAULT_EVERY_MS))
+    .addOption(spanOption('--every <span>', 'time between reads while a page is open', DEFAULT_EVERY_MS))
     .addOption(byOption())
     .addHelpText('after', HELP);
   return bind<Options>(command, serve);
@@ -72,7 +72,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
 }
 
 const HELP = `
-The page reads the table only while somebody looks at it, and says how many read units that takes.
+The console reads the table only while a page is open, and shows how many read units that takes.
 
 Examples:
   $ leasehold console --endpoint http://127.0.0.1:8000

@@ -21,9 +21,9 @@ interface Options extends QueueOptions {
 
 export function doctorCommand(bind: Bind): Command {
   const command = new Command('doctor')
-    .summary('is everything as it should be?')
+    .summary('check the table, permissions and clocks')
     .description(
-      'Looks at the table, its indexes and settings, permissions and clocks. Changes nothing. Says how to mend what it finds.',
+      'Looks at the table, its indexes and settings, permissions and clocks. Changes nothing. Says how to fix each problem.',
     )
     .option('--strict', 'warnings count as well')
     .option('--entry <module>', 'the module of the workers: names the waiting tasks that it does not define')
@@ -75,7 +75,7 @@ const SIGNS: Readonly<Record<Health, { readonly sign: string; readonly style: St
 };
 
 const HELP = `
-Signs: ✓ as it should be, ! works but risks or costs something, ✗ does not work or not safely, ? could not be looked at.
+Signs: ✓ as it should be, ! works but risks or costs something, ✗ does not work or not safely, ? could not be checked.
 
 Exit codes: 0 nothing is broken, 1 something is (with --strict: or is warned about), 2 and 3 as of every command.
 

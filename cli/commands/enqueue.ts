@@ -59,8 +59,8 @@ export function enqueueCommand(bind: Bind): Command {
     .option('--id <id>', 'its identity: adding it again changes nothing', name)
     .addOption(new Option('--priority <priority>', 'its priority').choices(PRIORITIES))
     .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z', time)
-    .addOption(spanOption('--delay <span>', 'not before so long from now'))
-    .addOption(spanOption('--expires-in <span>', 'dropped unless it is started within so long'))
+    .addOption(spanOption('--delay <span>', 'delay before the task may run, such as 10m'))
+    .addOption(spanOption('--expires-in <span>', 'discard the task if it has not started within this time'))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
     .option('--dry-run', 'check only')
     .addHelpText('after', HELP);

@@ -15,7 +15,7 @@ import { untilInterrupted } from '../until-interrupted.ts';
 export function leadersCommand(bind: Bind): Command {
   const leaders = new Command('leaders')
     .summary('who leads which election')
-    .description('Looks at elections and their leaders.');
+    .description('Lists elections and watches their leaders.');
   const listing = new Command('list')
     .argument('[prefix]', 'elections whose name begins with it', '')
     .addOption(limitOption());
@@ -88,8 +88,7 @@ async function watchLeader({ output, connect }: Context, _options: object, elect
     for await (const reign of connection.leasehold.elections.observe(election, { signal })) {
       const { term, leader } = reign;
       const now = connection.runtime.clock.now();
-      const who =
-        leader === undefined ? 'nobody leads' : printable(`${leader.name} on ${leader.node}  ${leader.value}`);
+      const who = leader === undefined ? 'no leader' : printable(`${leader.name} on ${leader.node}  ${leader.value}`);
       output.answer({ election, ...reign }, () => `${moment(now)}  term ${term}  ${who}`.trimEnd());
     }
   });

@@ -18,7 +18,9 @@ export interface ReleaseOptions extends AuditOptions {
 }
 
 export function locksCommand(bind: Bind): Command {
-  const locks = new Command('locks').summary('who holds which key').description('Looks at locks, and takes them away.');
+  const locks = new Command('locks')
+    .summary('who holds which key')
+    .description('Lists, shows, watches and force-releases locks.');
   const listing = new Command('list').argument('[prefix]', 'keys that begin with it', '').addOption(limitOption());
   locks.addCommand(bind<LimitOptions>(listing.description('Keys, in order, with their holders.'), listLocks));
   const show = new Command('show')
@@ -79,7 +81,7 @@ async function showLock({ output, connect, runtime }: Context, _options: object,
 function absenceHint(closedUntil: number, now: number): string {
   return closedUntil > now
     ? `its entry was deleted with its session, and its lock-delay keeps the key closed until ${moment(closedUntil)}`
-    : "'leasehold locks list' names those that there are";
+    : "'leasehold locks list' lists them";
 }
 
 async function watchLock({ output, connect }: Context, _options: object, key: string): Promise<ExitCode> {
@@ -103,7 +105,7 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   using connection = await context.connect();
   const { locks } = connection.leasehold;
   const before = await locks.get(key);
-  if (before === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' names those that there are");
+  if (before === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' lists them");
   ensureTenure(before, options.counter);
   await confirm(context, 'takes away the lock', key, options);
   const { counter: leaseCounter, lockDelay } = options;
@@ -111,8 +113,7 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   const result = await connection.operations.execute('lock.release', input, operatorOf(options));
   if (result.kind === 'superseded') throw superseded(key, leaseCounter, result.current);
   context.output.answer({ key, leaseCounter, ...result }, () => {
-    const open =
-      result.closedUntil > context.runtime.clock.now() ? `; nobody gets it before ${moment(result.closedUntil)}` : '';
+    const open = result.closedUntil > context.runtime.clock.now() ? `; closed until ${moment(result.closedUntil)}` : '';
     return `released lock ${printable(key)}, counter ${leaseCounter}${open}`;
   });
 }
@@ -130,7 +131,7 @@ function ensureTenure(info: LockInfo, counter: number): void {
 function superseded(key: string, counter: number, current: LockInfo | undefined): CommandError {
   const found =
     current?.holder === undefined
-      ? 'nobody holds it'
+      ? 'it is free'
       : `it is held with counter ${current.holder.leaseCounter} by ${current.holder.name} on ${current.holder.node}`;
   return new CommandError(EXIT.refused, `lock ${key} is not held with counter ${counter}: ${found}; nothing was done`);
 }

@@ -31,8 +31,8 @@ const REST_MS = 6_000;
 
 export function queuesCommand(bind: Bind): Command {
   const queues = new Command('queues')
-    .summary('how much waits, and who works')
-    .description('Looks at queues, and holds them still.');
+    .summary('backlog, workers, pausing')
+    .description('Lists, pauses, resumes and drains queues.');
   const listing = new Command('list')
     .description('Queues that have had a worker, with their figures.')
     .addOption(shardsOption())
@@ -46,7 +46,7 @@ export function queuesCommand(bind: Bind): Command {
   const pause = new Command('pause')
     .argument('<name>', 'the queue', name)
     .description(
-      'No task is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
+      'Within a few seconds, workers stop claiming its tasks. Running tasks finish; enqueueing stays possible.',
     );
   const resume = new Command('resume').argument('<name>', 'the queue', name).description('Tasks are claimed again.');
   for (const command of [pause, resume]) {
@@ -59,7 +59,7 @@ export function queuesCommand(bind: Bind): Command {
       'Waits until no task is due or running; of a paused queue, until none is running. Changes nothing: stop adding, or pause another queue, as you like.',
     )
     .addOption(shardsOption())
-    .addOption(spanOption('--timeout <span>', 'give up after so long, with code 1'));
+    .addOption(spanOption('--timeout <span>', 'give up after this time, with code 1'));
   queues.addCommand(bind<DrainOptions>(drain, drainQueue));
   return queues.addHelpText('after', HELP);
 }
@@ -79,7 +79,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
       'oldest ready': ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === 0 ? '' : span(oldestReadyAgeMs)),
     },
     output,
-    'no queue has had a worker yet; one that has none is known by its name: leasehold queues stats <name>',
+    'no queues with workers yet; for a queue without one: leasehold queues stats <name>',
   );
 }
 

@@ -33,24 +33,34 @@ export function runCommand(bind: Bind): Command {
     .summary('run any program under a lease')
     .description(
       'Runs a program while it holds a lock, a leadership or a permit, and ends it when that is lost.\n' +
-        'A cron job that stands in the crontab of ten machines becomes one job.',
+        'Lets ten machines share a crontab entry and runs it on one.',
     )
     .argument('<command...>', "the program and its arguments, behind '--'")
     .option('--lock <key>', 'hold this lock', givenOnce(name, 'one lock for each run'))
     .option('--leader <name>', 'be the leader of this election', givenOnce(name, 'one election for each run'))
     .option(
       '--semaphore <name=limit>',
-      'hold one of so many permits',
+      'hold a permit of this semaphore, which has this limit',
       givenOnce(semaphoreOf, 'one semaphore for each run'),
     )
     .addOption(spanOption('--wait <span>', 'how long to wait for it').default(0, 'not at all'))
-    .addOption(spanOption('--ttl <span>', 'after how long a machine that has gone silent is given up', DEFAULT_TTL_MS))
-    .addOption(spanOption('--lock-delay <span>', 'how long nobody else gets it once it is lost', DEFAULT_LOCK_DELAY_MS))
     .addOption(
-      spanOption('--grace <span>', 'from SIGTERM to SIGKILL once it is lost (default: 5s, within the lock-delay)'),
+      spanOption('--ttl <span>', 'session TTL: how long after its last heartbeat the lock is freed', DEFAULT_TTL_MS),
     )
     .addOption(
-      spanOption('--hold-for <span>', 'hold it for so long, even if the program ends sooner').default(0, 'no longer'),
+      spanOption('--lock-delay <span>', 'how long the key stays closed once it is lost', DEFAULT_LOCK_DELAY_MS),
+    )
+    .addOption(
+      spanOption(
+        '--grace <span>',
+        'time between SIGTERM and SIGKILL after it is lost (default: 5s, within the lock-delay)',
+      ),
+    )
+    .addOption(
+      spanOption('--hold-for <span>', 'the least time to hold it, even if the program ends sooner').default(
+        0,
+        'no longer',
+      ),
     )
     .option('--name <text>', 'what others see as the name of its holder', name)
     .option('--verbose', 'say what is acquired and released')
@@ -156,7 +166,7 @@ function wantedOf({ lock, leader, semaphore }: Options): Wanted {
 function graceOf({ grace, lockDelay }: Options): number {
   if (grace !== undefined && grace > lockDelay)
     throw new ConfigurationError(
-      `--grace ${grace} ms is longer than --lock-delay ${lockDelay} ms: somebody else could begin while this program still puts its things away`,
+      `--grace ${grace} ms is longer than --lock-delay ${lockDelay} ms: another holder could begin while this program still shuts down`,
     );
   return grace ?? Math.min(DEFAULT_GRACE_MS, lockDelay);
 }
@@ -185,7 +195,7 @@ The program has no controlling terminal: it reads and writes this one, but canno
 
 Examples:
   $ leasehold run --lock reports/nightly -- ./nightly.sh
-  $ leasehold run --lock backup --hold-for 10m -- backup --all   # clocks of a crontab's machines differ: nobody begins a second time
+  $ leasehold run --lock backup --hold-for 10m -- backup --all   # clocks of a crontab's machines differ: the others still find it held
   $ leasehold run --lock deploy --wait 5m -- make deploy
   $ leasehold run --semaphore uploads=15 --wait 1h -- rsync -a ./out/ host:/in/
   $ leasehold run --leader scheduler --wait 365d -- ./scheduler  # the standby

@@ -18,7 +18,7 @@ interface EvictOptions extends AuditOptions {
 export function semaphoresCommand(bind: Bind): Command {
   const semaphores = new Command('semaphores')
     .summary('who holds permits')
-    .description('Looks at semaphores, and changes them.');
+    .description('Lists and shows semaphores, evicts permits, changes limits.');
   const listing = new Command('list')
     .argument('[prefix]', 'semaphores whose name begins with it', '')
     .addOption(limitOption());
@@ -39,7 +39,7 @@ export function semaphoresCommand(bind: Bind): Command {
     .argument('<name>', 'the semaphore', name)
     .argument('<limit>', "a whole number, or 'declared' for what its contenders declare", limitOrDeclared)
     .description(
-      'Changes the limit in effect. Lowering it takes nothing away: nobody gets in until enough permits have come back.',
+      'Changes the limit in effect. Lowering it revokes no permit: new ones are given out once enough have come back.',
     )
     .addOption(reasonOption())
     .addOption(byOption())
@@ -132,8 +132,7 @@ function limitOrDeclared(text: string): string {
 
 async function readOrThrow(semaphores: SemaphoreClient, semaphore: string): Promise<SemaphoreState> {
   const state = await semaphores.read(semaphore);
-  if (state === undefined)
-    throw notFound(`semaphore ${semaphore}`, "'leasehold semaphores list' names those that there are");
+  if (state === undefined) throw notFound(`semaphore ${semaphore}`, "'leasehold semaphores list' lists them");
   return state;
 }
 

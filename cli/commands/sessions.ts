@@ -16,11 +16,11 @@ interface ListOptions extends LimitOptions {
 }
 
 export function sessionsCommand(bind: Bind): Command {
-  const sessions = new Command('sessions').summary('who is alive').description('Looks at sessions, and ends them.');
+  const sessions = new Command('sessions').summary('live sessions').description('Lists, shows and destroys sessions.');
   const listing = new Command('list')
     .argument('[prefix]', 'sessions whose name begins with it', '')
-    .description('Sessions that live, by name.')
-    .option('--all', 'those that expired as well: they stay listed for some weeks')
+    .description('Live sessions, by name.')
+    .option('--all', 'expired ones as well: they stay listed for some weeks')
     .addOption(limitOption());
   sessions.addCommand(bind<ListOptions>(listing, listSessions));
   const show = new Command('show')
@@ -60,7 +60,7 @@ async function listSessions(
       age: ({ createdAt }) => span(now - createdAt),
     },
     output,
-    options.all === true ? 'no sessions' : 'no sessions that live (see --all)',
+    options.all === true ? 'no sessions' : 'no live sessions (see --all)',
   );
 }
 
@@ -82,15 +82,14 @@ async function showSession(
 ): Promise<undefined> {
   using connection = await connect();
   const session = await connection.leasehold.sessions.info(id);
-  if (session === undefined)
-    throw notFound(`session ${id}`, "'leasehold sessions list --all' names those that there are");
+  if (session === undefined) throw notFound(`session ${id}`, "'leasehold sessions list --all' lists them");
   output.answer(session, () => sessionText(session, runtime.clock.now(), settings.maxClockSkew));
 }
 
 async function destroySession(context: Context, options: AuditOptions, id: string): Promise<undefined> {
   using connection = await context.connect();
   const before = await connection.leasehold.sessions.info(id);
-  if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' names those that live");
+  if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' lists live ones");
   if (before.status === 'invalid') throw ended(before);
   await confirm(context, `ends the session ${before.name} on ${before.node} and frees all that it holds:`, id, options);
   const result = await connection.operations.execute('session.destroy', { id }, operatorOf(options));

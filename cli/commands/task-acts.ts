@@ -21,7 +21,7 @@ export function taskActs(bind: Bind): readonly Command[] {
   const retry = new Command('retry')
     .argument('<id>', 'its id', name)
     .description(
-      'Makes a task due now: one that waits for its time, or one that is dead or cancelled. Attempts of the dead begin anew.',
+      'Makes a task due now: one that waits for its time, or one that is dead or cancelled. A dead task gets all its attempts back.',
     )
     .addOption(reasonOption('made due by hand'))
     .addOption(byOption());
@@ -38,7 +38,7 @@ export function taskActs(bind: Bind): readonly Command[] {
     .description('Brings dead tasks back, with all their attempts and their history: one, or all of a queue.')
     .option('--all', 'all dead tasks of the queue')
     .option('--name <name>', 'with --all: only those of this definition', name)
-    .option('--limit <n>', 'with --all: at most so many', wholeNumber(1))
+    .option('--limit <n>', 'with --all: the largest number of tasks', wholeNumber(1))
     .addOption(reasonOption('brought back by hand'))
     .addOption(byOption())
     .addOption(yesOption('the queue (with --all)'));
@@ -129,7 +129,7 @@ function ensureOfOne(options: RedriveOptions): void {
 }
 
 function missing({ queue }: QueueConnection, id: string): CommandError {
-  return notFound(describeTask({ queue, id }), 'it never was, or was swept two weeks after its end');
+  return notFound(describeTask({ queue, id }), 'not found; finished tasks are deleted 14 days after they end');
 }
 
 function unfit({ queue }: QueueConnection, id: string, state: TaskState, why: string): CommandError {

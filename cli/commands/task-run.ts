@@ -95,7 +95,7 @@ function reportText(report: ClaimReport, after: TaskRecord | undefined): string 
 async function waitingTask({ store, queue }: QueueConnection, id: string, now: number): Promise<ReadyTask> {
   const what = describeTask({ queue, id });
   const task = await store.get({ queue, id });
-  if (task === undefined) throw notFound(what, 'it never was, or was swept two weeks after its end');
+  if (task === undefined) throw notFound(what, 'not found; finished tasks are deleted 14 days after they end');
   const obstacle = obstacleOf(task, now);
   if (task.state === 'ready' && obstacle === undefined) return task;
   throw new CommandError(EXIT.refused, `${what} ${obstacle}`);

@@ -31,11 +31,11 @@ interface ListOptions extends QueueOptions, LimitOptions {
 
 export function tasksCommand(bind: Bind): Command {
   const tasks = new Command('tasks')
-    .summary('look at tasks, and act on them')
-    .description('Looks at tasks, and acts on them.');
+    .summary('inspect and manage tasks')
+    .description('Lists, shows, runs, retries, redrives and cancels tasks.');
   const listing = new Command('list')
     .description(
-      'Tasks that wait, run or are dead, from high priority to low. Those that are done or cancelled are in no list: show them by id.',
+      'Tasks that wait, run or are dead, from high priority to low. Done and cancelled tasks are not listed: show them by id.',
     )
     .addOption(new Option('--state <state>', 'only these').choices(STATES).default('unfinished'))
     .option('--name <name>', 'only those of this definition', name)
@@ -110,7 +110,7 @@ async function showTask(
   }
   const item = await findItem({ queue, id }, store);
   if (item === undefined)
-    throw notFound(describeTask({ queue, id }), 'it never was, or was swept two weeks after its end');
+    throw notFound(describeTask({ queue, id }), 'not found; finished tasks are deleted 14 days after they end');
   output.answer(item, () => itemText(item));
 }
 

@@ -90,7 +90,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
     }
   });
-  context.output.answer(totals, () => `${totals.done} done, ${totals.retried} to be tried again, ${totals.dead} dead`);
+  context.output.answer(totals, () => `${totals.done} done, ${totals.retried} retrying, ${totals.dead} dead`);
   return options.untilDrained === true && totals.dead > 0 ? EXIT.failed : EXIT.done;
 }
 

@@ -87,6 +87,6 @@ async function orUnknown(check: string, look: () => Promise<Finding>): Promise<F
   try {
     return await look();
   } catch (error) {
-    return unknown(check, `could not be asked: ${messageOf(error)}`);
+    return unknown(check, `could not be checked: ${messageOf(error)}`);
   }
 }

@@ -113,7 +113,7 @@ export function judgeTtl(ttl: TimeToLiveDescription | undefined, table: string):
   const specification = `"Enabled=true,AttributeName=${TABLE.ttlAttribute}"`;
   const mend = `aws dynamodb update-time-to-live --table-name ${table} --time-to-live-specification ${specification}`;
   if (status === 'DISABLED' || status === 'DISABLING')
-    return warning(check, `${status.toLowerCase()}: rows out of use are never swept`, mend);
+    return warning(check, `${status.toLowerCase()}: expired rows are never deleted`, mend);
   if (attribute !== TABLE.ttlAttribute)
     return broken(
       check,

@@ -110,7 +110,7 @@ async function orRefused<T>(acquire: () => Promise<T>, patience: Patience): Prom
 }
 
 function notAcquired(found: string, { waitMs }: Patience): CommandError {
-  const waited = waitMs === 0 ? 'not waited for (see --wait)' : `not to be had within ${span(waitMs)}`;
+  const waited = waitMs === 0 ? 'not waited for (see --wait)' : `not free within ${span(waitMs)}`;
   return new CommandError(EXIT.notAcquired, `not acquired, and ${waited}: ${found}`);
 }
 

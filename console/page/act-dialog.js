@@ -29,7 +29,7 @@ export function askToAct(question) {
         h(
           'label',
           {},
-          h('span', {}, 'Expected counter'),
+          h('span', {}, 'Token (must still match)'),
           h('input', {
             name: 'counter',
             value: String(act.leaseCounter),
@@ -38,20 +38,20 @@ export function askToAct(question) {
             required: true,
             autocomplete: 'off',
           }),
-          h('small', {}, 'As this page saw it. With another one, nothing is done.'),
+          h('small', {}, 'The token this page has read. If the key has another one by now, nothing happens.'),
         ),
       h(
         'label',
         {},
         h('span', {}, 'Reason'),
         h('input', { name: 'reason', required: true, maxlength: 200, autocomplete: 'off', autofocus: true }),
-        h('small', {}, 'Written down in the audit, with your name.'),
+        h('small', {}, 'Recorded in the audit log with your name.'),
       ),
       h('p', { class: 'refusal', role: 'alert', hidden: true }),
       h(
         'div',
         { class: 'buttons' },
-        h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave it'),
+        h('button', { type: 'button', onclick: () => dialog.close() }, 'Go back'),
         h('button', { type: 'submit', class: 'danger' }, confirm),
       ),
     ),

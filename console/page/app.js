@@ -96,15 +96,11 @@ function draw() {
 function content() {
   const { overview, data, refusal, failure, isAnswered } = state;
   const trouble = refusal?.message ?? failure;
-  if (refusal?.status === 401)
-    return empty(
-      'This browser is not let in any more.',
-      'The console was started anew. Open the address that it prints.',
-    );
+  if (refusal?.status === 401) return empty('Sign-in expired.', 'Open the address printed by leasehold console.');
   if (overview === undefined)
-    return trouble === undefined ? h('p', { class: 'quiet' }, 'Looking at the table…') : troubleOf(trouble);
+    return trouble === undefined ? h('p', { class: 'quiet' }, 'Reading the table…') : troubleOf(trouble);
   if (refusal?.status === 404)
-    return empty('It is not there.', `${refusal.message}: it never was, or was swept two weeks after its end.`);
+    return empty('Not found.', `${refusal.message}; finished tasks are deleted 14 days after they end.`);
   const { query } = placeOf();
   const mayAct = !overview.desk.isReadOnly;
   // What is there stays in view while the store is in trouble.
@@ -112,7 +108,7 @@ function content() {
     isAnswered && refusal === undefined ? viewOf().draw({ query, overview, data, mayAct, refresh: load }) : undefined;
   return [
     trouble !== undefined && troubleOf(trouble),
-    shown ?? (refusal === undefined && h('p', { class: 'quiet' }, 'Looking…')),
+    shown ?? (refusal === undefined && h('p', { class: 'quiet' }, 'Loading…')),
   ];
 }
 
@@ -121,7 +117,7 @@ function troubleOf(message) {
   return h(
     'div',
     { class: 'trouble', role: 'alert', 'data-key': 'trouble' },
-    h('strong', {}, 'That did not work.'),
+    h('strong', {}, 'Request failed.'),
     ' ',
     message,
   );

@@ -20,8 +20,8 @@ const PAGES = /** @type {const} */ ([
 const FEED = {
   live: ['live', 'Live'],
   opening: ['waiting', 'Connecting'],
-  resting: ['waiting', 'Resting in the background'],
-  lost: ['lost', 'Connection lost; trying again'],
+  resting: ['waiting', 'Paused while hidden'],
+  lost: ['lost', 'Reconnecting…'],
 };
 
 /**
@@ -63,9 +63,9 @@ export function bar(page, { overview, feed }) {
           'span',
           {
             class: 'units',
-            title: 'Read units that this console has used; looking at this page costs so many a second',
+            title: 'Read units that this console has used, and what the open page uses a second',
           },
-          `${whole(overview.units.total)} read units, ${rate(overview.units.perSecond)}/s`,
+          `Console cost: ${whole(overview.units.total)} read units (${rate(overview.units.perSecond)}/s)`,
         ),
       ],
     ),

@@ -45,7 +45,7 @@ export function rate(n) {
 
 /** What was counted up to a bound. @param {Count} counted */
 export function counted({ count, isMore }) {
-  return isMore ? `more than ${whole(count)}` : whole(count);
+  return isMore ? `≥ ${whole(count)}` : whole(count);
 }
 
 /**

@@ -35,9 +35,19 @@ export function taskState({ state, readyAt = 0 }, now) {
   return state === 'ready' && readyAt > now ? 'later' : state;
 }
 
+/** A label in sentence case. @param {string} label */
+function sentence(label) {
+  return label.charAt(0).toUpperCase() + label.slice(1);
+}
+
+/** A state as the page names it; addresses and the console's interface say `later` for `delayed`. @param {string} state */
+export function stateLabel(state) {
+  return state === 'later' ? 'delayed' : state;
+}
+
 /** @param {string} state */
 export function taskBadge(state) {
-  return badge(state, TASK_TONES[state] ?? 'quiet');
+  return badge(stateLabel(state), TASK_TONES[state] ?? 'quiet');
 }
 
 /** @type {Readonly<Record<SessionStanding, Parameters<typeof badge>[1]>>} */
@@ -106,7 +116,8 @@ export function tableOf(caption, columns, rows, keyOf) {
           'tr',
           {},
           columns.map(
-            ({ title, class: kind }, index) => isShown[index] && h('th', { scope: 'col', class: kind }, title),
+            ({ title, class: kind }, index) =>
+              isShown[index] && h('th', { scope: 'col', class: kind }, sentence(title)),
           ),
         ),
       ),
@@ -120,7 +131,11 @@ export function tableOf(caption, columns, rows, keyOf) {
             columns.map(
               ({ title, class: kind }, index) =>
                 isShown[index] &&
-                h('td', { 'data-title': title, class: kind }, hasContent(cells[index]) && h('div', {}, cells[index])),
+                h(
+                  'td',
+                  { 'data-title': sentence(title), class: kind },
+                  hasContent(cells[index]) && h('div', {}, cells[index]),
+                ),
             ),
           ),
         ),
@@ -143,7 +158,7 @@ export function factsOf(facts) {
   return h(
     'dl',
     { class: 'facts' },
-    known.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
+    known.map(([name, value]) => h('div', {}, h('dt', {}, sentence(name)), h('dd', {}, value))),
   );
 }
 

@@ -75,7 +75,7 @@ export function timeline(task, attempts, now) {
         preserveAspectRatio: 'none',
         height,
         role: 'img',
-        'aria-label': `${attempts.length} claims over ${span(until - from)}`,
+        'aria-label': `${attempts.length} attempts over ${span(until - from)}`,
       },
       attempts.map(({ claimedAt, endedAt, how, leaseCounter }, row) => {
         const start = x(claimedAt ?? endedAt);
@@ -92,7 +92,7 @@ export function timeline(task, attempts, now) {
               height: ROW - 6,
               rx: 2,
             },
-            svg('title', {}, `counter ${leaseCounter}: ${how}, ${span(endedAt - (claimedAt ?? endedAt))}`),
+            svg('title', {}, `token ${leaseCounter}: ${how}, ${span(endedAt - (claimedAt ?? endedAt))}`),
           ),
         ];
       }),
@@ -114,8 +114,8 @@ export function attemptsTable(attempts, now) {
   return tableOf(
     'Claims',
     [
-      { title: 'counter', class: 'number', cell: ({ leaseCounter }) => leaseCounter },
-      { title: 'how', cell: ({ how }) => badge(how, TONES[how] ?? 'quiet') },
+      { title: 'token', class: 'number', cell: ({ leaseCounter }) => leaseCounter },
+      { title: 'result', cell: ({ how }) => badge(how, TONES[how] ?? 'quiet') },
       { title: 'session', cell: ({ session }) => sessionName(session) },
       {
         title: 'claimed',

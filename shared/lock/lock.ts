@@ -158,7 +158,7 @@ export class Lock implements AsyncDisposable {
         }
         const { current } = outcome;
         if (current?.state !== 'held' || !this.#isThisTenure(current))
-          throw this.#lose('somebody else has it, or it was released by force');
+          throw this.#lose('another session has it, or an operator released it by force');
         // Still ours: an unanswered update of ours was applied, or somebody has put a value beside us.
         this.#record = current;
       }

@@ -145,14 +145,14 @@ export interface LockInfo {
   readonly lastForced: ForcedRelease | undefined;
 }
 
-/** A key was not to be had within the time that its caller would wait: nothing is held. Wait longer, or come back later; `refusal` says who has it. */
+/** A key could not be acquired within the time that its caller would wait: nothing is held. Wait longer, or come back later; `refusal` says who has it. */
 export class LockUnavailableError extends Error {
   override readonly name = 'LockUnavailableError';
   readonly refusal: Refusal;
 
   constructor(refusal: Refusal, waitedMs: number) {
     super(
-      `${describeLock(refusal.key)} was not to be had within ${Math.round(waitedMs)} ms: ${describeRefusal(refusal)}`,
+      `${describeLock(refusal.key)} could not be acquired within ${Math.round(waitedMs)} ms: ${describeRefusal(refusal)}`,
     );
     this.refusal = refusal;
   }

@@ -110,7 +110,7 @@ export class TaskClient {
     const stranger = tasks.findIndex((task: unknown) => !isChecked(task));
     if (stranger >= 0)
       throw new ConfigurationError(
-        `enqueueAll: number ${stranger + 1} is no task: give what \`validate\` has answered`,
+        `enqueueAll: item ${stranger + 1} is not a validated task: pass the result of \`validate\``,
       );
     const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
     let done = 0;

@@ -65,7 +65,7 @@ export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: numb
     throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: give a number above zero`);
   if (tokens > burst)
     throw new ConfigurationError(
-      `${what}: tokens = ${tokens} is more than burst = ${burst}: so many are never there at once`,
+      `${what}: tokens = ${tokens} is more than burst = ${burst}: the bucket never holds that many at once`,
     );
   const costMs = upToMicroseconds(tokens * msPerToken);
   return { fullSince: now - upToMicroseconds(burst * msPerToken), enoughSince: now - costMs, costMs };

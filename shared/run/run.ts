@@ -379,7 +379,7 @@ class TaskRun {
     if (session.signal.aborted) onLost();
     if (handBack.aborted) onHandBack();
     const stopListening = session.onRevoked(revocationOf(this.#claim), () => {
-      this.#stop.abort(new TaskCancelledError('somebody cancelled it while it ran'));
+      this.#stop.abort(new TaskCancelledError('an operator or a caller cancelled it while it ran'));
     });
     const timeoutMs = this.#definition.timeoutMs;
     if (timeoutMs !== undefined)

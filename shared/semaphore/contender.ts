@@ -52,7 +52,7 @@ export interface Full {
   readonly until: number | null;
 }
 
-/** A permit was not to be had within the time that its caller would wait: nothing is held. Wait longer, or come back later; `full` says who has them. */
+/** A permit could not be acquired within the time that its caller would wait: nothing is held. Wait longer, or come back later; `full` says who has them. */
 export class SemaphoreFullError extends Error {
   override readonly name = 'SemaphoreFullError';
   readonly full: Full;
@@ -60,8 +60,8 @@ export class SemaphoreFullError extends Error {
   constructor(semaphore: string, full: Full) {
     const { inUse, limit, holders, waiting } = full;
     super(
-      `${describeSemaphore(semaphore)} has no room: ${inUse} of ${limit} are held by ${holders.length} holders, ` +
-        `and ${waiting} stand in its queue; wait longer, or raise its limit`,
+      `${describeSemaphore(semaphore)} is full: ${inUse} of ${limit} permits in use ` +
+        `(holders: ${holders.length}, waiting: ${waiting}); wait longer, or raise its limit`,
     );
     this.full = full;
   }

@@ -317,7 +317,7 @@ export class SessionHolder implements AsyncDisposable {
     // Ours and live, so what refused is its expiry: an unanswered renewal was sent while the clock was behind.
     if (current.nonce === this.#record.nonce)
       return new LeaseLostError(key, 'expired', `the clock went from behind ${String(current.expiresAt)} to beyond it`);
-    return new LeaseLostError(key, 'superseded', 'somebody else renewed it');
+    return new LeaseLostError(key, 'superseded', 'another process renewed it');
   }
 
   #releasedError(): LeaseLostError {

@@ -28,7 +28,9 @@ async function loadModule(entry: string): Promise<Readonly<Record<string, unknow
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
-    const hint = readsTypeScript() ? '' : `; Node ${process.versions.node} reads no TypeScript: take a later one`;
+    const hint = readsTypeScript()
+      ? ''
+      : `; Node ${process.versions.node} cannot load .ts files: use Node 22.18 or later, or compile the module`;
     throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${messageOf(cause)}${hint}`, {
       cause,
     });

@@ -106,7 +106,7 @@ export function spawn<Given>(
 
 /** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
 export function validRequests(what: string, requests: readonly TaskRequest[]): readonly TaskRequest[] {
-  if (!Array.isArray(requests)) throw new ConfigurationError(`${what} is no list: give a list of spawn(task, input)`);
+  if (!Array.isArray(requests)) throw new ConfigurationError(`${what} must be an array of spawn(task, input)`);
   const stranger = requests.findIndex((request: unknown) => !isRequest(request));
   if (stranger >= 0)
     throw new ConfigurationError(
@@ -179,7 +179,7 @@ function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): n
     expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : laterBy('expiresIn', runAt, expiresIn);
   if (at <= runAt)
     throw new ConfigurationError(
-      `expiresAt = ${at} is not after runAt = ${runAt}: nobody could ever start it; give a later expiry`,
+      `expiresAt = ${at} is not after runAt = ${runAt}: the task would expire before it is due; give a later expiry`,
     );
   return at;
 }
@@ -189,7 +189,7 @@ function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): 
   if (ordered && limit === 1 && rate === undefined) return undefined;
   if (key === undefined) {
     if (limit === 1 && rate === undefined) return undefined;
-    throw new ConfigurationError('limit and rate are about the tasks of one key: give a key');
+    throw new ConfigurationError('limit and rate require a key');
   }
   validWholeNumber('limit', limit, { min: 1, max: KEY_LIMIT_MAX });
   return { key: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };

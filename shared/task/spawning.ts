@@ -69,8 +69,8 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
 export function ensureUnordered({ id, queue, line }: NewTask): void {
   if (line === undefined) return;
   throw new ConfigurationError(
-    `${describeTask({ queue, id })} is ordered, and cannot be part of a transaction of your own: who joins the line of key ${line} has to look at it again ` +
-      `when somebody else was faster, and the writes that you send cannot; enqueue it by itself, or spawn it in the commit of a task`,
+    `${describeTask({ queue, id })} is ordered, and cannot be part of a transaction of your own: to join the line of key ${line}, Leasehold reads it again ` +
+      `when another caller was faster, and writes that you send yourself cannot; enqueue it by itself, or spawn it in the commit of a task`,
   );
 }
 

@@ -107,7 +107,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     await expect.poll(() => session.signal.aborted).toBe(true);
     expect(await run('sessions', 'list', 'worker/')).toMatchObject({
       exitCode: 0,
-      out: 'no sessions that live (see --all)\n',
+      out: 'no live sessions (see --all)\n',
     });
     expect(await json('sessions', 'show', session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
     expect(await run('sessions', 'destroy', session.id, ...JUST, '--yes', session.id)).toMatchObject({ exitCode: 5 });

@@ -256,7 +256,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
       "give milliseconds, or a text such as '30s'",
       ['--lock', 'x', '--wait', 'soon', '--', 'true'],
     ],
-    ['a grace beyond the lock-delay', 2, 'somebody else could begin', ['--lock', 'x', '--grace', '20s', '--', 'true']],
+    ['a grace beyond the lock-delay', 2, 'another holder could begin', ['--lock', 'x', '--grace', '20s', '--', 'true']],
     ['an empty key', 2, 'is empty', ['--lock', '', '--', 'true']],
   ])('names %s', async (_what, exitCode, message, argv) => {
     const end = await runCommand(table, 'run', ...argv);

@@ -110,21 +110,21 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     const lock = await session.lock('reports/nightly');
     await using opened = await open('locks?prefix=reports');
     const { page } = opened;
-    await page.getByRole('button', { name: 'Release…' }).click();
+    await page.getByRole('button', { name: 'Force release…' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.textContent()).toContain('nightly job on host-1');
-    expect(await dialog.getByLabel('Expected counter').inputValue()).toBe(String(lock.fencingToken));
+    expect(await dialog.getByLabel('Token (must still match)').inputValue()).toBe(String(lock.fencingToken));
     // The reason is where one begins to type.
     await page.keyboard.type('its host burnt down');
     expect(await dialog.getByLabel('Reason').inputValue()).toBe('its host burnt down');
 
-    await dialog.getByLabel('Expected counter').fill(String(lock.fencingToken - 1));
-    await dialog.getByRole('button', { name: 'Release by force' }).click();
+    await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken - 1));
+    await dialog.getByRole('button', { name: 'Force release lock' }).click();
     await dialog.getByRole('alert').getByText(`it is held with counter ${lock.fencingToken}`).waitFor();
     expect((await table.leasehold.locks.get('reports/nightly'))?.holder?.session).toBe(session.id);
 
-    await dialog.getByLabel('Expected counter').fill(String(lock.fencingToken));
-    await dialog.getByRole('button', { name: 'Release by force' }).click();
+    await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken));
+    await dialog.getByRole('button', { name: 'Force release lock' }).click();
     await dialog.waitFor({ state: 'hidden' });
     await page.locator('.badge', { hasText: 'lock-delay' }).waitFor();
     await expect.poll(() => lock.signal.aborted).toBe(true);
@@ -163,7 +163,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   test('keeps what is being typed while the page goes on living', async () => {
     await using opened = await open('tasks?queue=default');
     const { page } = opened;
-    const field = page.getByLabel('Find by id');
+    const field = page.getByLabel('Task id (any state)');
     await field.fill('half an i');
     const unitsText = await page.locator('.units').textContent();
 
@@ -191,11 +191,11 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await using opened = await open('overview', brief);
     const { page } = opened;
     await brief.close();
-    await page.getByText('Connection lost').waitFor();
+    await page.getByText('Reconnecting').waitFor();
     expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
 
     const again = await openConsole(table, { port: brief.port });
-    await page.getByText('not let in any more').waitFor({ timeout: 20_000 });
+    await page.getByText('Sign-in expired').waitFor({ timeout: 20_000 });
     await page.goto(again.invite());
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await again.close();

@@ -41,7 +41,7 @@ const PAGES: Readonly<Record<string, Shot>> = {
   locks: { hash: '#/locks' },
   dialog: {
     hash: '#/locks?prefix=reports',
-    prepare: (page) => page.getByRole('button', { name: 'Release…' }).first().click(),
+    prepare: (page) => page.getByRole('button', { name: 'Force release…' }).first().click(),
   },
   semaphores: {
     hash: '#/semaphores',

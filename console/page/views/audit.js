@@ -19,16 +19,16 @@ export const audit = {
       heading('Audit', isMore && h('small', {}, `the last ${acts.length}; there are more`)),
       acts.length === 0
         ? empty(
-            'Nobody has done anything by hand.',
-            'Every act of an operator, on this page or with the command, is written down here before it is done.',
+            'No operator actions recorded.',
+            'Each action of an operator, in this console or with the command, is recorded before it is carried out.',
           )
         : tableOf(
-            'Acts',
+            'Actions',
             [
               { title: 'when', cell: ({ at }) => when(at, now) },
               { title: 'by', class: 'text', cell: ({ by }) => by },
-              { title: 'act', cell: ({ verb }) => h('code', {}, verb) },
-              { title: 'on', class: 'text', cell: ({ target }) => target },
+              { title: 'action', cell: ({ verb }) => h('code', {}, verb) },
+              { title: 'target', class: 'text', cell: ({ target }) => target },
               {
                 title: 'outcome',
                 cell: ({ outcome }) =>

@@ -28,25 +28,24 @@ export const locks = {
         'div',
         { class: 'tools' },
         finder({
-          label: 'Beginning with',
+          label: 'Prefix',
           name: 'prefix',
           value: prefix,
           hint: 'reports/',
           onask: (text) => (location.hash = to('locks', text === '' ? {} : { prefix: text })),
         }),
-        page.isMore &&
-          h('small', { class: 'quiet' }, `the first ${page.locks.length}; there are more: give a beginning`),
+        page.isMore && h('small', { class: 'quiet' }, `the first ${page.locks.length}; there are more: give a prefix`),
       ),
       leaders.length > 0 && [
         h('h2', {}, 'Leaders'),
         table(leaders, page, scene, { name: 'election', counter: 'term', strip: ELECTION.length }),
       ],
       leaders.length > 0 && others.length > 0 && h('h2', {}, 'Locks'),
-      others.length > 0 && table(others, page, scene, { name: 'key', counter: 'counter', strip: 0 }),
+      others.length > 0 && table(others, page, scene, { name: 'key', counter: 'token', strip: 0 }),
       page.locks.length === 0 &&
         empty(
-          prefix === '' ? 'No lock has been taken yet.' : `No key begins with ${prefix}.`,
-          'A lock shows up here when somebody first takes it: ',
+          prefix === '' ? 'No locks yet.' : `No matching locks for the prefix ${prefix}.`,
+          'A lock is listed from its first acquire on: ',
           h('code', {}, 'leasehold run --lock nightly -- ./nightly.sh'),
         ),
     ];
@@ -81,7 +80,7 @@ function table(rows, { now }, { mayAct, refresh }, words) {
         cell: ({ leaseCounter }) => h('span', { class: 'counter' }, leaseCounter),
       },
       { title: 'value', class: 'text', cell: ({ value }) => value },
-      ...(mayAct ? [{ title: 'act', cell: (/** @type {Lock} */ lock) => releaseButton(lock, refresh) }] : []),
+      ...(mayAct ? [{ title: 'actions', cell: (/** @type {Lock} */ lock) => releaseButton(lock, refresh) }] : []),
     ],
     rows,
     ({ key }) => key,
@@ -96,7 +95,7 @@ function table(rows, { now }, { mayAct, refresh }, words) {
 function forced({ lastForced }, now) {
   if (lastForced === undefined) return undefined;
   const { by, at, reason } = lastForced;
-  return h('small', { class: 'below' }, `taken away by ${by} ${span(now - at)} ago: ${reason}`);
+  return h('small', { class: 'below' }, `force-released by ${by} ${span(now - at)} ago: ${reason}`);
 }
 
 /**
@@ -105,7 +104,9 @@ function forced({ lastForced }, now) {
  */
 function stateBadge({ holder, closedUntil }, now) {
   if (holder !== undefined) return badge('held', 'busy');
-  return closedUntil > now ? badge(`lock-delay, ${span(closedUntil - now)}`, 'warning') : badge('free', 'quiet');
+  return closedUntil > now
+    ? badge(`closed (lock-delay, ${span(closedUntil - now)} left)`, 'warning')
+    : badge('free', 'quiet');
 }
 
 /**
@@ -116,12 +117,12 @@ function releaseButton({ key, holder }, refresh) {
   if (holder === undefined) return undefined;
   const { name, node, leaseCounter } = holder;
   return button(
-    'Release…',
+    'Force release…',
     () =>
       askToAct({
-        title: `Release ${key}`,
-        consequence: `Takes it away from ${name} on ${node}: its token is refused at once, it is told by its next heartbeat, and nobody gets the key before the lock-delay is over.`,
-        confirm: 'Release by force',
+        title: `Force release ${key}`,
+        consequence: `${name} on ${node} loses the lock: its token is refused at once, and it learns of it with its next heartbeat. The key stays closed until the lock-delay is over. This cannot be undone.`,
+        confirm: 'Force release lock',
         act: { verb: 'lock.release', key, leaseCounter },
         onDone: refresh,
       }),

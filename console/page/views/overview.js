@@ -37,7 +37,7 @@ function figures({ queues, readings, lostInHour }) {
     figure(
       'Backlog',
       counted({ count: last?.backlog ?? 0, isMore }),
-      `${running} of the oldest ${looked} run`,
+      `running: ${running} of the oldest ${looked}`,
       plot(
         'backlog over time',
         of(({ backlog }) => backlog),
@@ -46,7 +46,7 @@ function figures({ queues, readings, lostInHour }) {
     figure(
       'Oldest ready',
       last === undefined || last.oldestReadyAgeMs === 0 ? 'none' : span(last.oldestReadyAgeMs),
-      last === undefined || last.oldestReadyAgeMs === 0 ? 'nothing waits for a worker' : 'waits for a worker',
+      last === undefined || last.oldestReadyAgeMs === 0 ? 'no due task is waiting' : 'waiting for a worker',
       plot(
         'age of the oldest ready task over time',
         of(({ oldestReadyAgeMs }) => oldestReadyAgeMs),
@@ -54,9 +54,9 @@ function figures({ queues, readings, lostInHour }) {
       ),
     ),
     figure(
-      'Leaving',
-      `${rate(last?.left ?? 0)}/s`,
-      `${rate(last?.arrived ?? 0)}/s arriving, at least`,
+      'Finished',
+      `≥ ${rate(last?.left ?? 0)}/s`,
+      `added ≥ ${rate(last?.arrived ?? 0)}/s`,
       plot(
         'tasks that left the backlog, a second',
         of(({ left }) => left),
@@ -64,9 +64,9 @@ function figures({ queues, readings, lostInHour }) {
       ),
     ),
     figure(
-      'Live workers',
+      'Workers',
       whole(last?.workers ?? 0),
-      limit === 0 ? 'none deployed' : `at most ${whole(limit)} deployed`,
+      limit === 0 ? 'none deployed' : `of ${whole(limit)} at most`,
       plot(
         'live workers over time',
         of(({ workers }) => workers),
@@ -85,7 +85,7 @@ function figures({ queues, readings, lostInHour }) {
     figure(
       'Lost leases',
       whole(lostInHour),
-      'in the last hour, as seen here',
+      'in the last hour, while this console was open',
       plot(
         'leases lost over time',
         of((reading) => reading.lost),
@@ -116,8 +116,8 @@ function figure(title, value, note, picture) {
 function queuesTable({ queues, unseen, now }) {
   if (queues.length === 0)
     return empty(
-      'No queue has been looked at yet.',
-      unseen.length === 0 ? 'Enqueue a task, and it shows up here.' : `Next: ${unseen.join(', ')}`,
+      'No queues yet.',
+      unseen.length === 0 ? 'A queue appears here with its first task.' : `Next: ${unseen.join(', ')}`,
     );
   return tableOf(
     'Queues',
@@ -125,7 +125,7 @@ function queuesTable({ queues, unseen, now }) {
       { title: 'queue', cell: queueName },
       { title: 'state', cell: queueBadge },
       { title: 'due', class: 'number', cell: (queue) => counted({ count: backlogOf(queue), isMore: queue.isMore }) },
-      { title: 'later', class: 'number', cell: ({ later }) => whole(later) },
+      { title: 'delayed', class: 'number', cell: ({ later }) => whole(later) },
       {
         title: 'oldest ready',
         class: 'number',
@@ -138,7 +138,7 @@ function queuesTable({ queues, unseen, now }) {
         cell: ({ queue, dead }) =>
           dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead)),
       },
-      { title: 'looked', class: 'number quiet', cell: ({ at }) => when(at, now) },
+      { title: 'updated', class: 'number quiet', cell: ({ at }) => when(at, now) },
     ],
     queues,
     ({ queue }) => queue,
@@ -148,13 +148,13 @@ function queuesTable({ queues, unseen, now }) {
 /** @param {Overview} overview */
 function lostTable({ lost, now }) {
   if (lost.length === 0)
-    return empty('None.', 'Every session that ended was ended by its holder, as far as this console has seen.');
+    return empty('No lost leases since this console opened.', 'Every session that ended was ended by its own holder.');
   return tableOf(
     'Lost leases',
     [
       { title: 'session', cell: ({ session, name }) => h('a', { href: to('sessions'), title: session }, name) },
       { title: 'node', cell: ({ node }) => node },
-      { title: 'how', cell: ({ reason }) => h('span', { class: 'badge bad' }, reason) },
+      { title: 'reason', cell: ({ reason }) => h('span', { class: 'badge bad' }, reason) },
       { title: 'when', class: 'number', cell: ({ at }) => when(at, now) },
     ],
     lost.slice(0, LOST_SHOWN),

@@ -16,10 +16,7 @@ export const queues = {
   draw: (scene) => [
     heading('Queues'),
     scene.overview.queues.length === 0
-      ? empty(
-          'No queue has been looked at yet.',
-          'Queues show up with their first worker; others can be named on the Tasks page.',
-        )
+      ? empty('No queues yet.', 'A queue is listed with its first worker; the Tasks page opens any queue by name.')
       : h(
           'div',
           { class: 'cards' },
@@ -40,7 +37,7 @@ export function queueName({ queue }) {
 
 /** @param {QueueFigures} figures */
 export function queueBadge({ isPaused, reason }) {
-  return isPaused ? h('span', { title: reason }, badge('paused', 'warning')) : badge('open', 'good');
+  return isPaused ? h('span', { title: reason }, badge('paused', 'warning')) : badge('active', 'good');
 }
 
 /**
@@ -58,24 +55,24 @@ function card(figures, { overview, mayAct, refresh }) {
       {},
       h('h2', {}, queueName(figures)),
       queueBadge(figures),
-      h('small', {}, 'looked ', when(at, overview.now)),
+      h('small', {}, 'updated ', when(at, overview.now)),
     ),
-    isPaused && h('p', { class: 'note' }, `No task is claimed: ${reason ?? ''}`),
+    isPaused && h('p', { class: 'note' }, `Paused: ${reason ?? ''}`),
     stack(figures),
     factsOf([
       ...PRIORITIES.map(
         (priority) =>
           /** @type {const} */ ([
-            `due, ${priority}`,
+            `ready + running (${priority})`,
             counted({ count: due[priority], isMore: isMore && due[priority] > 0 }),
           ]),
       ),
-      ['for later', counted({ count: later, isMore: isMore && later > 0 })],
-      ['running', looked < backlogOf(figures) || isMore ? `${running} of the oldest ${looked}` : whole(running)],
+      ['delayed', counted({ count: later, isMore: isMore && later > 0 })],
+      ['running', looked < backlogOf(figures) || isMore ? `≥ ${running} (${looked} oldest checked)` : whole(running)],
       ['oldest ready', oldestReadyAgeMs === null ? 'none' : span(oldestReadyAgeMs)],
       ['dead', dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead))],
-      ['leaving', flow && `${rate(flow.left)}/s at least`],
-      ['arriving', flow && `${rate(flow.arrived)}/s at least`],
+      ['finished', flow && `≥ ${rate(flow.left)}/s`],
+      ['added', flow && `≥ ${rate(flow.arrived)}/s`],
     ]),
     workersLine(workers),
     mayAct && h('div', { class: 'buttons' }, actsOf(figures, refresh)),
@@ -91,11 +88,11 @@ function actsOf({ queue, isPaused, dead }, refresh) {
   const verb = isPaused ? 'resume' : 'pause';
   return [
     dead.count > 0 &&
-      button('Redrive the dead…', () =>
+      button('Redrive dead tasks…', () =>
         askToAct({
-          title: `Redrive ${counted(dead)} dead of ${queue}`,
-          consequence: 'All dead tasks of the queue become ready again, with all their attempts and their history.',
-          confirm: 'Redrive all',
+          title: `Redrive ${counted(dead)} dead tasks of ${queue}`,
+          consequence: 'Every dead task of the queue becomes ready again, with all its attempts; its history is kept.',
+          confirm: 'Redrive dead tasks',
           act: { verb: 'queue.redrive', queue },
           onDone: refresh,
         }),
@@ -104,9 +101,9 @@ function actsOf({ queue, isPaused, dead }, refresh) {
       askToAct({
         title: `${isPaused ? 'Resume' : 'Pause'} ${queue}`,
         consequence: isPaused
-          ? 'Workers claim its tasks again, with the next tick.'
+          ? 'Workers claim its tasks again from the next tick.'
           : 'No task of it is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
-        confirm: isPaused ? 'Resume' : 'Pause',
+        confirm: isPaused ? 'Resume queue' : 'Pause queue',
         act: { verb: `queue.${verb}`, queue },
         onDone: refresh,
       }),
@@ -118,7 +115,7 @@ function actsOf({ queue, isPaused, dead }, refresh) {
 function stack({ due, later }) {
   const parts = [
     ...PRIORITIES.map((priority) => ({ name: priority, count: due[priority] })),
-    { name: 'later', count: later },
+    { name: 'delayed', count: later },
   ];
   const total = parts.reduce((sum, { count }) => sum + count, 0);
   return h(
@@ -138,7 +135,7 @@ function workersLine({ live, permits, limit }) {
   return h(
     'p',
     { class: 'workers' },
-    h('span', {}, live === 0 && limit === 0 ? 'no worker yet' : `workers: ${workersText({ live, permits, limit })}`),
+    h('span', {}, live === 0 && limit === 0 ? 'no workers yet' : `workers: ${workersText({ live, permits, limit })}`),
     h(
       'span',
       { class: 'slots small', 'aria-hidden': 'true' },

@@ -18,8 +18,8 @@ export const schedules = {
       heading('Schedules', isMore && h('small', {}, `the first ${lines.length}; there are more`)),
       lines.length === 0
         ? empty(
-            'Nothing recurs.',
-            `No schedule is defined for ${queues.join(', ') || 'any queue'}. A schedule is defined in code: schedules.define(…).`,
+            'No schedules.',
+            `None is defined for ${queues.join(', ') || 'any queue'}. Define one in code: schedules.define(…).`,
           )
         : [table(lines, now), legend()],
     ];
@@ -37,8 +37,8 @@ function table(lines, now) {
       { title: 'schedule', cell: ({ name }) => h('b', {}, name) },
       { title: 'queue', cell: ({ queue }) => h('a', { href: to('tasks', { queue }) }, queue) },
       { title: 'task', cell: ({ task }) => task },
-      { title: 'when', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
-      { title: 'slots', class: 'wide', cell: slotDots },
+      { title: 'cron', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
+      { title: 'recent runs', class: 'wide', cell: slotDots },
       { title: 'next', class: 'number', cell: ({ slots }) => next(slots, now) },
       { title: 'missed', cell: overdue },
     ],
@@ -53,7 +53,7 @@ function slotDots({ queue, slots }) {
     'span',
     { class: 'dots' },
     slots.map(({ at, fate, task }) => {
-      const title = `${moment(at)}: ${fate === 'missing' ? 'no task: left out, missed, or older than the schedule' : fate}`;
+      const title = `${moment(at)}: ${fate === 'missing' ? 'skipped: left out, missed, or older than the schedule' : fate}`;
       return fate === 'missing' || fate === 'next'
         ? h('i', { class: fate, title, 'data-key': String(at) })
         : h('a', {
@@ -73,12 +73,12 @@ function slotDots({ queue, slots }) {
  */
 function next(slots, now) {
   const coming = slots.find(({ fate }) => fate === 'next');
-  return coming === undefined ? 'never' : when(coming.at, now);
+  return coming === undefined ? 'no next run' : when(coming.at, now);
 }
 
 /** @param {ScheduleLine} line */
 function overdue({ overdue: slots, missed }) {
-  if (slots.count === 0) return h('span', { class: 'quiet' }, 'none');
+  if (slots.count === 0) return h('span', { class: 'quiet' }, '–');
   return [badge(`${counted(slots)} overdue`, 'bad'), h('small', {}, ` policy: ${missed}`)];
 }
 
@@ -87,6 +87,6 @@ function legend() {
   return h(
     'p',
     { class: 'legend dots' },
-    fates.map((fate) => h('span', {}, h('i', { class: fate }), ` ${fate === 'missing' ? 'no task' : fate}`)),
+    fates.map((fate) => h('span', {}, h('i', { class: fate }), ` ${fate === 'missing' ? 'skipped' : fate}`)),
   );
 }

@@ -26,19 +26,19 @@ export const semaphores = {
         'div',
         { class: 'tools' },
         finder({
-          label: 'Beginning with',
+          label: 'Prefix',
           name: 'prefix',
           value: prefix,
           hint: 'workers/',
           onask: (text) => (location.hash = to('semaphores', text === '' ? {} : { prefix: text })),
         }),
         page.isMore &&
-          h('small', { class: 'quiet' }, `the first ${page.semaphores.length}; there are more: give a beginning`),
+          h('small', { class: 'quiet' }, `the first ${page.semaphores.length}; there are more: give a prefix`),
       ),
       page.semaphores.length === 0
         ? empty(
-            prefix === '' ? 'No semaphore has been used yet.' : `None begins with ${prefix}.`,
-            'One shows up with its first contender: ',
+            prefix === '' ? 'No semaphores yet.' : `No matching semaphores for the prefix ${prefix}.`,
+            'A semaphore is listed from its first contender on: ',
             h('code', {}, 'leasehold run --semaphore uploads=5 -- ./upload.sh'),
           )
         : h(
@@ -68,7 +68,7 @@ function card(semaphore, now, scene) {
       limit !== declared && h('small', {}, `declared ${whole(declared)}`),
     ),
     slots(semaphore),
-    waiting.length > 0 && h('p', { class: 'note' }, `${plural(waiting.length, 'contender')} in the queue`),
+    waiting.length > 0 && h('p', { class: 'note' }, `${whole(waiting.length)} waiting`),
     lastEviction && h('p', { class: 'note' }, `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
     holders.length > 0 &&
       h('details', {}, h('summary', {}, plural(holders.length, 'holder')), holdersTable(semaphore, now, scene)),
@@ -84,7 +84,7 @@ function slots({ limit, holders }) {
   const free = Array.from({ length: Math.max(0, limit - taken.length) }, () => ({ kind: 'free', title: 'free' }));
   return h(
     'div',
-    { class: 'slots', role: 'img', 'aria-label': `${taken.length} of ${limit} slots taken` },
+    { class: 'slots', role: 'img', 'aria-label': `${taken.length} of ${limit} permits taken` },
     [...taken, ...free].map(({ kind, title }) => h('i', { class: kind, title })),
   );
 }
@@ -96,7 +96,13 @@ function kindOf({ standing, closedUntil }) {
 }
 
 /** @type {Readonly<Record<Holder['standing'], string>>} */
-const STANDINGS = { live: 'live', expired: 'expired', closed: 'lost, lock-delay', free: 'gone', damaged: 'damaged' };
+const STANDINGS = {
+  live: 'live',
+  expired: 'expired',
+  closed: 'closed (lock-delay)',
+  free: 'released',
+  damaged: 'damaged',
+};
 
 /** @param {Holder} holder */
 function standingOf({ standing, closedUntil }) {
@@ -148,8 +154,8 @@ function evictButton(name, { token, sessionName: who = 'unknown', node = 'unknow
     'Evict…',
     () =>
       askToAct({
-        title: `Evict a permit of ${name}`,
-        consequence: `Takes it away from ${who} on ${node}, who is told by its next heartbeat. Its place opens when its lock-delay is over.`,
+        title: `Evict permit of ${name}`,
+        consequence: `${who} on ${node} loses its permit and learns of it with its next heartbeat. The permit becomes free after the lock-delay. This cannot be undone.`,
         confirm: 'Evict',
         act: { verb: 'semaphore.evict', name, leaseCounter: token },
         onDone: refresh,

@@ -32,12 +32,9 @@ export const sessions = {
     return [
       heading('Sessions', h('small', {}, walked(page))),
       living.length === 0
-        ? empty(
-            'Nobody is here.',
-            'No session that lives has been found: no worker works, and nobody holds a lock or a permit.',
-          )
+        ? empty('No live sessions.', 'A session is listed while a worker runs or a program holds a lock or a permit.')
         : livingTable(living, page.now, scene),
-      ended.length > 0 && [h('h2', {}, 'Ended last'), endedTable(ended, page.now)],
+      ended.length > 0 && [h('h2', {}, 'Recently ended'), endedTable(ended, page.now)],
     ];
   },
 };
@@ -46,8 +43,8 @@ export const sessions = {
 function walked({ walk, sessions: shown }) {
   const living = shown.filter(({ standing }) => standing === 'live').length;
   const so = walk.isComplete
-    ? `all ${plural(walk.seen, 'listed session')} looked at`
-    : `${whole(walk.seen)} listed sessions looked at so far`;
+    ? `all ${plural(walk.seen, 'listed session')} checked`
+    : `${whole(walk.seen)} listed sessions checked so far`;
   return `${whole(living)} live; ${so}`;
 }
 
@@ -58,14 +55,14 @@ function walked({ walk, sessions: shown }) {
  */
 function livingTable(lines, now, { mayAct, refresh }) {
   return tableOf(
-    'Sessions that live',
+    'Live sessions',
     [
       { title: 'session', class: 'who', cell: who },
-      { title: 'standing', cell: ({ standing }) => standingBadge(standing) },
+      { title: 'status', cell: ({ standing }) => standingBadge(standing) },
       { title: 'heartbeat', cell: (line) => heartbeat(line, now) },
       { title: 'age', class: 'number', cell: ({ createdAt }) => since(createdAt, now) },
       { title: 'holds', class: 'wide', cell: ({ holds }) => held(holds) },
-      ...(mayAct ? [{ title: 'act', cell: (/** @type {SessionLine} */ line) => endButton(line, refresh) }] : []),
+      ...(mayAct ? [{ title: 'actions', cell: (/** @type {SessionLine} */ line) => endButton(line, refresh) }] : []),
     ],
     lines,
     ({ id }) => id,
@@ -86,7 +83,7 @@ function who({ id, name, node }) {
  * @param {number} now
  */
 function heartbeat({ renewedAt, ttlMs }, now) {
-  if (renewedAt === null || ttlMs === null) return 'no TTL: until destroyed';
+  if (renewedAt === null || ttlMs === null) return 'no TTL: lives until destroyed';
   const age = Math.max(0, now - renewedAt);
   const share = Math.min(1, age / ttlMs);
   const tone = share < 0.6 ? 'good' : share < 1 ? 'warning' : 'bad';
@@ -100,7 +97,7 @@ function heartbeat({ renewedAt, ttlMs }, now) {
 
 /** @param {SessionLine['holds']} holds */
 function held(holds) {
-  if (holds.length === 0) return h('span', { class: 'quiet' }, 'nothing, as far as seen');
+  if (holds.length === 0) return h('span', { class: 'quiet' }, 'holds nothing');
   const rest = holds.length - HELD_SHOWN;
   return h(
     'span',
@@ -116,12 +113,12 @@ function held(holds) {
  */
 function endButton({ id, name, node, lockDelayMs }, refresh) {
   return button(
-    'End…',
+    'Destroy…',
     () =>
       askToAct({
-        title: `End session ${name}`,
-        consequence: `Session ${id} on ${node} is told by its next heartbeat. All that it holds is free when its lock-delay of ${span(lockDelayMs)} is over.`,
-        confirm: 'End the session',
+        title: `Destroy session ${name}`,
+        consequence: `Session ${id} on ${node} learns of it with its next heartbeat. All that it holds becomes free after its lock-delay of ${span(lockDelayMs)}. This cannot be undone.`,
+        confirm: 'Destroy session',
         act: { verb: 'session.destroy', id },
         onDone: refresh,
       }),
@@ -135,10 +132,10 @@ function endButton({ id, name, node, lockDelayMs }, refresh) {
  */
 function endedTable(lines, now) {
   return tableOf(
-    'Sessions that ended last',
+    'Recently ended sessions',
     [
       { title: 'session', class: 'who', cell: who },
-      { title: 'how', cell: ({ reason = 'ended' }) => badge(reason, reason === 'ended' ? 'quiet' : 'bad') },
+      { title: 'reason', cell: ({ reason = 'ended' }) => badge(reason, reason === 'ended' ? 'quiet' : 'bad') },
       { title: 'lived', class: 'number', cell: ({ createdAt, endedAt = 0 }) => span(endedAt - createdAt) },
       { title: 'ended', class: 'number', cell: ({ endedAt = 0 }) => when(endedAt, now) },
     ],

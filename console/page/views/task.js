@@ -23,9 +23,9 @@ export const task = {
       facts(found, now),
       items && h('p', { class: 'note holder' }, itemsText(items)),
       holder && holderCard(holder, now),
-      h('h2', {}, 'Claims'),
+      h('h2', {}, 'Attempts'),
       attempts.length === 0
-        ? h('p', { class: 'quiet' }, 'Nobody has claimed it yet.')
+        ? h('p', { class: 'quiet' }, 'Not started yet.')
         : [timeline(found, attempts, now), attemptsTable(attempts, now)],
       found.lastError && [
         h('h2', {}, 'Last error'),
@@ -37,7 +37,7 @@ export const task = {
           h('small', {}, when(found.lastError.at, now)),
         ),
         failure && [
-          h('p', { class: 'quiet' }, `Stack of the attempt with counter ${failure.leaseCounter}:`),
+          h('p', { class: 'quiet' }, `Stack of the attempt with token ${failure.leaseCounter}:`),
           h('pre', { class: 'json', tabindex: 0 }, failure.stack),
         ],
       ],
@@ -46,7 +46,7 @@ export const task = {
       found.progress !== undefined && [h('h2', {}, 'Progress'), json(found.progress)],
       found.state === 'done' && [
         h('h2', {}, 'Result'),
-        found.result === undefined ? h('p', { class: 'quiet' }, 'It returned nothing.') : json(found.result),
+        found.result === undefined ? h('p', { class: 'quiet' }, 'No result.') : json(found.result),
       ],
     ];
   },
@@ -65,10 +65,10 @@ function facts(found, now) {
     ['tenant', found.tenant],
     [
       'attempts',
-      `${attempts}${deaths > 0 ? `, of which ${deaths} killed their workers` : ''}${generation > 0 ? `, brought back ${generation} times` : ''}`,
+      `${attempts}${deaths > 0 ? `, of which ${deaths} killed their workers` : ''}${generation > 0 ? `, redriven ${generation} ${generation === 1 ? 'time' : 'times'}` : ''}`,
     ],
     ['failing since', failingSince === undefined ? undefined : when(failingSince, now)],
-    ['counter', h('span', { class: 'counter' }, found.leaseCounter)],
+    ['token', h('span', { class: 'counter' }, found.leaseCounter)],
     ['created', when(found.createdAt, now)],
     ['due', 'readyAt' in found ? when(found.readyAt, now) : undefined],
     ['expires', found.state === 'ready' && found.expiresAt !== undefined ? when(found.expiresAt, now) : undefined],
@@ -99,13 +99,14 @@ function holderCard({ id, name, node, standing, renewedAt, ttlMs }, now) {
   return h(
     'p',
     { class: 'note holder' },
+    'Claimed by ',
     h('b', {}, name),
     ' on ',
     h('b', {}, node),
-    ' has it. ',
+    ' ',
     standingBadge(standing),
     renewedAt === null || ttlMs === null
-      ? ' It never expires.'
+      ? ' No expiry.'
       : ` Last heartbeat ${span(now - renewedAt)} ago, of a TTL of ${span(ttlMs)}. `,
     h('code', {}, id),
   );
@@ -131,8 +132,8 @@ function acts(found, { data: { now }, refresh }) {
       button('Run now…', () =>
         askToAct({
           title: `Make ${id} due now`,
-          consequence: 'It waits for its time; a worker takes it with its next look.',
-          confirm: 'Run now',
+          consequence: 'The task is due at once; a worker claims it with its next look.',
+          confirm: 'Run task now',
           act: act('task.retry'),
           onDone: refresh,
         }),
@@ -140,9 +141,9 @@ function acts(found, { data: { now }, refresh }) {
     (state === 'dead' || state === 'cancelled') &&
       button('Redrive…', () =>
         askToAct({
-          title: `Bring ${id} back`,
-          consequence: 'It becomes ready, with all its attempts; its history and its counter go on.',
-          confirm: 'Redrive',
+          title: `Redrive ${id}`,
+          consequence: 'The task becomes ready, with all its attempts; its history and its token are kept.',
+          confirm: 'Redrive task',
           act: act('task.redrive'),
           onDone: refresh,
         }),
@@ -153,9 +154,9 @@ function acts(found, { data: { now }, refresh }) {
           title: `Cancel ${id}`,
           consequence:
             state === 'running'
-              ? 'Its holder is told by its next heartbeat, and stops unless it completes first.'
-              : 'It will not run.',
-          confirm: 'Cancel the task',
+              ? 'Its worker learns of it with its next heartbeat and stops, unless the task completes first.'
+              : 'The task will not run.',
+          confirm: 'Cancel task',
           act: act('task.cancel'),
           onDone: refresh,
         }),

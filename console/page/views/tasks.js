@@ -4,7 +4,19 @@
 /** @import { Scene, View } from '../app.js' */
 import { h } from '../dom.js';
 import { whole } from '../format.js';
-import { empty, finder, heading, sessionName, since, tableOf, taskBadge, taskState, to, when } from '../parts.js';
+import {
+  empty,
+  finder,
+  heading,
+  sessionName,
+  since,
+  stateLabel,
+  tableOf,
+  taskBadge,
+  taskState,
+  to,
+  when,
+} from '../parts.js';
 
 const STATES = /** @type {const} */ (['unfinished', 'ready', 'later', 'running', 'dead']);
 const DEFAULT_QUEUE = 'default';
@@ -71,10 +83,10 @@ function go(query) {
 /** @param {string} queue */
 function idField(queue) {
   return finder({
-    label: 'Find by id',
+    label: 'Task id (any state)',
     name: 'id',
     value: '',
-    hint: 'whatever its state',
+    hint: 'thumbnail-42',
     onask: (id) => {
       if (id !== '') location.hash = to('task', { queue, id });
     },
@@ -90,7 +102,7 @@ function states(queue, current) {
     'nav',
     { class: 'tabs', 'aria-label': 'States' },
     STATES.map((state) =>
-      h('a', { href: to('tasks', { queue, state }), 'aria-current': state === current && 'true' }, state),
+      h('a', { href: to('tasks', { queue, state }), 'aria-current': state === current && 'true' }, stateLabel(state)),
     ),
   );
 }
@@ -107,8 +119,8 @@ function list({ queue, tasks: lines, now }) {
         cell: (task) => [
           taskBadge(taskState(task, now)),
           task.isCancelling && ' cancelling',
-          task.isHeld && ' in line',
-          task.isParked && ' waits for its key',
+          task.isHeld && ' waiting in line',
+          task.isParked && ' waiting for its key',
         ],
       },
       { title: 'priority', cell: ({ priority }) => priority },
@@ -119,7 +131,7 @@ function list({ queue, tasks: lines, now }) {
         class: 'number',
         cell: ({ readyAt }) => (readyAt === undefined ? undefined : when(readyAt, now)),
       },
-      { title: 'held by', class: 'held', cell: (task) => held(task, now) },
+      { title: 'worker', class: 'held', cell: (task) => held(task, now) },
       {
         title: 'last error',
         class: 'text',
@@ -146,13 +158,15 @@ function held({ state, session, claimedAt }, now) {
  */
 function nothing({ queue, looked, next }, state) {
   if (next !== undefined)
-    return empty('None among those looked at.', `${whole(looked)} index entries were looked at; there are more.`);
-  const what = state === 'unfinished' ? 'Nothing waits, and nothing runs.' : `No task is ${state}.`;
+    return empty(
+      'No match in the entries checked so far.',
+      `${whole(looked)} index entries were checked; the next page has more.`,
+    );
+  const what = state === 'unfinished' ? 'No unfinished tasks.' : `No ${stateLabel(state)} tasks.`;
   return empty(
     what,
-    'Tasks that are done or cancelled are in no list: find them by id. ',
+    'Done and cancelled tasks are not listed: open them by id. Add one: ',
     h('code', {}, `leasehold enqueue --queue ${queue} …`),
-    ' adds some.',
   );
 }
 
@@ -171,7 +185,7 @@ function pager({ queue, tasks: lines, next }, query, state) {
       'span',
       { class: 'quiet' },
       next === undefined
-        ? `${whole(lines.length)} shown: that is all`
+        ? `${whole(lines.length)} shown; no more`
         : `${whole(lines.length)} shown, the oldest of each shard; there are more`,
     ),
     next !== undefined && h('a', { href: to('tasks', { queue, state, after: next }) }, 'Next page'),

@@ -79,7 +79,7 @@ describe('contenders of one process', () => {
     await clock.advance(2_500);
 
     expect(await hasty).toBeInstanceOf(SemaphoreFullError);
-    expect(String(await hasty)).toMatch(/semaphore vendor has no room: 1 of 1 are held by 1 holders/);
+    expect(String(await hasty)).toMatch(/semaphore vendor is full: 1 of 1 permits in use/);
     await held.release();
     expect((await patient).remainingTrustMs()).toBeGreaterThan(0);
   });

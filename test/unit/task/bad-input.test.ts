@@ -62,7 +62,11 @@ test.each([
 test.each([
   ['of 0', () => kit.tasks.enqueueBatch([], { id: 'b' }), 'has 0 children'],
   ['without an id', () => kit.tasks.enqueueBatch([spawn(work, {})], { id: '' }), 'batch id is empty'],
-  ['of nothing', () => kit.tasks.enqueueBatch(undefined as never, { id: 'b' }), 'the children of batch b is no list'],
+  [
+    'of nothing',
+    () => kit.tasks.enqueueBatch(undefined as never, { id: 'b' }),
+    'the children of batch b must be an array',
+  ],
   ['of what is no request', () => kit.tasks.enqueueBatch([spawn(work, {}), 'work' as never], { id: 'b' }), 'number 2'],
   ['of more than 10,000', () => kit.tasks.enqueueBatch(Array(10_001).fill(spawn(work, {})), { id: 'b' }), '1 to 10000'],
   [

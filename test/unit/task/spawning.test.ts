@@ -62,7 +62,7 @@ describe('a commit', () => {
     ['its own id', commit(many(1, { id: 'parent' })), 'or is itself'],
     ['a policy for ids that are taken', commit(many(1, { onDuplicate: 'keep' })), 'with onDuplicate = keep: a trans'],
     ['a window of an id', commit(many(1, { window: '1h' })), 'with window = 3600000 ms: a transaction is refused'],
-    ['what is no list', commit('work' as never), 'what task parent of queue default spawns is no list'],
+    ['what is no list', commit('work' as never), 'what task parent of queue default spawns must be an array'],
     ['what is no request', commit([...many(1), { input: 1 } as never]), 'number 2 is no request for a task'],
     ['an unknown policy', commit(many(1, { onDuplicate: 'merge' as never })), 'onDuplicate = "merge": give one of'],
     ['an unknown priority', commit(many(1, { priority: 'urgent' as never })), 'priority = "urgent"'],
@@ -107,7 +107,7 @@ describe('a task that waits', () => {
       waitFor(many(50, {}, 17_000)),
       '1 write and 50 tasks, which take 102',
     ],
-    ['what is no list', waitFor(undefined as never), 'the children of task parent of queue default is no list'],
+    ['what is no list', waitFor(undefined as never), 'the children of task parent of queue default must be an array'],
     ['what is no request', waitFor(['work' as never]), 'number 1 is no request for a task'],
     ['a child of another queue', waitFor(many(1, { queue: 'other' })), 'are of its own queue'],
   ])('for %s is told so', async (_what, said, message) => {
@@ -127,7 +127,7 @@ describe('a task that waits', () => {
 
 describe('a transaction of the user’s own', () => {
   test.each<[string, EnqueueOptions, string]>([
-    ['order', { key: 'k', ordered: true }, 'who joins the line of key k has to look at it again'],
+    ['order', { key: 'k', ordered: true }, 'to join the line of key k, Leasehold reads it again'],
     ['a policy for ids that are taken', { id: 'a', onDuplicate: 'replace' }, 'with onDuplicate = replace'],
   ])('takes no task with %s', async (_what, options, message) => {
     const writing = kit.tasks.enqueueWrites(work, {}, options);
