@@ -30,6 +30,7 @@ interface Flags {
   readonly kill: boolean;
   readonly duplicateTicks: boolean;
   readonly console: boolean;
+  readonly stay: boolean;
   readonly json: boolean;
   readonly engine: 'embedded' | 'memory' | 'dynamodb-local';
   readonly endpoint?: string;
@@ -49,6 +50,7 @@ const command = new Command('npm start --')
   .option('--no-kill', 'do not kill a worker in the middle of its tasks')
   .option('--duplicate-ticks', 'deliver half of the ticks twice', false)
   .option('--no-console', 'do not serve the page that shows it live')
+  .option('--stay', 'keep engine, workers and console open when the tasks are done, until Ctrl+C', false)
   .option('--json', 'print one JSON object as the last line', false)
   .addOption(
     new Option('--engine <kind>', 'which DynamoDB to start')
@@ -67,6 +69,12 @@ async function main(options: Flags): Promise<number> {
     stop.abort();
   });
   const display = createDisplay(options.json ? process.stderr : process.stdout);
+  const told = { wasInterrupted: false };
+  const tell = (verdict: Verdict): void => {
+    told.wasInterrupted = stop.signal.aborted;
+    if (options.json) console.log(JSON.stringify(verdict));
+    else console.log(summary(verdict));
+  };
   try {
     if (options.tasks === undefined && command.getOptionValueSource('entry') === 'cli')
       throw new ConfigurationError('--entry names the module that defines the tasks of a file: give --tasks as well');
@@ -82,10 +90,9 @@ async function main(options: Flags): Promise<number> {
       },
       display,
       stop.signal,
+      tell,
     );
-    if (options.json) console.log(JSON.stringify(verdict));
-    else console.log(summary(verdict));
-    if (stop.signal.aborted) return 130;
+    if (told.wasInterrupted) return 130;
     return isKept(verdict) && verdict.rejected === 0 ? 0 : 1;
   } catch (error) {
     display.end();
@@ -143,6 +150,7 @@ const HELP = `
 Examples:
   npm start                                   take stock of every installed package; one worker is killed on the way
   npm start -- --workers 8 --no-kill          more workers, and no accident
+  npm start -- --stay                         the console stays open until Ctrl+C
   npm start -- --json --duplicate-ticks       for programs; half of the ticks come twice
   npm start -- --tasks work.jsonl --entry src/tasks.ts
   npm start -- --engine memory                the table of the test kit, for machines without the embedded engine

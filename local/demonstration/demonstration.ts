@@ -1,4 +1,5 @@
 /** The demonstration, from an empty table to the verdict. */
+import { once } from 'node:events';
 import { CreateTableCommand, ResourceInUseException, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { INVENTORY_TABLE, inventoryPackage } from '../../examples/inventory/tasks.ts';
@@ -44,6 +45,8 @@ export interface DemonstrationOptions {
   readonly duplicateTicks: boolean;
   /** Serves the console's page while it runs. */
   readonly console: boolean;
+  /** Leaves everything running after the verdict, until it is stopped. */
+  readonly stay: boolean;
 }
 
 const TICK_MS = 1_000;
@@ -54,11 +57,15 @@ const WORKER_MEMORY_MB = 512;
 /** The kill comes when this share of the work is done. */
 const KILL_AFTER_SHARE = 0.2;
 
-/** @throws ConfigurationError, before anything is started where that is possible */
+/**
+ * @param tell is told the verdict as soon as it is found
+ * @throws ConfigurationError, before anything is started where that is possible
+ */
 export async function demonstrate(
   options: DemonstrationOptions,
   display: Display,
   stop: AbortSignal,
+  tell: (verdict: Verdict) => void,
 ): Promise<Verdict> {
   sessionTiming({ ttlMs: options.sessionTtlMs });
   const registry = await loadTasks(options.tasksEntry);
@@ -89,13 +96,22 @@ export async function demonstrate(
     try {
       const settings = { queue: options.queue, maxClockSkewMs: MAX_CLOCK_SKEW_MS };
       await using _console = options.console ? await serveConsole(platform, settings, display) : undefined;
-      return await run(platform, { options, registry, display, fleet, clock, stop });
+      const verdict = await run(platform, { options, registry, display, fleet, clock, stop });
+      tell(verdict);
+      if (options.stay) await stay(engine.endpoint, display, stop);
+      return verdict;
     } finally {
       await platform.stop();
     }
   } finally {
     await engine.stop();
   }
+}
+
+async function stay(endpoint: string, display: Display, stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return;
+  display.note(`stays      engine at ${endpoint}, dispatcher, workers and the console: Ctrl+C ends them`);
+  await once(stop, 'abort');
 }
 
 /** Few, so that all workers are started at once: the demonstration is about them. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installedPackages } from '../../examples/inventory/input.ts';
-import { runStart } from '../support/start-command.ts';
+import { runStart, runStartUntil } from '../support/start-command.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOSTILE = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
@@ -127,6 +127,16 @@ describe('a file of tasks', () => {
 
     expect(run.verdict).toMatchObject({ tasks: 2, done: 1, dead: 1, lost: 0 });
     expect(run.said).toMatch(/dead +hoard: WorkerDied: its worker died 1 times/);
+  });
+
+  test('stays after the verdict until it is interrupted, which is then no failure, on the engine in memory', async () => {
+    const file = path.join(folder, 'one.jsonl');
+    await writeFile(file, JSON.stringify({ name: 'fine', id: 'one', input: { n: 1 } }));
+    const flags = ['--tasks', file, '--entry', HOSTILE, '--engine', 'memory', '--workers', '1', '--no-kill', '--stay'];
+
+    const run = await runStartUntil(/^stays .*\n/m, ...flags);
+
+    expect(run).toMatchObject({ exitCode: 0, verdict: { tasks: 1, done: 1 } });
   });
 
   test('hands tasks back before the deadline, with progress kept and no attempt counted', async () => {

@@ -14,7 +14,12 @@ export interface StartRun {
   readonly said: string;
 }
 
-export async function runStart(...flags: readonly string[]): Promise<StartRun> {
+export function runStart(...flags: readonly string[]): Promise<StartRun> {
+  return runStartUntil(undefined, ...flags);
+}
+
+/** Sends the interrupt of Ctrl+C when it has said what fits. */
+export async function runStartUntil(pattern: RegExp | undefined, ...flags: readonly string[]): Promise<StartRun> {
   const child = spawn(process.execPath, [PROGRAM, '--json', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let said = '';
@@ -23,6 +28,7 @@ export async function runStart(...flags: readonly string[]): Promise<StartRun> {
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said += text;
+    if (pattern?.test(said) === true) child.kill('SIGINT');
   });
   await once(child, 'close');
   const last = output.trim().split('\n').at(-1) ?? '';
