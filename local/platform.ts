@@ -131,7 +131,6 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
     [ENV.maxClockSkewMs]: String(options.maxClockSkewMs),
     [ENV.endpoint]: endpoint,
     POWERTOOLS_LOG_LEVEL: 'DEBUG',
-    POWERTOOLS_TRACE_ENABLED: 'false',
   };
   return {
     [DISPATCH_FUNCTION]: {

@@ -146,7 +146,6 @@ function functionsOf(
     [ENV.workerFunction]: FUNCTIONS.work,
     [TASKS_ENTRY_VARIABLE]: beside('./tasks.ts'),
     POWERTOOLS_LOG_LEVEL: 'DEBUG',
-    POWERTOOLS_TRACE_ENABLED: 'false',
   };
   // The lease is the retry.
   const common = { environment, memoryMb: 256, maximumRetryAttempts: 0, maximumEventAgeMs: 5_000 };

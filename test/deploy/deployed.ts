@@ -141,7 +141,6 @@ export class Deployed implements Disposable {
       PATH: process.env.PATH,
       ...variables,
       ...this.#emulator.environment,
-      POWERTOOLS_TRACE_ENABLED: 'false',
     };
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
       detached: true,

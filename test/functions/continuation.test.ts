@@ -33,7 +33,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       ...{ [ENV.table]: table, [ENV.queue]: 'q', [ENV.shards]: '1', [ENV.endpoint]: endpoint ?? '' },
       ...{ [ENV.deadlineMarginMs]: String(MARGIN_MS), [ENV.continuation]: '1', [ENV.workerFunction]: 'the-worker' },
       ...{ AWS_ENDPOINT_URL_LAMBDA: lambda.endpoint, AWS_REGION: 'us-east-1', POWERTOOLS_DEV: 'true' },
-      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', POWERTOOLS_TRACE_ENABLED: 'false' },
+      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
       ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
     };
     for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);

@@ -361,7 +361,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
       [ENV.deadlineMarginMs]: '500',
       [ENV.endpoint]: gate.endpoint,
       ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true', POWERTOOLS_TRACE_ENABLED: 'false' },
+      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
       ...more,
     };
     for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
