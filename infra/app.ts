@@ -10,7 +10,7 @@
  */
 import { App, Tags, Validations } from 'aws-cdk-lib';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { AwsSolutionsChecks } from 'cdk-nag';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { LeaseholdStack } from './stack.ts';
 
 const app = new App({ context: featureFlags });
@@ -31,4 +31,4 @@ new LeaseholdStack(app, context('stack', 'Leasehold'), {
   consul: context('consul', 'false') === 'true',
 });
 Tags.of(app).add('application', 'leasehold');
-Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));

@@ -77,10 +77,11 @@ export class Dispatcher extends Construct {
       encryption: QueueEncryption.SQS_MANAGED,
       retentionPeriod: Duration.days(14),
     });
-    acknowledge(queue, {
-      id: 'AwsSolutions-SQS3',
-      reason: 'This is the dead-letter queue: an alarm watches it, and nothing consumes it that could fail.',
-    });
+    for (const id of ['AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'])
+      acknowledge(queue, {
+        id,
+        reason: 'This is the dead-letter queue: an alarm watches it, and nothing consumes it that could fail.',
+      });
     return queue;
   }
 

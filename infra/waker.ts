@@ -60,6 +60,11 @@ export class Waker extends Construct {
       retryAttempts: 2,
       filters: [insertedTasks(queue)],
     });
+    acknowledge(mapping, {
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason:
+        'A record that could not be handled is a wake that did not come: the schedule finds the task within its minute.',
+    });
     mapping.node.addDependency(this.allowReading(stream));
   }
 

@@ -11,6 +11,7 @@ import { Construct } from 'constructs';
 import { ENV } from '../functions/env.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
+import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, LOADED_WHEN_NEEDED, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -54,6 +55,10 @@ export class Worker extends Construct {
     });
     // The lease is the retry: a task whose worker died is taken over by whoever comes next, so the platform must not run the event again.
     this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
+    acknowledge(this.function, {
+      id: 'Serverless::Serverless-LambdaAsyncFailureDestination',
+      reason: 'The table holds the tasks, and an alarm watches the errors: a failed event would say nothing more.',
+    });
     table.grant(this.function, workAccess(settings.queue));
     if (settings.continuation) this.allowContinuation();
   }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { AwsSolutionsChecks } from 'cdk-nag';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { describe, expect, test } from 'vitest';
 import { LeaseholdStack } from '../../infra/stack.ts';
 import { ENTRY, newApp } from './synthesize.ts';
@@ -68,12 +68,15 @@ describe('LeaseholdStack', () => {
     [true, false],
     [false, false],
     [true, true],
-  ])('passes the AWS solutions checks (production: %s, waking on enqueue: %s)', (production, wakeOnEnqueue) => {
-    const { app } = newStack(production, wakeOnEnqueue);
-    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  ])(
+    'passes the solutions and serverless checks of cdk-nag (production: %s, waking on enqueue: %s)',
+    (production, wakeOnEnqueue) => {
+      const { app } = newStack(production, wakeOnEnqueue);
+      Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 
-    expect(() => app.synth()).not.toThrow();
-  });
+      expect(() => app.synth()).not.toThrow();
+    },
+  );
 
   test('has a URL for Consul’s API where it is asked for, for callers with IAM credentials alone, and passes them with it', () => {
     const app = newApp();
