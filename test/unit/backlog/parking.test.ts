@@ -131,7 +131,11 @@ describe('a place that is left', () => {
       return end();
     });
 
-    await q.work({ keyed: definition }, { concurrency: 2 });
+    // With other work at hand its worker is never idle, and repairs nothing.
+    await q.client.enqueue('busy', {}, { id: 'busy' });
+    const busy = defineTask({ name: 'busy', run: () => q.clock.sleep(2 * LONG_MS) });
+
+    await q.work({ keyed: definition, busy }, { concurrency: 3 });
 
     const [first, second] = startedAtMs;
     expect(second?.id).not.toBe(first?.id);
