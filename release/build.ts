@@ -45,6 +45,7 @@ rmSync(DIST, { recursive: true, force: true });
 // The compiler has said what is wrong.
 if (!compiles()) process.exit(1);
 for (const file of globSync('**/*.d.ts', { cwd: DIST })) nameCompiledModules(path.join(DIST, file));
+assertRewritten();
 copyAssets();
 const ours = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest;
 const inside = await inlineLibraries(ROOT, DIST, [...DEPENDENCIES, ...PEERS_AT_RUN_TIME]);
@@ -75,6 +76,15 @@ function compiles(): boolean {
 function nameCompiledModules(file: string): void {
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.replace(/((?:from |import\()['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'));
+}
+
+/** The compiler leaves a dynamic import as it is in a function that it rewrites for `using`. */
+function assertRewritten(): void {
+  const left = globSync('**/*.js', { cwd: DIST }).filter((file) =>
+    /import\(['"]\.[^'"]*\.ts['"]\)/.test(readFileSync(path.join(DIST, file), 'utf8')),
+  );
+  if (left.length > 0)
+    throw new Error(`imports of sources are left in ${left.join(', ')}: import outside of \`using\``);
 }
 
 /** What modules read beside themselves. */

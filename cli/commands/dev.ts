@@ -12,11 +12,11 @@ import { loadTasks } from '../../shared/task/module.ts';
 import { DEFAULT_SHARDS } from '../../shared/task/task.ts';
 import { portOption, wholeNumber } from '../arguments.ts';
 import { nameAtTheKeyboard } from '../confirm.ts';
+import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { printable } from '../output.ts';
 import { queueOption } from '../queue/options.ts';
-import type { GlobalOptions } from '../settings.ts';
 import { untilAborted, untilInterrupted } from '../until-interrupted.ts';
 
 interface Options {
@@ -88,12 +88,11 @@ interface Running extends AsyncDisposable {
 async function start(context: Context, options: Options, entry: string): Promise<Running> {
   const { settings, runtime, output } = context;
   await using things = new AsyncDisposableStack();
-  const { defaultEngine, startEngine } = await import('../../local/engine.ts');
+  const { defaultEngine, startEngine, startConsole, connect } = await loadParts();
   const engine = await startEngine({ kind: options.engine ?? defaultEngine(), port: options.port || undefined });
   things.defer(() => engine.stop());
   const { kind, endpoint } = engine;
-  await makeTable({ ...settings, endpoint }, context);
-  const { startConsole } = await import('../../console/server.ts');
+  await makeTable(await connect({ ...settings, endpoint }, runtime));
   const shown = await startConsole(
     {
       ...{ table: settings.table, endpoint, maxClockSkewMs: settings.maxClockSkew, shards: DEFAULT_SHARDS },
@@ -122,10 +121,17 @@ function ensureOwnEngine({ settings: { endpoint } }: Context, { port }: Options)
     );
 }
 
-async function makeTable(settings: GlobalOptions, { runtime }: Context): Promise<void> {
+async function makeTable(connected: Connection): Promise<void> {
+  using connection = connected;
+  await createTable(await connection.openClient(), connection.table);
+}
+
+/** Apart from `using`: where the compiler rewrites that, it leaves the names of imported modules as they are. */
+async function loadParts() {
+  const { defaultEngine, startEngine } = await import('../../local/engine.ts');
+  const { startConsole } = await import('../../console/server.ts');
   const { connect } = await import('../connection.ts');
-  using connection = await connect(settings, runtime);
-  await createTable(await connection.openClient(), settings.table);
+  return { defaultEngine, startEngine, startConsole, connect };
 }
 
 interface Worker {
