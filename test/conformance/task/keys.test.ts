@@ -146,10 +146,10 @@ describeOnEveryStore('limits per key', (open) => {
 
   test.each([
     ['a limit of 0', { key: 'k', limit: 0 }, 'limit = 0'],
-    ['a limit without a key', { limit: 3 }, 'give a key'],
+    ['a limit without a key', { limit: 3 }, 'limit and rate require a key'],
     ['a rate of nothing', { key: 'k', rate: { count: 0, per: '1m' } }, 'rate.count = 0'],
     ['a rate over no time', { key: 'k', rate: { count: 1, per: 0 } }, 'rate.per = 0'],
-    ['a rate without a key', { rate: { count: 1, per: '1m' } }, 'give a key'],
+    ['a rate without a key', { rate: { count: 1, per: '1m' } }, 'limit and rate require a key'],
   ])('refuses %s before anything is written', async (_what, options, message) => {
     const enqueuing = q.client.enqueue('work', {}, options as EnqueueOptions);
 
