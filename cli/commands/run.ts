@@ -89,9 +89,18 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   );
 
   const guard = await Guard.start();
-  const child = await start(argv, environmentOf(context.environment, rights, session.id), guard);
-  events.onRenewed = () => guard.extend(session.remainingTrustMs() + graceMs);
-  events.onRenewed();
+  const extend = (): void => {
+    guard.extend(session.remainingTrustMs() + graceMs);
+  };
+  const child = await Child.start(argv, environmentOf(context.environment, rights, session.id), (group) => {
+    guard.hold(group);
+    // At once: a wrapper that is frozen before its first heartbeat would leave the program without a deadline.
+    extend();
+  }).catch((error: unknown) => {
+    guard.release();
+    throw error;
+  });
+  events.onRenewed = extend;
   interrupts.passTo(child, () => lossOf(rights) !== undefined);
   const ending = await Promise.race([child.ended, firstLoss(rights)]);
   await child.stop(graceMs, clock);
@@ -107,17 +116,6 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   await Promise.allSettled(rights.map((right) => right.release()));
   tell(context, options, () => rights.map(({ what }) => `released ${what}`));
   return ending;
-}
-
-async function start(argv: Argv, environment: Environment, guard: Guard): Promise<Child> {
-  try {
-    return await Child.start(argv, environment, (group) => {
-      guard.hold(group);
-    });
-  } catch (error) {
-    guard.release();
-    throw error;
-  }
 }
 
 async function acquire(

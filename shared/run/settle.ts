@@ -65,7 +65,7 @@ export function judgeOutage(
   if (failingMs > OUTAGE_LIMIT_MS) return undefined;
   const { min, max } = OUTAGE_PAUSE_MS;
   const pauseMs = Math.min(max, Math.max(min, failingMs));
-  const delayMs = pauseMs * (0.5 + 0.5 * random.next());
+  const delayMs = Math.round(pauseMs * (0.5 + 0.5 * random.next()));
   return { kind: 'retry', error: describeError(thrown, now), delayMs, isRefunded: true };
 }
 

@@ -84,12 +84,16 @@ const COORDINATION: readonly EntryPoint[] = [
     const acquisition = await session.tryLock('valued', { value: text });
     if (acquisition.kind === 'acquired') await acquisition.lock.release();
   }),
-  point('lock flags', (text, _, session) => session.tryLock('flagged', { value: '', flags: any(text) })),
+  point('lock flags', (text, _, session) =>
+    session.tryLock('flagged', { value: '', flags: any(text), reentrant: true }),
+  ),
   point('several lock keys', async (text, _, session) => {
     const acquisition = await session.tryLockAll([text, `${text}2`, 'other']);
     if (acquisition.kind === 'acquired') await acquisition.locks[Symbol.asyncDispose]();
   }),
-  point('wait for a lock', (text, _, session) => session.lock('waited for', { wait: any(text) })),
+  point('wait for a lock', async (text, _, session) => {
+    await (await session.lock('waited for', { wait: any(text) })).release();
+  }),
   point('key to look at', (text, { leasehold }) => leasehold.locks.get(text)),
   point('key to put', (text, { leasehold }) => leasehold.locks.put(text, 'value')),
   point('value to put', (text, { leasehold }) => leasehold.locks.put('put', text)),
