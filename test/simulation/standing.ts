@@ -10,6 +10,7 @@
  * L16 claims that are refused stay few beside those that are granted.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { PRIORITIES } from '../../shared/task/task.ts';
 import type { Ask, Asks } from './asks.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import { holdersOf, ticketsOf } from './invariants/semaphores.ts';
@@ -164,10 +165,13 @@ export class Standing {
     this.#hadPlace = hasPlace;
   }
 
-  /** Whether tasks like it were claimed since the last look, so that it only waits for its turn. */
-  #isServed({ tenant, key }: DynamoItem): boolean {
-    return this.#claims.some((claimed) =>
-      key === undefined ? claimed.key === undefined && claimed.tenant === tenant : true,
+  /** Whether tasks like it, or of a higher priority, were claimed since the last look, so that it only waits for its turn. */
+  #isServed({ tenant, key, priority }: DynamoItem): boolean {
+    return this.#claims.some(
+      (claimed) =>
+        key !== undefined ||
+        rankOf(claimed.priority) < rankOf(priority) ||
+        (claimed.key === undefined && claimed.tenant === tenant),
     );
   }
 
@@ -299,4 +303,9 @@ function hasRoom({ queue, key }: DynamoItem, rows: ReadonlyMap<string, DynamoIte
 
 function plain(_name: string, value: unknown): unknown {
   return value instanceof Set ? [...value] : value instanceof Uint8Array ? [...value] : value;
+}
+
+/** The place of a priority among them, the highest first. */
+function rankOf(priority: unknown): number {
+  return PRIORITIES.findIndex((known) => known === priority);
 }
