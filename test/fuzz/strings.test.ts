@@ -56,7 +56,12 @@ function stumbleOf(error: unknown): string | undefined {
   return message.length > LONGEST_MESSAGE ? `${name} of more than ${LONGEST_MESSAGE} characters` : undefined;
 }
 
+/** What a heartbeat sends, should one come by: whether it does is the machine's speed. */
+const OF_HEARTBEATS =
+  /^(?:ConditionExpression #status = :live AND #nonce = :lastNonce|UpdateExpression SET #(?:expiresAt|renewals) = )/;
+
 /** The ring of past attempts makes four of one expression. */
 function list(expressions: ReadonlySet<string>): string {
-  return [...new Set([...expressions].map((text) => text.replaceAll(/#past[0-3]/g, '#past<n>')))].sort().join('\n');
+  const texts = [...expressions].filter((text) => !OF_HEARTBEATS.test(text));
+  return [...new Set(texts.map((text) => text.replaceAll(/#past[0-3]/g, '#past<n>')))].sort().join('\n');
 }
