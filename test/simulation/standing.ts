@@ -7,7 +7,7 @@
  * L13 a caller who waits for a lock or a permit that is free gets it.
  * L14 every place in a queue has a caller who waits; that of a dead session goes with the next caller.
  * L15 no row of a session, lock, semaphore, key or queue grows with its age.
- * L16 claims that are refused stay few beside those that are granted.
+ * L16 claims that are refused stay few beside those that are granted; while the world is still ill, in worlds whose index does not lag.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
@@ -54,6 +54,7 @@ export class Standing {
   #standing = new Map<string, number>();
   #claims: DynamoItem[] = [];
   #hadPlace = false;
+  #isHealed = false;
   readonly #claimsOf = new Map<string, { at: number; refused: number; granted: number }>();
   readonly #claiming = new Map<number, string>();
 
@@ -85,6 +86,7 @@ export class Standing {
 
   /** What stood before the world healed is looked at from then on. */
   healed(): void {
+    this.#isHealed = true;
     this.#since = new Map();
     this.#claims = [];
     this.#claimsOf.clear();
@@ -100,6 +102,8 @@ export class Standing {
     const process = this.#claiming.get(operation);
     if (process === undefined) return;
     this.#claiming.delete(operation);
+    // An index that lags, as a fault, shows tasks where they were: claims of them are refused until it has caught up.
+    if (!this.#isHealed && this.#profile.staleMs > 0) return;
     const known = this.#claimsOf.get(process);
     const count = known === undefined || at - known.at > REFUSED_WINDOW_MS ? { at, refused: 0, granted: 0 } : known;
     this.#claimsOf.set(process, count);
