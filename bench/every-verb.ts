@@ -64,7 +64,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   for (const [sk, raises] of Object.entries(RAISES))
     for (const raise of raises) await new EpochStore(foundation, table).raise({ pk: 'none', sk, raise, counter: 1 }, 2);
   // One renewal learns what was taken away, the next removes it from the row, and one more finds nothing to remove.
-  for (const before = renewals; renewals < before + 3;) await systemRuntime.clock.sleep(50);
+  for (const before = renewals; renewals < before + 3 && !session.signal.aborted;) await systemRuntime.clock.sleep(50);
 }
 
 /** What a session does about a key after an answer was lost. */
@@ -73,11 +73,11 @@ async function settleDoubts(sender: Sender, table: string, session: Session): Pr
   const { now } = stamp();
   const request = { key: 'doubtful', session: session.id, content: undefined, openBefore: now };
   const free = await locks.barLate({ key: 'doubtful', observed: undefined, notBeforeAsked: now }, stamp());
-  assert(free.kind === 'applied', 'nobody else writes the key');
+  assert(free.kind === 'applied', 'no other process writes the key');
   await locks.barLate({ key: 'doubtful', observed: free.row, notBeforeAsked: now }, stamp());
   const { leaseCounter } = free.row;
   const held = await locks.acquire({ ...request, observedCounter: leaseCounter + 1 }, stamp());
-  assert(held.kind === 'applied', 'nobody else acquires the key');
+  assert(held.kind === 'applied', 'no other session acquires the key');
   await locks.disown(held.row, { notBeforeAsked: now }, stamp());
 }
 
@@ -87,10 +87,10 @@ async function settleExpired(sender: Sender, table: string): Promise<void> {
   const { now } = stamp();
   const identity = { id: 'expired', name: 'expired', node: 'bench', behaviour: 'release' } as const;
   const created = await sessions.create({ ...identity, ttlMs: 1_000, lockDelayMs: 0, ...stamp() });
-  assert(created.kind === 'applied', 'nobody else has the id');
+  assert(created.kind === 'applied', 'no other session has the id');
   const request = { key: 'left', session: 'expired', content: undefined, openBefore: now };
   const held = await locks.acquire(request, stamp());
-  assert(held.kind === 'applied', 'nobody else acquires the key');
+  assert(held.kind === 'applied', 'no other session acquires the key');
   await sessions.expire({ observed: created.row, expiredBefore: now + 3_000, ...stamp() });
   await locks.settle(held.row, { behaviour: 'release', notBefore: now }, true, stamp());
 }

@@ -19,11 +19,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(line.c
 // Notes are for people who watch: the work goes on without them.
 process.stderr.on('error', () => undefined);
 const exitCode = await line.perform(process.argv.slice(2));
-// Task code may have left timers and connections behind, which nobody waits for. What was said is delivered first.
+// Task code may have left timers and connections behind, which this process does not wait for. What was said is delivered first.
 await Promise.all([process.stdout, process.stderr].map(delivered));
 process.exit(exitCode);
 
-/** Resolves as well when nobody reads it any more. */
+/** Resolves as well when its reader has gone. */
 function delivered(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed) resolve();

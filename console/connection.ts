@@ -21,7 +21,7 @@ export interface ConnectionSettings extends ConnectionOptions {
   /** Queues to show beside those that have had a worker. */
   readonly queues: readonly string[];
   readonly isReadOnly: boolean;
-  /** Who acts, for the record: it identifies nobody, credentials do that. */
+  /** Who acts, for the record: credentials identify, this does not. */
   readonly by: string;
 }
 

@@ -50,7 +50,7 @@ Agrees(want) == /\ want.st = e.y.st /\ want.ctr = e.y.ctr /\ want.att = e.y.att 
 \* What others write leaves a tenure alone, and no counter goes back: not across a sweep either.
 LeavesTenure == /\ e.y.ctr >= t.ctr
                 /\ t.st = "running" => e.y.st = "running" /\ e.y.ses = t.ses /\ e.y.ctr = t.ctr /\ e.y.seq = t.seq
-\* Whoever takes from a session, or buries what it held, has found it over: and what is over stays over.
+\* A process that takes from a session, or buries what it held, has found it over: what is over stays over.
 Judged(a) == e.k \in {"task.takeOver", "task.bury", "task.cancelAbandoned"} => Over(a.o)
 Verbs == Mine \cup {"task.enqueue", "task.claim", "task.takeOver", "task.bury", "task.cancelAbandoned", "task.progress", "task.cancel",
                     "task.expire", "task.reschedule", "task.replace"}

@@ -48,7 +48,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   'audit.': 'a record for people',
   'batch.': 'batches are not specified yet',
   'check.': 'health checks end sessions by force, which session.invalidate is',
-  'epoch.': 'only on a table at rest: it lifts counters that nobody holds',
+  'epoch.': 'only on a table at rest: it lifts counters without a holder',
   'key.': 'keys are not specified yet',
   'line.': 'lines are not specified yet',
   'failure.': 'past failures are rows beside the protocol',

@@ -1,4 +1,4 @@
-/** A real Consul, built from its Go module by whoever has Go; or why there is none here. */
+/** A real Consul, built from its Go module where there is Go; or why there is none here. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';

@@ -28,7 +28,8 @@ export class Child {
   }
 
   /**
-   * @param onSpawned is told the process group before anything else can happen: who is killed a moment later leaves nobody behind unguarded
+   * @param onSpawned is told the process group in the turn of the spawn, so that a wrapper that is killed or frozen later leaves nothing
+   *   unguarded. A wrapper that is frozen before its own `spawn` returns has told nothing: that instant is not covered.
    * @throws CommandError when it could not be started
    */
   static async start(

@@ -26,7 +26,7 @@ export interface MemoryEngine {
 }
 
 const LOOPBACK = '127.0.0.1';
-/** The service takes a day or two; whoever watches a laptop wants to see it. */
+/** The service takes a day or two; a person at a laptop wants to see it. */
 const SWEEP_EVERY_MS = 60_000;
 /** Longer than a client keeps an idle connection, so that it is the client that closes it. */
 const KEEP_ALIVE_MS = 120_000;

@@ -195,7 +195,7 @@ export class Backlog {
     this.#handover.propose(await this.#candidates.park([task]));
   }
 
-  /** Somebody else was faster, or has to do it: not worth another look for a while, or for so long. */
+  /** Another worker was faster, or has to do it: not worth another look for a while, or for so long. */
   skip(key: TaskKey, forMs?: number): void {
     this.#candidates.skip(key, forMs);
   }

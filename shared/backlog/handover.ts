@@ -14,7 +14,7 @@ export class Handover {
   readonly #clock: Clock;
   #back: { readonly candidate: Candidate; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
-  /** An error that nobody foresaw. */
+  /** An error that was not foreseen: `settled` throws it. */
   #mistake: { readonly error: unknown } | undefined;
 
   constructor(candidates: Candidates, clock: Clock) {
@@ -54,7 +54,7 @@ export class Handover {
   }
 
   async #passOn(): Promise<void> {
-    // Who is about to begin takes a place that nobody else is put back for.
+    // A task that is about to begin takes a place: no other is put back for it.
     const reservedOf = (key: string): number =>
       this.#back.filter(({ candidate }) => candidate.task.links?.key?.key === key).length;
     try {

@@ -45,7 +45,7 @@ export class KeyPlaces {
   readonly #turnedAway = new Map<string, Map<string, number>>();
   /** By key: monotonic time of the last end of one of its tasks here. */
   readonly #endedHereAt = new Map<string, number>();
-  /** Keys of which a place was freed here, and nobody has been put back for it. */
+  /** Keys of which a place was freed here, and no task has been put back for it. */
   readonly #owed = new Set<string>();
   /** By limit with a rate: the turn of the window for which a task stands in sight. */
   readonly #headAt = new Map<string, number>();

@@ -61,7 +61,7 @@ export class LockContender implements Contender<HeldLock> {
   /** Who held it when it was last looked at. */
   #lastHolder: string | undefined;
 
-  /** @param doubts where a lost answer is noted; absent: whoever asks knows how to settle it */
+  /** @param doubts where a lost answer is noted; absent: the caller knows how to settle it */
   constructor(
     key: string,
     content: Content | undefined,

@@ -4,7 +4,7 @@
  * Failure by failure:
  *   - The session is lost: so is the lock, at once, by the clocks; nothing is sent for it any more.
  *   - An operator releases it by force: the session's next heartbeat says so, and the signal aborts; the lock-delay is there for that time.
- *   - An update is refused: somebody else has the key; the signal aborts.
+ *   - An update is refused: another session has the key; the signal aborts.
  *   - A release is not answered: `release` throws, and may be called again; if it is not, the session's heartbeats free the key, or its end.
  * One verb is under way at a time, and after the release there is none.
  *
@@ -159,7 +159,7 @@ export class Lock implements AsyncDisposable {
         const { current } = outcome;
         if (current?.state !== 'held' || !this.#isThisTenure(current))
           throw this.#lose('another session has it, or an operator released it by force');
-        // Still ours: an unanswered update of ours was applied, or somebody has put a value beside us.
+        // Still ours: an unanswered update of ours was applied, or another caller has put a value beside us.
         this.#record = current;
       }
     });

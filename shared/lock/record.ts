@@ -17,7 +17,7 @@
  *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
  *   - Order. Waiters of one process take turns; those of different processes overtake each other.
  *   - Anything towards a client that never asks. Locks are advisory.
- *   - That an update by a holder whose session has just been invalidated is refused before somebody took, or tidied, the key.
+ *   - That an update by a holder whose session has just been invalidated is refused before another session took, or tidied, the key.
  *
  *                      acquire · take over (counter + 1)
  *       free ─────────────────────────────────────────────▶ held ──┐ acquire again, update
@@ -28,7 +28,7 @@
  *        ▲                                                       │
  *        └── its session is dead: seen by whoever comes next ────┘   behaviour `delete`: the value goes too
  *
- * Clock: `notBefore` is the clock of whoever ended the tenure plus the lock-delay; a contender adds the bound on clock differences.
+ * Clock: `notBefore` is the clock of the process that ended the tenure plus the lock-delay; a contender adds the bound on clock differences.
  *
  * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
  */
@@ -71,7 +71,7 @@ interface LockFacts {
   readonly modifyIndex: number;
   /** Absent once it was deleted: the counter stays. */
   readonly entry: Entry | undefined;
-  /** Nobody acquires it before this moment; 0: open. */
+  /** It cannot be acquired before this moment; 0: open. */
   readonly notBefore: number;
   /** When the last tenure ended; 0: none has. Never goes back. */
   readonly freedAt: number;
@@ -105,7 +105,7 @@ export interface Content {
   readonly flags: Flags;
 }
 
-/** Who holds a key, and until when at least nobody else can. */
+/** Which session holds a key, and until when at least no other can. */
 export interface Holder {
   readonly session: string;
   readonly leaseCounter: number;
@@ -126,7 +126,7 @@ export type Refusal =
       /** The session that asked holds it itself. */
       readonly isOwn?: true;
     }
-  /** Nobody holds it, but its lock-delay lasts until then. */
+  /** It has no holder, but its lock-delay lasts until then. */
   | { readonly kind: 'delayed'; readonly key: string; readonly until: number };
 
 /** A key as a reader sees it. */
@@ -140,7 +140,7 @@ export interface LockInfo {
   readonly createIndex: number;
   readonly modifyIndex: number;
   readonly holder: Holder | undefined;
-  /** Nobody acquires it before this moment; 0: open. */
+  /** It cannot be acquired before this moment; 0: open. */
   readonly closedUntil: number;
   readonly lastForced: ForcedRelease | undefined;
 }

@@ -189,7 +189,7 @@ export class SessionLocks {
     });
   }
 
-  /** A take-over from a dead session is under way: once that death is written down, it finds nobody to take over from. */
+  /** A take-over from a dead session is under way: once that death is written down, it finds no dead session to take over from. */
   async #settleAbandoned(lock: HeldLock): Promise<boolean> {
     const { locks, sessions, runtime } = this.#ports;
     const { maxClockSkewMs } = this.#session.timing;

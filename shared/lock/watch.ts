@@ -55,7 +55,7 @@ export class LockWatch {
     });
   }
 
-  /** Keys that this process has just written: whoever waits for them here is told at once. */
+  /** Keys that this process has just written: callers that wait for them here are told at once. */
   nudge(keys: readonly string[]): void {
     for (const key of keys) this.#polls.get(key)?.nudge();
   }

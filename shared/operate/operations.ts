@@ -23,7 +23,7 @@ export interface OperationPorts {
   readonly runtime: Runtime;
 }
 
-/** Who does it and why, for the record: it identifies nobody, credentials do that. */
+/** Who does it and why, for the record: credentials identify, this does not. */
 export interface Operator {
   readonly by: string;
   readonly reason: string;

@@ -65,7 +65,7 @@ export class PrefixWatch {
     });
   }
 
-  /** Keys that this process has just written: whoever waits for a prefix of them here is told at once. */
+  /** Keys that this process has just written: callers that wait for a prefix of them here are told at once. */
   nudge(keys: readonly string[]): void {
     for (const [prefix, poll] of this.#polls) if (keys.some((key) => key.startsWith(prefix))) nudge(poll);
   }

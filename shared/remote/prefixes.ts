@@ -28,7 +28,7 @@ export class Prefixes {
     return lookAndWait({ look, isNews, next }, over);
   }
 
-  /** Waits until a key that was just created is listed, for whoever tells its writer that it is there. */
+  /** Waits until a key that was just created is listed, for a caller that then tells its writer that it is there. */
   awaitListed(key: string): Promise<void> {
     return this.#reader.awaitListed(validKey(key));
   }

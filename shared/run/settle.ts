@@ -82,7 +82,7 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
     readonly session?: string | undefined;
     readonly leaseCounter: number;
   }) => session === claim.session && leaseCounter === claim.leaseCounter;
-  // Only the holder of a claim completes it; whoever buries or cancels a task of a dead session leaves the same traces as its holder.
+  // Only the holder of a claim completes it; a process that buries or cancels a task of a dead session leaves the same traces as its holder.
   if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
   const how = row.past.find(isOurs)?.how;
   return how === undefined || how === 'died' ? undefined : PAST_SETTLEMENTS[how];

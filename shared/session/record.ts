@@ -50,7 +50,7 @@ interface SessionFacts {
   readonly checks: readonly string[];
   /** What was taken away from it one by one, while it went on; its holder learns of it with the next renewal, and it goes with the one after. */
   readonly revoked: readonly string[];
-  /** Its holder is somewhere beyond a gateway, and knows nothing but its id: whoever names that renews it. See `../remote/sessions.ts`. */
+  /** Its holder is somewhere beyond a gateway, and knows nothing but its id: a caller that names it renews it. See `../remote/sessions.ts`. */
   readonly remote?: boolean | undefined;
 }
 
@@ -98,7 +98,7 @@ export function judgeSession(session: SessionRecord | undefined, now: number, ma
 
 /**
  * When the keys of an invalid session open, by any clock within the bound: at once (0) after an orderly end.
- * The lock-delay of a session that expired counts from when it could be ended first, for its holder has not believed since, whoever looks when.
+ * The lock-delay of a session that expired counts from when it could be ended first, for its holder has not believed since, however late another session looks.
  * It lasts a heartbeat from its invalidation at least, or all of a shorter lock-delay: a holder whose clock is wrong learns of its end by then.
  * One that was ended by force may have been believed in until that moment, so its lock-delay counts from there.
  */

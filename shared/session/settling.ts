@@ -1,7 +1,7 @@
 /**
  * What a session left undecided, because an answer was lost: tried again with its heartbeats until it is decided, or the session is over.
  *
- * A session's own end decides everything, for all that hangs on it goes with it; until then a key or a permit that nobody here knows of
+ * A session's own end decides everything, for all that hangs on it goes with it; until then a key or a permit that no code here knows of
  * would be closed to all others for as long as the session lives. Costs nothing while nothing is undecided.
  */
 

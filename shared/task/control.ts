@@ -29,7 +29,7 @@ export class TaskTimeoutError extends Error {
 /** The reason of a task's AbortSignal when its worker must hand it back: deadline near, or shutting down. */
 export class HandedBackError extends Error {
   override readonly name = 'HandedBackError';
-  /** Its worker's life is over; false: somebody stops the worker. */
+  /** Its worker's life is over; false: the worker is being stopped. */
   readonly isDeadline: boolean;
 
   constructor(message: string, { isDeadline = false }: { readonly isDeadline?: boolean } = {}) {

@@ -7,7 +7,7 @@
  * A queue's first task in a new lane may so wait for the next tick; nothing waits for ever, whether there is a dispatcher or not.
  *
  * The row also says how many shards were ever in use: clients may have more than this deployment, or an earlier deployment had.
- * Tasks in shards that nobody knows of are found by ticks only (`dispatch/measure.ts`).
+ * Tasks in shards that no worker knows of are found by ticks only (`dispatch/measure.ts`).
  */
 import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';

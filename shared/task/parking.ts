@@ -8,7 +8,7 @@
  * Guarantees
  *   - Ending a task never depends on this. What ends it frees the place in its own transaction; then, outside of it, the same process puts back as
  *     many of the key's parked tasks as have room. The claim checks the key again, so putting back too many costs reads, or another park.
- *   - Whoever parks looks at the key once more and puts back what has room by then: an end in between is not missed.
+ *   - A worker that parks looks at the key once more and puts back what has room by then: an end in between is not missed.
  *   - What a crash, a lost request, an older worker, or an index that lags behind has left parked is put back by the next tick, and by a worker that
  *     has found nothing else for a minute (`REPAIR_EVERY_MS`).
  *
@@ -41,7 +41,7 @@ export interface ParkingStore {
     key: string,
     limits?: WriteLimits,
   ): Promise<readonly ReadyTask[]>;
-  /** Due later, in sight. Refused silently: somebody has it. */
+  /** Due later, in sight. Refused silently: another worker has it. */
   defer(observed: ReadyTask, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<void>;
   /**
    * Puts back the parked tasks of a key that have room, and returns them. When that uses its rate up, one more stands in sight for the next window.

@@ -202,7 +202,7 @@ export interface Payload {
   readonly digest: string;
   /** In a store of the user's own; absent: in the row beside the task. */
   readonly reference: string | undefined;
-  /** Of the writing of that row: a payload is removed only by whoever means this one. */
+  /** Of the writing of that row: a payload is removed only by a write that means this one. */
   readonly nonce: string | undefined;
 }
 

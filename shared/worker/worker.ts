@@ -191,7 +191,7 @@ class Worker {
   async #work(candidate: Candidate): Promise<void> {
     const { log, session, runtime } = this.#ports;
     const definition = this.#registry.get(candidate.task.name);
-    // What nobody started in time is over, whoever knows its name.
+    // What was not started in time is over, whether or not its name is known.
     if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
       this.#unknown.note(candidate.task);
       this.#tally.count('unknown');
@@ -370,7 +370,7 @@ function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }:
   return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }
 
-/** Nobody has started it before it expired. */
+/** No worker started it before it expired. */
 function isOverdue({ kind, task }: Candidate, now: number): boolean {
   return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
 }

@@ -124,7 +124,7 @@ describeCrowd('operating a semaphore', (start) => {
       const early = await here.semaphores.tryAcquire(session, name, { limit: 1 });
 
       expect(early).toMatchObject({ kind: 'full', until: here.clock.now() + 4_000 + SKEW_MS });
-      // Whoever wrote that time may have a clock that is behind by the whole bound.
+      // The process that wrote that time may have a clock that is behind by the whole bound.
       await here.live(here.clock.sleep(4_000 + SKEW_MS / 2));
       expect((await here.semaphores.tryAcquire(session, name, { limit: 1 })).kind).toBe('full');
       await here.live(here.clock.sleep(SKEW_MS / 2));

@@ -33,7 +33,7 @@ export function drawLasting(prng: Prng, name: LastingName, calm: Profile, faults
       herdEveryMs: slower * herdEveryMs,
     },
     ...{ partitionEveryMs: slower * partitionEveryMs, outageEveryMs: slower * outageEveryMs },
-    // Or nobody would live for long.
+    // Or no worker would live for long.
     ...{ boundaryKill: boundaryKill / slower, boundaryStall: boundaryStall / slower, trapKill: trapKill / 2 },
   };
 }

@@ -217,10 +217,10 @@ export class Standing {
         const session = ticket.slice(0, ticket.lastIndexOf('/'));
         const callers = open.filter((ask) => ask.row === row);
         if (callers.some((ask) => ask.session === session)) continue;
-        // The next caller drops the place of a dead session: without one it is in nobody's way.
+        // The next caller drops the place of a dead session: without a caller it is in no one's way.
         if (callers.length === 0 && sessions.get(session)?.isAlive !== true) continue;
         if (this.#stands('L14', `${row} ${ticket}`, 2 * boundMs))
-          this.#ports.report('L14', row, `place ${ticket} of its queue belongs to nobody who waits`);
+          this.#ports.report('L14', row, `place ${ticket} of its queue has no caller that waits`);
       }
     }
   }

@@ -11,7 +11,7 @@
  * | lockIndex | N | tenures of this entry; no token, for it goes with the entry | acquire, take over; removed with the value |
  * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
  * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
- * | freedAt | N, epoch ms | when the last tenure ended, by the clock of whoever ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
+ * | freedAt | N, epoch ms | when the last tenure ended, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
  * | notBefore | N, epoch ms | nobody acquires it before; absent: open | settle, force; removed by acquire |
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |

@@ -54,7 +54,7 @@ export function parkTask(table: string, observed: ReadyTask, key: string, { now,
 
 /**
  * Guard: it stands at this place among the parked ones.
- * Effect: it is in workers' sight again. The nonce stays: done twice is done once, late or not, and whoever observed it may go on.
+ * Effect: it is in workers' sight again. The nonce stays: done twice is done once, late or not, and a worker that observed it may go on.
  * Outcomes: refused = it was put back before, or has ended.
  */
 export function putBackTask(

@@ -83,7 +83,7 @@ function faultOf(answer: Answer): DynamoFault {
 
 function kindOfStatus(status: number): DynamoFaultKind {
   if (status === 429) return 'throttled';
-  // 408: somebody between us gave up waiting for the answer. A server error may come after the write.
+  // 408: a proxy between us gave up waiting for the answer. A server error may come after the write.
   if (status === 408 || status < 300 || status === 304 || status >= 500) return 'unanswered';
   return 'rejected';
 }

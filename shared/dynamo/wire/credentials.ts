@@ -83,7 +83,7 @@ function isSame(one: Identity, other: Identity): boolean {
   return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
 }
 
-/** Settles as the promise does, or rejects when the signal aborts; what the promise does afterwards disturbs nobody. */
+/** Settles as the promise does, or rejects when the signal aborts; what the promise does afterwards has no effect. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

@@ -28,7 +28,7 @@ export interface HttpExchange {
   readonly headers: () => Readonly<Record<string, string>>;
 }
 
-/** As many as the SDK opens: a connection for each of hundreds of calls in flight would be refused by somebody. */
+/** As many as the SDK opens: a connection for each of hundreds of calls in flight would be refused by the service or a proxy. */
 const MAX_SOCKETS = 50;
 /** Idle connections are dropped before the other side does: a request that crosses a hang-up comes to nothing. */
 const IDLE_MS = 15_000;

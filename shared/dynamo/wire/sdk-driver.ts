@@ -193,7 +193,7 @@ function brokenOff(thrown: unknown): DynamoFault {
   });
 }
 
-/** Whether there was nobody to send it to, or nobody who proved to be the one: certain, or false. */
+/** Whether there was no server to send it to, or none that proved to be the right one: certain, or false. */
 function isUnconnected({ code = '', syscall, message, errors = [] }: SystemError): boolean {
   if (errors.length > 0) return errors.every(isUnconnected);
   return syscall === 'connect' || syscall === 'getaddrinfo' || UNCONNECTED.has(code) || BEFORE_TLS.test(message);

@@ -1,4 +1,4 @@
-/** Operators' acts are written down before they are done: whoever cannot write does nothing. */
+/** Operators' acts are written down before they are done: an operator who cannot write does nothing. */
 import { expect, test } from 'vitest';
 import { AuditStore } from '../../../shared/dynamo/audit/store.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';

@@ -1,4 +1,4 @@
-/** Permits and places in a queue that nobody knows, because an answer was lost: their session gives them back. */
+/** Permits and places in a queue that no code knows, because an answer was lost: their session gives them back. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Session } from '../../../shared/session.ts';
 import type { Process, World } from '../../support/coordination.ts';
