@@ -15,8 +15,15 @@ import { inFlight } from '../runtime/in-flight.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { REJECT, followingId, judgeDuplicate } from '../task/dedup.ts';
 import type { EndedTask } from '../task/task.ts';
-import type { EnqueueOptions, RequestDefaults, TaskReference, TaskRequest } from '../task/request.ts';
-import { newTaskOf } from '../task/request.ts';
+import type {
+  EnqueueOptions,
+  InputAndOptions,
+  RequestDefaults,
+  TaskReference,
+  TaskRequest,
+  WithoutInput,
+} from '../task/request.ts';
+import { inputAndOptions, newTaskOf } from '../task/request.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { ensureSameBatch, newBatchOf } from './batch-request.ts';
@@ -82,16 +89,15 @@ export class TaskClient {
   }
 
   /**
-   * Adds a task, unless its id is there already. A definition's schema is checked first; nothing is written when it fails.
+   * Adds a task, unless its id is there already. A task without input is `enqueue(task)`, and gets null.
+   * Checked against a definition's schema is what the worker will get, the input as JSON; nothing is written when it does not fit.
    * @throws MismatchError when the id is there with other input or another name
    * @throws ConfigurationError when an option or the input is not usable
    */
-  async enqueue<Given>(
-    task: TaskReference<Given>,
-    input: NoInfer<Given>,
-    options: EnqueueOptions = {},
-  ): Promise<Enqueued> {
-    return this.#put(await this.validate(task, input, options));
+  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<Enqueued>;
+  async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
+  async enqueue(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<Enqueued> {
+    return this.#put(await this.#validated(task, given));
   }
 
   /**
@@ -138,12 +144,10 @@ export class TaskClient {
   }
 
   /** Checks everything that `enqueue` would, and writes nothing. @throws ConfigurationError */
-  async validate<Given>(
-    task: TaskReference<Given>,
-    input: NoInfer<Given>,
-    options: EnqueueOptions = {},
-  ): Promise<NewTask> {
-    return newTaskOf(task, input, options, this.#defaults());
+  async validate<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<NewTask>;
+  async validate<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<NewTask>;
+  async validate(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<NewTask> {
+    return this.#validated(task, given);
   }
 
   /**
@@ -155,7 +159,7 @@ export class TaskClient {
     input: NoInfer<Given>,
     options: EnqueueOptions = {},
   ): Promise<{ readonly id: string; readonly queue: string; readonly writes: readonly UserWrite[] }> {
-    const asked = await this.validate(task, input, options);
+    const asked = await newTaskOf(task, input, options, this.#defaults());
     ensureUnordered(asked);
     ensureTransactable(asked, 'part of a transaction of your own');
     const { id, queue } = asked;
@@ -207,6 +211,11 @@ export class TaskClient {
 
   async get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
     return this.#store.get({ queue, id });
+  }
+
+  #validated(task: TaskReference<unknown>, given: InputAndOptions): Promise<NewTask> {
+    const { input, options } = inputAndOptions(given);
+    return newTaskOf(task, input, options, this.#defaults());
   }
 
   #defaults(): RequestDefaults {

@@ -65,6 +65,11 @@ export function carriedInput(
   return { input: null, payload: { text, bytes, digest: hash('sha256', text) } };
 }
 
+/** The input that the worker will get. */
+export function arrivingInput({ input, payload }: { readonly input: Json; readonly payload?: NewPayload }): Json {
+  return payload === undefined ? input : (JSON.parse(payload.text) as Json);
+}
+
 /** The same task, with its payload in the user's store if the table has no room for it. */
 export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
   const { payload, queue, id } = task;

@@ -10,14 +10,15 @@ import { DUPLICATE_POLICIES } from './dedup.ts';
 import { describeIssues } from '../validate/schema.ts';
 import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
-import { carriedInput } from './payload.ts';
+import { arrivingInput, carriedInput } from './payload.ts';
 import type { BulkPolicy } from './page-policy.ts';
 import type { NewTask } from './store.ts';
-import type { Priority } from './task.ts';
+import { ensureSurvives } from './survival.ts';
+import type { Json, Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
 import { laterBy, validMoment } from '../validate/moment.ts';
-import type { StandardSchemaV1 } from '../validate/standard-schema.ts';
+import type { StandardIssue, StandardSchemaV1 } from '../validate/standard-schema.ts';
 
 /** A definition, or just its name where the code that enqueues does not have the code that runs. */
 export type TaskReference<Given> =
@@ -95,13 +96,23 @@ export interface TaskRequest {
   readonly options: EnqueueOptions;
 }
 
-/** Words a request: what `enqueue` would take, for those who enqueue later. */
-export function spawn<Given>(
-  task: TaskReference<Given>,
-  input: NoInfer<Given>,
-  options: EnqueueOptions = {},
-): TaskRequest {
-  return { task, input, options };
+/** Words a request: what `enqueue` takes, for those who enqueue later. */
+export function spawn<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): TaskRequest;
+export function spawn<Given>(task: TaskReference<Given> & WithoutInput<Given>): TaskRequest;
+export function spawn(task: TaskReference<unknown>, ...given: InputAndOptions): TaskRequest {
+  return { task, ...inputAndOptions(given) };
+}
+
+/** A task whose input may be null needs none; any other lacks what this asks for. */
+export type WithoutInput<Given> = null extends Given ? unknown : { readonly inputIsRequired: never };
+
+/** What follows the task: its input, and options. */
+export type InputAndOptions = [input?: unknown, options?: EnqueueOptions];
+
+/** No input is null; one that is undefined was meant to be something, and is refused as such. */
+export function inputAndOptions(given: InputAndOptions): Omit<TaskRequest, 'task'> {
+  const [input, options = {}] = given;
+  return { input: given.length === 0 ? null : input, options };
 }
 
 /** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
@@ -137,15 +148,18 @@ export async function newTaskOf(
   // Null is no way to leave a name out: with an id of ours, the task would be added again each time.
   const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
   const id = validName('task id', asked);
-  if (typeof task !== 'string') await checkInput(task, input, id);
+  const what = `the input of task ${id}`;
+  ensureSurvives(what, input);
+  // The input as the worker gets it; the worker's schema transforms it when it runs.
+  const carried = carriedInput(what, input, defaults.hasPayloadStore ?? false);
+  if (typeof task !== 'string') await checkInput(task, { given: input, arriving: arrivingInput(carried) }, id);
   const now = clock.now();
   const runAt = validRunAt(options, now);
   return {
     queue: validName('queue', queue),
     id,
     name,
-    // The input as given, not as transformed: the worker's schema transforms it when it runs.
-    ...carriedInput(`the input of task ${id}`, input, defaults.hasPayloadStore ?? false),
+    ...carried,
     priority: validPriority(options.priority ?? 'normal'),
     runAt,
     expiresAt: validExpiry(options, runAt),
@@ -244,10 +258,24 @@ function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOption
   return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
 }
 
-async function checkInput(task: Exclude<TaskReference<unknown>, string>, input: unknown, id: string): Promise<void> {
-  const validated = await task.input?.['~standard'].validate(input);
+async function checkInput(
+  task: Exclude<TaskReference<unknown>, string>,
+  { given, arriving }: { readonly given: unknown; readonly arriving: Json },
+  id: string,
+): Promise<void> {
+  const validated = await task.input?.['~standard'].validate(arriving);
   if (validated?.issues === undefined) return;
+  const hint = validated.issues.some(({ path }) => valueAt(given, path) instanceof Date)
+    ? '; a Date reaches the worker as text: let the schema take that, and make a Date of it'
+    : '';
   throw new ConfigurationError(
-    `the input of task ${id} does not fit the schema of ${task.name}: ${describeIssues(validated.issues)}`,
+    `the input of task ${id} does not fit the schema of ${task.name}: ${describeIssues(validated.issues)}${hint}`,
   );
+}
+
+function valueAt(given: unknown, path: StandardIssue['path'] = []): unknown {
+  return path.reduce<unknown>((value, part) => {
+    const key = typeof part === 'object' ? part.key : part;
+    return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  }, given);
 }
