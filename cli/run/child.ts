@@ -4,7 +4,10 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { access, constants as fs, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
+import path from 'node:path';
+import type { Writable } from 'node:stream';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -12,6 +15,15 @@ import { CommandError, EXIT, exitCodeOfSignal } from '../exit.ts';
 
 /** Between looks at a process group that was told to stop. */
 const LOOK_MS = 25;
+
+/** Runs its operands once a line has come; ends when the wrapper is gone before. */
+const GATE = 'read -r go <&3 || exit 137; exec 3<&-; exec "$@"';
+
+/** Where a shell looks without a PATH. */
+const DEFAULT_PATH = '/usr/bin:/bin';
+
+/** The names that every shell passes on; dash drops the others. */
+const SHELL_NAME = /^[A-Za-z_]\w*$/;
 
 export class Child {
   readonly group: number;
@@ -28,8 +40,10 @@ export class Child {
   }
 
   /**
-   * @param onSpawned is told the process group in the turn of the spawn, so that a wrapper that is killed or frozen later leaves nothing
-   *   unguarded. A wrapper that is frozen before its own `spawn` returns has told nothing: that instant is not covered.
+   * The program waits behind a gate until `onSpawned` has returned: a wrapper that is killed before that leaves nothing running, and one
+   * that is killed or frozen afterwards leaves what it has told a guard about.
+   *
+   * @param onSpawned is told the process group before the program's first instruction
    * @throws CommandError when it could not be started
    */
   static async start(
@@ -37,22 +51,29 @@ export class Child {
     environment: Environment,
     onSpawned: (group: number) => void,
   ): Promise<Child> {
-    const [command, ...operands] = argv;
-    const child = spawn(command, operands, { stdio: 'inherit', detached: true, env: { ...environment } });
-    if (child.pid !== undefined) onSpawned(child.pid);
+    await ensureExecutable(argv[0], environment.PATH ?? DEFAULT_PATH);
+    const { named, unnamed } = splitEnvironment(environment);
+    const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...unnamed, ...argv], {
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      detached: true,
+      env: named,
+    });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
-      child.once('error', (cause: NodeJS.ErrnoException) => {
-        const isMissing = cause.code === 'ENOENT';
-        const message = isMissing
-          ? `there is no command ${command}`
-          : `${command} could not be executed (${cause.code ?? cause.message})`;
-        reject(new CommandError(isMissing ? EXIT.commandNotFound : EXIT.cannotExecute, message, { cause }));
-      });
+      child.once('error', reject);
     });
     if (child.pid === undefined)
-      throw new CommandError(EXIT.cannotExecute, `${command} was started without a process id`);
-    return new Child(child, child.pid);
+      throw new CommandError(EXIT.cannotExecute, `${argv[0]} was started without a process id`);
+    const started = new Child(child, child.pid);
+    const gate = child.stdio[3] as Writable;
+    gate.on('error', () => undefined); // Killed from outside before it began: `ended` says so.
+    try {
+      onSpawned(child.pid);
+      gate.write('go\n');
+    } finally {
+      gate.end();
+    }
+    return started;
   }
 
   /** To the command and everything that it has started; nothing when they are gone. */
@@ -80,5 +101,38 @@ function send(group: number, signal: NodeJS.Signals | 0): boolean {
     return process.kill(-group, signal);
   } catch {
     return false; // ESRCH: nothing of that group is left.
+  }
+}
+
+/** What no shell would pass on goes through `env`. */
+function splitEnvironment(environment: Environment): { named: Environment; unnamed: readonly string[] } {
+  const entries = Object.entries(environment).filter(([, value]) => value !== undefined);
+  const isNamed = ([name]: [string, unknown]): boolean => SHELL_NAME.test(name);
+  const unnamed = entries.filter((entry) => !isNamed(entry)).map(([name, value]) => `${name}=${value}`);
+  return {
+    named: Object.fromEntries(entries.filter(isNamed)),
+    unnamed: unnamed.length === 0 ? [] : ['env', ...unnamed],
+  };
+}
+
+/** A shell would say it in its own words, and on the program's own output. */
+async function ensureExecutable(command: string, searchPath: string): Promise<void> {
+  const folders = command.includes('/') ? [''] : searchPath.split(path.delimiter).map((folder) => folder || '.');
+  let refusal: string | undefined;
+  for (const folder of folders) {
+    const code = await refusalOf(folder === '' ? command : path.join(folder, command));
+    if (code === undefined) return;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') refusal ??= code;
+  }
+  if (refusal === undefined) throw new CommandError(EXIT.commandNotFound, `there is no command ${command}`);
+  throw new CommandError(EXIT.cannotExecute, `${command} could not be executed (${refusal})`);
+}
+
+async function refusalOf(file: string): Promise<string | undefined> {
+  try {
+    await access(file, fs.X_OK);
+    return (await stat(file)).isFile() ? undefined : 'EACCES';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'EACCES';
   }
 }
