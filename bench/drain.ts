@@ -130,5 +130,5 @@ async function work(
 }
 
 function ignore(): void {
-  // Nobody reads it.
+  // It has no reader.
 }

@@ -75,7 +75,7 @@ const SEED = 20_261_121n;
 const EPOCH_MS = Date.UTC(2026, 10, 21);
 
 /**
- * The exact DynamoDB in memory that tests use, behind a network that takes time and fails nobody.
+ * The exact DynamoDB in memory that tests use, behind a network that takes time and loses nothing.
  * Time passes when everybody waits, so sixteen workers are as fast as sixteen machines, and the figures are the same on any.
  */
 export function simulatedWorld(table = TABLE): World {

@@ -1,5 +1,5 @@
 /**
- * Before something is taken away from somebody: the operator types what it is, says why, and is written down.
+ * Before something is taken away from its holder: the operator types what it is, says why, and is written down.
  * `--yes KEY` is for scripts: it names the thing as well, so that a command from the history does not hit another one.
  */
 import { hostname, userInfo } from 'node:os';
@@ -25,7 +25,7 @@ export function yesOption(what: string): Option {
   return new Option('--yes <name>', `confirm, by repeating ${what}`);
 }
 
-/** @param byDefault for acts that take nothing away from anybody; without it, the operator must say why */
+/** @param byDefault for acts that take nothing away; without it, the operator must say why */
 export function reasonOption(byDefault?: string): Option {
   const option = new Option('--reason <text>', 'why: written down with it').argParser(name);
   return byDefault === undefined ? option.makeOptionMandatory() : option.default(byDefault);
@@ -47,7 +47,7 @@ export function nameAtTheKeyboard(): string {
 /**
  * Returns when the operator has typed `expected`.
  * @param what what is about to be done, as the middle of a sentence
- * @throws ConfigurationError when nobody is there to be asked; CommandError when something else was typed
+ * @throws ConfigurationError when standard input is no terminal; CommandError when something else was typed
  */
 export async function confirm(
   context: Context,

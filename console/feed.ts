@@ -1,4 +1,4 @@
-/** The one loop that looks at the table while anybody is looking at the page: all viewers share it, and without them it rests. */
+/** The one loop that looks at the table while a page is open: all viewers share it, and without them it rests. */
 import { messageOf } from '../shared/errors.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import type { OverviewLook } from './views/overview.ts';

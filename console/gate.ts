@@ -5,7 +5,7 @@
  *   - `Host` must name loopback and our port: a foreign name that was made to point here (DNS rebinding) is refused.
  *   - `Origin`, where it is sent, must be ours, and it must be sent with everything that changes anything.
  *   - The token in the address is good for one exchange; the cookie that it becomes is HttpOnly and SameSite=Strict.
- *   - No inline script or style runs, nothing comes from elsewhere, nobody frames us, and nothing is kept by caches.
+ *   - No inline script or style runs, nothing comes from elsewhere, no other site frames us, and nothing is kept by caches.
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
@@ -44,7 +44,7 @@ export class Gate {
   readonly #ids: Ids;
   readonly #tokens = new Set<string>();
   readonly #browsers = new Set<string>();
-  /** Called when a token was spent: whoever shows addresses may want a fresh one. */
+  /** Called when a token was spent: a caller that shows addresses may want a fresh one. */
   readonly #onEntered: () => void;
   #port = 0;
 

@@ -68,7 +68,7 @@ export interface LostLease {
   readonly node: string;
   /** When it was invalidated, or expired. */
   readonly at: number;
-  /** `expired` also when nobody has needed to end it yet. */
+  /** `expired` also when no contender has needed to end it yet. */
   readonly reason: Exclude<InvalidationReason, 'ended'>;
 }
 

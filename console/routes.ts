@@ -99,7 +99,7 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
       const gone = Promise.withResolvers<undefined>();
       let isWriting = false;
       const leave = feed.join((news) => {
-        // Whoever reads slowly gets the latest, not all of it.
+        // A slow reader gets the latest, not all of it.
         if (isWriting) return;
         isWriting = true;
         const { kind, ...data } = news;

@@ -34,7 +34,7 @@ export interface RunningConsole {
   readonly port: number;
   /** Read units used so far. */
   readUnits(): number;
-  /** Whether it is looking at the table: only while somebody is looking at the page. */
+  /** Whether it is looking at the table: only while a page is open. */
   isLooking(): boolean;
   close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ export class SharedLooks {
     asked.then(
       ({ units }) => {
         const { everyMs, unitsPerSecond } = this.#pace;
-        // Whoever comes back after `everyMs` is to find something new, so it ends a little before.
+        // A viewer that comes back after `everyMs` is to find something new, so it ends a little before.
         answer.freshUntil = this.#clock.monotonic() + Math.max(everyMs / 2, (units / unitsPerSecond) * 1_000);
       },
       () => {

@@ -1,4 +1,4 @@
-/** `/v1/agent/self` and `/v1/status`: what clients ask to see whether anybody is there. */
+/** `/v1/agent/self` and `/v1/status`: what clients ask to see whether a server answers. */
 import type { Endpoint, Exchange } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
 import { ensure } from './tokens.ts';

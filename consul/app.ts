@@ -27,7 +27,7 @@ export interface GatewayOptions {
   readonly remote: Remote;
   readonly runtime: Runtime;
   readonly settings: GatewaySettings;
-  /** Absent: nobody is asked for a token. */
+  /** Absent: no caller is asked for a token. */
   readonly tokens: readonly TokenRules[] | undefined;
   /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;

@@ -28,11 +28,11 @@ export function blockingOf({ query, gateway }: Exchange): Blocking {
   if (asked === undefined) throw badRequest('Invalid wait time');
   const index = query.get('index') ?? '';
   if (!/^\d{0,20}$/.test(index)) throw badRequest('Invalid index');
-  // Zero and less are no wait that anybody can have meant.
+  // Zero and less cannot have been meant as a wait.
   const waitMs = asked <= 0 ? DEFAULT_WAIT_MS : Math.min(asked, MAX_WAIT_MS);
   const jitterMs = (waitMs / JITTER_FRACTION) * gateway.runtime.random.next();
   return {
-    // What is beyond a number was told by nobody here, and is waited out.
+    // An index beyond a number never came from here, and is waited out.
     index: Math.min(Number(index), Number.MAX_SAFE_INTEGER),
     waitMs: Math.ceil(Math.min(waitMs + jitterMs, gateway.settings.maxWaitMs)),
   };

@@ -1,4 +1,4 @@
-/** `/v1/agent/check`: health checks of the gateway's own node, reported by whoever watches over something there. */
+/** `/v1/agent/check`: health checks of the gateway's own node, reported by the programs that watch over something there. */
 import { NODE_CHECK } from '../shared/session/health.ts';
 import type { Check } from '../shared/remote/health-client.ts';
 import type { Endpoint, Exchange } from './exchange.ts';

@@ -98,7 +98,7 @@ export class Exchange {
 
 /** What Consul says before the cause. */
 export const DECODE_FAILED = 'Request decode failed';
-/** As much as anybody may send by mistake. */
+/** More than a client sends except by mistake. */
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Sessions, checks and transactions without their values are small. */
 const JSON_LIMIT_BYTES = 512 * 1024;

@@ -38,7 +38,7 @@ export interface Gateway {
   readonly indexes: PrefixIndexes;
   /** Looks at sessions, checks and nodes, for those who wait for a change. */
   readonly polls: Polls;
-  /** Aborts when the gateway closes: nobody waits longer. */
+  /** Aborts when the gateway closes: no wait lasts longer. */
   readonly closing: AbortSignal;
 }
 

@@ -35,7 +35,7 @@ async function readKey(exchange: Exchange): Promise<Answer> {
     asked === 0
       ? await locks.look(key)
       : await locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal });
-  // A key without a row has no clock; whoever has seen one that was swept since goes on from there.
+  // A key without a row has no clock; a client that saw one before it was swept goes on from there.
   const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
   if (seen.info === undefined) return notFound(index);
   const facts = factsOf(seen.info);

@@ -1,6 +1,6 @@
 /**
  * Waiting for a change in what the library has no watch of: sessions, checks, nodes.
- * One poll for each thing and process, whoever waits for it, and none when nobody does.
+ * One poll for each thing and process, shared by all that wait for it, and none when none do.
  */
 import { hash } from 'node:crypto';
 import { messageOf } from '../shared/errors.ts';

@@ -5,7 +5,7 @@
  * so a list's index says what was in the list: 22 bits of its fingerprint below, and above them a count of seconds that only serves to grow.
  *
  *   - It changes exactly when the content does (but for one change in four million, which is then told when the wait is over).
- *   - Whoever asks with the index that he was given is told a greater one when anything has changed, deletions included, whichever gateway
+ *   - A client that asks with the index it was given is told a greater one when anything has changed, deletions included, whichever gateway
  *     he asks: nothing is needed but the number itself.
  *   - Without an index, the number follows from the content: the newest entry's clock. One gateway remembers what it told last,
  *     and tells a greater one for another content; two gateways may tell two numbers for one list, both of which are right to ask with.
@@ -48,7 +48,7 @@ export class PrefixIndexes {
   }
 }
 
-/** Whether an index that somebody was told is that of this content. */
+/** Whether an index that a client was told is that of this content. */
 export function isSame(index: number, content: Content): boolean {
   return index % FINGERPRINTS === printOf(content);
 }

@@ -1,4 +1,4 @@
-/** `/v1/session`: remote sessions of the library, kept alive by nobody but their clients' renewals. */
+/** `/v1/session`: remote sessions of the library, kept alive by their clients' renewals alone. */
 import { DEFAULT_LOCK_DELAY_MS, MAX_LOCK_DELAY_MS } from '../shared/lease/timing.ts';
 import { validName } from '../shared/validate/name.ts';
 import { NODE_CHECK, failureOf } from '../shared/session/health.ts';
@@ -52,7 +52,7 @@ export const renewSession: Endpoint = async (exchange) => {
   const id = idOf(exchange);
   const renewal = await exchange.gateway.remote.sessions.renew(id);
   if (renewal.kind === 'gone') throw new Problem(404, `Session id '${id}' not found`);
-  // Whoever renewed it would take it from its holder.
+  // A renewal would take it from its holder.
   if (renewal.kind === 'notRemote') throw denied();
   return { json: [sessionEntry(renewal.session)] };
 };
@@ -76,7 +76,7 @@ export const nodeSessions: Endpoint = (exchange) => {
   return listed(exchange, `sessions of ${node}`, (session) => session.node === node);
 };
 
-/** Sessions that have expired are not shown, whether anybody has ended them or not; nor are damaged ones. */
+/** Sessions that have expired are not shown, ended or not; nor are damaged ones. */
 async function listed(exchange: Exchange, what: string, isWanted: (session: LiveSession) => boolean) {
   ensure.sessions(exchange.rights, 'read');
   const { leasehold, runtime, settings } = exchange.gateway;

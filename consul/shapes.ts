@@ -39,7 +39,7 @@ export function bytesOf({ value = '', encoding }: Pick<KeyFacts, 'value' | 'enco
   return Buffer.from(value, encoding === 'base64' ? 'base64' : 'utf8');
 }
 
-/** Bytes that are text are stored as text, for whoever reads the table. */
+/** Bytes that are text are stored as text, for people who read the table. */
 export function valueOf(bytes: Uint8Array): { readonly value: string; readonly encoding: Encoding } {
   try {
     const value = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

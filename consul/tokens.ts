@@ -55,7 +55,7 @@ export const ensure = {
 
 export class TokenBook {
   readonly #entries: readonly { readonly digest: Buffer; readonly rights: Rights }[];
-  /** Nobody is asked for a token. */
+  /** No caller is asked for a token. */
   readonly #isOpen: boolean;
   /** Of requests without a token. */
   readonly #anonymous: Rights;
@@ -73,7 +73,7 @@ export class TokenBook {
 
   /** @throws Problem 403 */
   rightsOf(token: string | undefined): Rights {
-    // Where nobody is asked, Consul ignores what clients send.
+    // Where no token is asked for, Consul ignores what clients send.
     if (this.#isOpen || token === undefined) return this.#anonymous;
     const digest = digestOf(token);
     let found: Rights | undefined;

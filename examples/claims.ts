@@ -18,7 +18,7 @@ export function report(said: object): Promise<void> {
   });
 }
 
-/** However the example ends, these end with it: when it throws, nobody is left who would stop them. */
+/** However the example ends, these end with it: when it throws, nothing else would stop them. */
 export function endingWith(processes: Iterable<{ kill(signal?: NodeJS.Signals): unknown }>): Disposable {
   return {
     [Symbol.dispose]() {

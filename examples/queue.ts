@@ -16,7 +16,7 @@ export interface ExampleQueue extends AsyncDisposable {
   readonly leasehold: Leasehold;
   /** Starts workers of a module of tasks; they go on until they are stopped. */
   start(tasks: URL, options?: WorkerOptions): readonly Worker[];
-  /** Waits until each of these tasks has ended, whoever works on them. */
+  /** Waits until each of these tasks has ended, whichever worker runs them. */
   ended(ids: readonly string[]): Promise<void>;
   /** Starts workers, waits until each of these tasks has ended, and stops them. @returns what the code of the tasks has printed */
   finish(tasks: URL, ids: readonly string[], options?: WorkerOptions): Promise<readonly string[]>;
@@ -90,7 +90,7 @@ export async function openQueue(
   };
 }
 
-/** Workers of any queue, for whoever stops them. */
+/** Workers of any queue, as much as is needed to stop them. */
 export function startWorkers(
   queue: string,
   tasks: URL,

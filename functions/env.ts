@@ -53,7 +53,7 @@ export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 export const wakeSchedule = (queue: string): string => `wake/${queue}`;
 export const continuationSchedule = (queue: string): string => `continue/${queue}`;
 
-/** Whatever a superseded worker writes to its task is refused, so nobody has to wait until it has surely stopped. */
+/** Whatever a superseded worker writes to its task is refused, so its successor need not wait until it has surely stopped. */
 export const DEFAULT_WORKER_LOCK_DELAY_MS = 0;
 
 export type Environment = Readonly<Record<string, string | undefined>>;

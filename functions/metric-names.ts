@@ -1,6 +1,6 @@
 /**
  * The names under which the handlers report and the dashboard and the alarms listen.
- * CloudWatch compares names and dimensions exactly: an alarm on a name that nobody sends is silent for ever, so both sides import these.
+ * CloudWatch compares names and dimensions exactly: an alarm on a name that is never sent is silent for ever, so both sides import these.
  */
 
 export const METRICS_NAMESPACE = 'Leasehold';
@@ -33,7 +33,7 @@ export const METRIC = {
   tasksStalled: 'TasksStalled',
   /** Claimed from a session that had died. */
   tasksTakenOver: 'TasksTakenOver',
-  /** Somebody else was faster: paid for without work. */
+  /** Another worker was faster: paid for without work. */
   claimsRefused: 'ClaimsRefused',
   /** Rights lost while working. */
   leasesLost: 'LeasesLost',

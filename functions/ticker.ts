@@ -67,7 +67,7 @@ export function createTicker(): Ticker {
 }
 
 /**
- * A dispatcher that can start nobody has failed, and its errors are what the alarm counts.
+ * A dispatcher that can start no worker has failed, and its errors are what the alarm counts.
  * Lambda tries its invocation again, which goes on with the slot that it took; then the next tick tries anew.
  */
 function ensureStarted({ started, failedStarts }: DispatchReport): void {

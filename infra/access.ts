@@ -2,8 +2,8 @@
  * Who may touch which rows, on one page.
  *
  * A rule names the table or one index, single actions, and patterns of the partition keys that they are for.
- * Nobody scans, speaks PartiQL, writes in unconditional batches, or administers the table.
- * Nobody deletes a row that counts leases: it would forget its counter. Payloads and places in lines are all that is deleted.
+ * No role scans, speaks PartiQL, writes in unconditional batches, or administers the table.
+ * No role deletes a row that counts leases: it would forget its counter. Payloads and places in lines are all that is deleted.
  * A transaction is authorised item by item, by the actions that it consists of; there is no action of its own to allow.
  */
 import { continuationSchedule } from '../functions/env.ts';
@@ -34,7 +34,7 @@ const COORDINATION_LISTINGS = ['session', 'check', 'lock', 'semaphore'];
 const MEMBERS: AccessRule = { on: 'table', actions: ['Query'], keys: ['waitgroup#*'] };
 
 const taskRows = (queue: string): string => `task#${queue}#*`;
-/** Children that somebody waits for are counted in their batch. */
+/** Children with a parent or a callback are counted in their batch. */
 const batchRows = (queue: string): string => `batch#${queue}#*`;
 /** The tasks of one key that run at once are counted in its row. */
 const keyRows = (queue: string): string => `key#${queue}#*`;

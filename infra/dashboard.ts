@@ -1,4 +1,4 @@
-/** One queue on one page: is work waiting, is it being done, is anybody stepping on anybody's toes, what does it cost. */
+/** One queue on one page: is work waiting, is it being done, do workers contend for the same tasks, what does it cost. */
 import { Duration } from 'aws-cdk-lib';
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import { AlarmStatusWidget, Dashboard, GraphWidget } from 'aws-cdk-lib/aws-cloudwatch';

@@ -80,7 +80,7 @@ export interface TaskWorkersProps {
   readonly sessionTtl?: Duration;
   /** Default: a third of the session's TTL. */
   readonly heartbeatInterval?: Duration;
-  /** How long the tasks and locks of a crashed worker stay closed beyond that: for effects that nobody can refuse. Default: 0 s. */
+  /** How long the tasks and locks of a crashed worker stay closed beyond that: for effects that no store can refuse. Default: 0 s. */
   readonly lockDelay?: Duration;
   /** Largest difference between any two clocks that takeovers allow for. Default: 1 s. */
   readonly maxClockSkew?: Duration;
@@ -115,7 +115,7 @@ export interface TaskWorkersProps {
   readonly logRetention?: RetentionDays;
   /** Thresholds of the alarms, or `false` for none. Default: see `AlarmThresholds`. */
   readonly alarms?: AlarmThresholds | false;
-  /** Who is told. Default: nobody; alarms show their state on the dashboard. */
+  /** Who is told. Default: no one; alarms show their state on the dashboard. */
   readonly alarmTopic?: ITopic;
   /** Default: true. */
   readonly dashboard?: boolean;

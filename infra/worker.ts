@@ -53,7 +53,7 @@ export class Worker extends Construct {
       bundling: { externalModules: [...RARELY_NEEDED, ...LOADED_WHEN_NEEDED], ...props.bundling },
       environment: { ...settings.environment, ...workerEnvironment(settings, table.tableName) },
     });
-    // The lease is the retry: a task whose worker died is taken over by whoever comes next, so the platform must not run the event again.
+    // The lease is the retry: a task whose worker died is taken over by the next worker, so the platform must not run the event again.
     this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaAsyncFailureDestination',

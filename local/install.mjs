@@ -37,7 +37,7 @@ async function main() {
 async function installAlone() {
   await takeLock();
   try {
-    if (!isInstalled()) await install(); // Somebody else may have done it while we waited.
+    if (!isInstalled()) await install(); // Another process may have done it while we waited.
   } finally {
     rmSync(LOCK, { force: true });
   }

@@ -6,7 +6,7 @@
  * - A machine that slept through several slots gets the latest one: like on AWS, the past is not made up for.
  * - `duplicateRate`, `lateMs` and `missRate` make the rare frequent, so that a demonstration or a test meets it.
  *
- * Whoever receives the event must be ready for all of that; the slot names the tick, so that its twin can be told.
+ * The receiver of the event must be ready for all of that; the slot names the tick, so that its twin can be told.
  * @see https://docs.aws.amazon.com/scheduler/latest/UserGuide/what-is-scheduler.html
  */
 import { ConfigurationError } from '../shared/errors.ts';

@@ -157,7 +157,7 @@ function installed(folder: string): string {
     dependencies: object;
   };
   if (existsSync(path.join(folder, 'aws-cdk-lib')))
-    throw new Error('the CDK was installed for somebody who did not ask for it');
+    throw new Error('the CDK was installed for a user who did not ask for it');
   const brought = Object.keys(lock.packages).length;
   // AWS's client and what it brings; its own number changes a little from release to release.
   if (brought > MOST_PACKAGES)

@@ -1,5 +1,5 @@
 /**
- * `npm run newcomer`: the first hour of somebody new, from a clean clone, in an empty home directory, with an empty package cache.
+ * `npm run newcomer`: the first hour of a new user, from a clean clone, in an empty home directory, with an empty package cache.
  *
  * Prints each step with its time, and goes on after one that failed; the exit code is 1 if any did.
  * What a failed step said is kept in `.leasehold/newcomer/`.
@@ -19,7 +19,7 @@ const FIRST_COMMAND_LIMIT_SECONDS = 180;
 /** A step that says nothing more by then is stuck. */
 const STEP_LIMIT_MS = 45 * 60_000;
 const KEPT_LINES = 12;
-/** Settings of whoever runs this, which somebody new does not have. */
+/** Settings of the person who runs this, which a new user does not have. */
 const NOT_OF_SOMEBODY_NEW = /^(?:npm_|AWS_|LEASEHOLD_|XDG_|VITEST|NODE_(?!EXTRA_CA_CERTS))/i;
 
 interface Step {
@@ -47,7 +47,7 @@ const QUICK: readonly Step[] = [
 const TESTS: Step = { what: 'the second command', command: ['npm', 'test'], see: seeVerdicts };
 
 const { quick } = new Command('npm run newcomer --')
-  .description('Spends the first hour of somebody new, from a clean clone of what is committed.')
+  .description('Spends the first hour of a new user, from a clean clone of what is committed.')
   .option('--quick', 'leave out the examples and the tests')
   .parse()
   .opts<{ readonly quick?: boolean }>();

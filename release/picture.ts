@@ -54,7 +54,7 @@ function transcript(text: string): string[] {
   const painted = [...text.matchAll(REPAINT)].map(({ groups }) => (groups?.painted ?? '').replace(ERASE, ''));
   const isFrame = (part: string): boolean => /\d+\/\d+ done/.test(part);
   const kill = painted.findIndex((part) => part.includes('with SIGKILL'));
-  if (kill === -1) throw new Error('the run killed nobody: no picture was drawn');
+  if (kill === -1) throw new Error('the run killed no worker: no picture was drawn');
   const notes = painted.slice(0, painted.findIndex(isFrame));
   const before = painted.slice(0, kill).findLast(isFrame) ?? '';
   const after = painted.slice(kill).find((part) => isFrame(part) && part.includes('killed')) ?? '';

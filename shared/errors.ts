@@ -35,7 +35,7 @@ abstract class LeaseholdError extends Error {
 /** Why a right ended before its holder gave it back. */
 export type LossReason =
   | 'expired' // the trust window closed before a renewal was confirmed
-  | 'superseded' // somebody else holds the key, with a larger counter
+  | 'superseded' // another session holds the key, with a larger counter
   | 'invalidated' // the session was ended by someone else: expired for a contender, destroyed, or a failed check
   | 'released' // the right was given back by the holder itself
   | 'missing'; // the row is gone

@@ -69,7 +69,7 @@ export interface LeaseholdOptions extends ConnectionOptions {
 }
 
 export interface SessionSettings {
-  /** Lease duration; `null` never expires: it fails closed until somebody destroys it. */
+  /** Lease duration; `null` never expires: it fails closed until it is destroyed. */
   readonly ttl?: Duration | null | undefined;
   readonly heartbeat?: Duration | undefined;
   /** How long its keys stay closed when it is lost: 0 to 60 seconds. */

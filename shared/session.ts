@@ -65,7 +65,7 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Waits for a lock, without limit when no `wait` is given. Callers of one session wait for each other as for anybody, and each gets a new
+   * Waits for a lock, without limit when no `wait` is given. Callers of one session wait for each other as other sessions do, and each gets a new
    * fencing token: a flow that locks a key twice waits for itself, unless it asks with `reentrant: true`.
    * @throws LockUnavailableError when the wait is over, with who has it
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with

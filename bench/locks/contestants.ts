@@ -12,7 +12,7 @@ export interface Contestant {
   readonly isPeer: boolean;
   /** Whether a holder that died ever loses its key. */
   readonly takesOver: boolean;
-  /** Acquires a key that nobody else wants, and gives it back. */
+  /** Acquires an uncontended key, and gives it back. */
   cycle(key: string): Promise<void>;
   /** What a cycle on a key that exists is charged. */
   costOfCycle(key: string): Promise<Bill>;

@@ -51,7 +51,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
       ...{ shards: options.shards, queues, port: options.port, everyMs: options.every },
       isReadOnly: options.readOnly === true,
       by: options.by ?? nameAtTheKeyboard(),
-      // Beside the answer, which is one: whoever read it may have closed standard output.
+      // Beside the answer, which is one: its reader may have closed standard output.
       onEntered: (next) => {
         output.note(`for another browser: ${next}`);
       },

@@ -1,4 +1,4 @@
-/** `leasehold cost`: what a queue will cost, and how large it has to be. Asks nobody: it is arithmetic. */
+/** `leasehold cost`: what a queue will cost, and how large it has to be. Sends no request: it is arithmetic. */
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/cost/estimate.ts';

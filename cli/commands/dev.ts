@@ -29,7 +29,7 @@ interface Options {
 
 /** As DynamoDB Local and its like, so that another terminal knows where to look. */
 const DEFAULT_PORT = 8_000;
-/** Between looks of the console, while anybody is looking: reads cost nothing here. */
+/** Between looks of the console, while a page is open: reads cost nothing here. */
 const LOOK_EVERY_MS = 500;
 
 export function devCommand(bind: Bind): Command {

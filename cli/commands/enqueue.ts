@@ -174,7 +174,7 @@ async function addAll(
   return conflicts.length > 0 ? EXIT.refused : EXIT.done;
 }
 
-/** A line that is written over, where somebody watches. */
+/** A line that is written over, where standard error is a terminal. */
 function progressOf(
   { output }: Context,
   total: number,

@@ -123,7 +123,7 @@ function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-/** Before anybody is asked: whoever saw an older tenure decided about another holder. */
+/** Before the operator is asked: a decision about an older tenure was about another holder. */
 function ensureTenure(info: LockInfo, counter: number): void {
   if (info.holder?.leaseCounter !== counter) throw superseded(info.key, counter, info);
 }

@@ -160,7 +160,7 @@ function wantedOf({ lock, leader, semaphore }: Options): Wanted {
   return { lock, leader, semaphore };
 }
 
-/** While the lock-delay lasts nobody else gets in: it is the time that a program has to stop. */
+/** While the lock-delay lasts no other holder gets in: it is the time that a program has to stop. */
 function graceOf({ grace, lockDelay }: Options): number {
   if (grace !== undefined && grace > lockDelay)
     throw new ConfigurationError(

@@ -12,7 +12,7 @@ export function plottedMs(points) {
 }
 
 /**
- * An area over time. Where nobody looked, nothing is drawn.
+ * An area over time. Where no look was taken, nothing is drawn.
  * @param {string} label what it is, for those who do not see it
  * @param {readonly { readonly at: number, readonly value: number }[]} points oldest first
  * @param {{ readonly tone?: string, readonly asBars?: boolean }} [options]

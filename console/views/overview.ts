@@ -36,7 +36,7 @@ export class OverviewLook {
     });
   }
 
-  /** A queue that somebody has named; those without a worker so far are known by their names only. */
+  /** A queue that was named; those without a worker so far are known by their names only. */
   include(queue: string): void {
     if (!this.#queues.has(queue) && this.#queues.size < QUEUES_LIMIT)
       this.#queues.set(queue, new QueueLook(this.#connection, this.#book, queue));

@@ -164,7 +164,7 @@ function lineOf(task: TaskRecord): TaskLine {
   };
 }
 
-/** Text in an address. Whoever changes it gets another page of what he may read anyway, or an error. */
+/** Text in an address. Changed by hand, it leads to another page of what its reader may read anyway, or to an error. */
 function encodeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }

@@ -38,7 +38,7 @@ export class UploadsStack extends Stack {
       queue: 'thumbnails',
       schedule: ScheduleExpression.rate(Duration.minutes(1)),
       maxWorkers: 50,
-      // What its tasks write goes through `commit`, so that nobody has to wait for a worker that vanished.
+      // What its tasks write goes through `commit`, so that no caller has to wait for a worker that vanished.
       lockDelay: Duration.seconds(0),
       environment: { THUMBNAILS: thumbnails.tableName },
       alarmTopic: onCall,

@@ -56,7 +56,7 @@ for await (const { id, state } of group.members()) if (state === 'lost') lost.pu
 const unfinished = PROCESSES.length * ITEMS_PER_PROCESS - finished.size;
 check(outcome.members === PROCESSES.length * ITEMS_PER_PROCESS, 'each item was counted, once');
 check(Math.max(...finished.values()) <= endedAt, 'the wait did not end before the last item was done');
-check(unfinished > 0 && lost.length <= unfinished, 'only items that nobody finished are lost');
+check(unfinished > 0 && lost.length <= unfinished, 'only unfinished items are lost');
 check(
   lost.length === outcome.lost && lost.every((id) => id.startsWith(KILLED)),
   'those of the killed process, and no others',

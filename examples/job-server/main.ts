@@ -74,7 +74,7 @@ function ordersOf(hour: number): string[] {
   return Array.from({ length: ORDERS_PER_HOUR }, (_, n) => `${run}/hour-${hour}/${n}`);
 }
 
-/** Whoever is first to have done some of the hour's orders has others in its hands. */
+/** The first worker to have done some of the hour's orders has others in its hands. */
 async function killAtWork(hour: number): Promise<void> {
   const isOfHour = (note: string): boolean => note.startsWith(`done ${run}/hour-${hour}/`);
   const isBusy = ({ notes }: Worker): boolean => notes.filter(isOfHour).length >= DONE_BEFORE_KILL;

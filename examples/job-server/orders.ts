@@ -1,4 +1,4 @@
-/** A table of the user's own: orders. An order that nobody has priced yet stands in the sparse index `new`, and leaves it when it is priced. */
+/** A table of the user's own: orders. An order without a price stands in the sparse index `new`, and leaves it when it is priced. */
 import {
   CreateTableCommand,
   DynamoDBClient,

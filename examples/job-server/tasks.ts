@@ -10,7 +10,7 @@ export const QUEUE = 'job-server';
 
 const leasehold = createLeasehold({ table: TABLE, queue: QUEUE });
 
-/** An order's total. Work that takes its time, as a call to somebody else would. */
+/** An order's total. Work that takes its time, as a call to another service would. */
 export const price = defineTask({
   name: 'order.price',
   input: z.object({ id: z.string() }),

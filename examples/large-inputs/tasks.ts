@@ -1,7 +1,7 @@
 /**
  * Measures texts of any size.
  *
- * Whoever runs the tasks of this module finds the store for large inputs by its export `payloads`. Here it is a folder;
+ * A worker that runs the tasks of this module finds the store for large inputs by its export `payloads`. Here it is a folder;
  * on AWS it is a bucket: `export const payloads = createS3Payloads({ bucket: 'my-inputs' })` of `leasehold/s3`.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';

@@ -17,6 +17,6 @@ process.once('SIGINT', () => {
 
 using leasehold = await openLeasehold(options.endpoint);
 for await (const { term, leader } of leasehold.elections.observe(options.election, { signal: interrupted.signal })) {
-  const line = leader === undefined ? 'nobody leads' : `${leader.name} on ${leader.node} leads: ${leader.value}`;
+  const line = leader === undefined ? 'no leader' : `${leader.name} on ${leader.node} leads: ${leader.value}`;
   process.stdout.write(`term ${term}: ${line}\n`);
 }

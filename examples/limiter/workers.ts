@@ -13,7 +13,7 @@ const [letter = '?', name = '', maximum = '', workers = '', jobs = '', expiry = 
   process.argv.slice(2);
 
 using leasehold = await openLeasehold(endpoint === '' ? undefined : endpoint);
-// The session is what expires: no lock-delay, for whoever is killed stops at once.
+// The session is what expires: no lock-delay, for a killed process stops at once.
 await using session = await leasehold.session({ name: letter, ttl: expiry as Duration, lockDelay: 0 });
 const limiter = session.limiter(name, { maximum: Number(maximum), pause: '100ms' });
 

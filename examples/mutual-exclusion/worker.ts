@@ -39,7 +39,7 @@ await using session = await leasehold.session({
 say(`session ${session.id}`);
 
 try {
-  // The value is for people: whoever looks at the key sees who works.
+  // The value is for people: it says at a look who works.
   const wait = { wait: duration('wait'), signal: interrupted.signal };
   await using lock = await session.lock(`service/${options.task}/worker`, { value: session.id, ...wait });
   say(`I can work (fencing token ${lock.fencingToken})`);

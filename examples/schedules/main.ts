@@ -1,9 +1,9 @@
 /**
- * Tasks that recur: by cron, in the time of a zone, and what becomes of slots that nobody was there for.
+ * Tasks that recur: by cron, in the time of a zone, and what becomes of slots that no worker was there for.
  *
  *   node examples/schedules/main.ts
  *
- * Three schedules have a slot each second, and for some seconds nobody works. The worker that comes then makes up for all slots, for the last,
+ * Three schedules have a slot each second, and for some seconds no worker runs. The worker that comes then makes up for all slots, for the last,
  * or for none, as each schedule says. In AWS the dispatcher does that with each tick, here `leasehold work` does.
  * Then four nights pass in a moment, on the clock of the test kit, among them the night in which the clocks of Berlin are put forward.
  */
@@ -35,7 +35,7 @@ for (const missed of policies) {
   const again = await schedules.define(missed, report, null, { cron: EACH_SECOND, missed, tolerance: TOLERANCE });
   check(again.nextAt === nextAt, `defining ${missed} again changes nothing`);
 }
-console.log(`nobody works for ${OUTAGE_MS / SECOND_MS} seconds`);
+console.log(`no worker runs for ${OUTAGE_MS / SECOND_MS} seconds`);
 await sleep(OUTAGE_MS);
 
 const [worker] = queue.start(new URL('tasks.ts', import.meta.url));
@@ -54,7 +54,7 @@ for (const name of policies) {
   const isLate = (slot: number): boolean => slot < cameAt - LATE_MS;
   const late = slotsUpTo(name, cameAt).filter(isLate).length;
   const madeLate = made.filter(({ slot }) => isLate(slot)).length;
-  console.log(`${name}: ${late} slots were over for long when somebody came, ${madeLate} of them were made up for`);
+  console.log(`${name}: ${late} slots were long over when a worker came, ${madeLate} of them were made up for`);
   if (name === 'all') check(madeLate === late, 'each of them, as it is to be');
   else check(madeLate === 0, name === 'last' ? 'none of them, but the last one' : 'none of them, as it is to be');
   if (name === 'last')

@@ -1,5 +1,5 @@
 /**
- * One tenant with a long backlog, twenty with one task each: nobody waits for the big one.
+ * One tenant with a long backlog, twenty with one task each: none of them waits for the big one.
  *
  *   node examples/tenants/main.ts
  */
@@ -10,7 +10,7 @@ import { render } from './tasks.ts';
 
 const options = await exampleOptions({});
 const BIG = { tenant: 'big', tasks: 300 };
-/** Workers look at four of the eight shards at a time, and read fifty tasks in a look: whoever is in the last shard is met by the second. */
+/** Workers look at four of the eight shards at a time, and read fifty tasks in a look: a tenant in the last shard is met by the second. */
 const TWO_LOOKS = 100;
 const SMALL = Array.from({ length: 20 }, (_, n) => `small-${n + 1}`);
 

@@ -4,7 +4,7 @@
  *   node examples/webhooks/main.ts
  *
  * Three customers get ten events each, from two workers. One of them does not answer at first, so its events wait for each other,
- * and nobody else waits for them.
+ * and no other receiver waits for them.
  */
 import { check } from '../claims.ts';
 import { exampleOptions } from '../options.ts';

@@ -40,7 +40,7 @@ export function deadline(options: { readonly marginMs: number; readonly clock: C
           );
       });
     },
-    // No timer outlives the handler: a frozen one would fire in somebody else's invocation.
+    // No timer outlives the handler: a frozen one would fire in a later invocation.
     after: stopTimer,
     onError: stopTimer,
   };

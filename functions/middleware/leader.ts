@@ -12,7 +12,7 @@ export interface LeaderOptions<Event> extends HeldRightOptions<Event, LockUnavai
 /**
  * Runs the handler in the leader only; the others fail, or answer what `onUnavailable` gives them.
  *
- *   const sole = leader({ leasehold, election: 'compaction', onUnavailable: () => 'somebody else compacts' });
+ *   const sole = leader({ leasehold, election: 'compaction', onUnavailable: () => 'another worker compacts' });
  *   export const handler = middy(async (event, context) => compact(sole.of(context).term)).use(sole);
  */
 export function leader<Event = unknown>(options: LeaderOptions<Event>): HeldRightMiddleware<Leadership, Event> {

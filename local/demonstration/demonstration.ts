@@ -204,7 +204,7 @@ function startKilling(
       display.note(`killed     ${done.environmentId} with SIGKILL, holding ${done.tasks.length} of its tasks`);
     return done;
   });
-  // Its failure is met when all is over; nobody waits for it until then.
+  // Its failure is met when all is over, and awaited only then.
   killing.catch(() => undefined);
   return killing;
 }

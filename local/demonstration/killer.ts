@@ -1,4 +1,4 @@
-/** Kills one worker in the middle of its tasks, as a crash would: SIGKILL, no word to anybody. */
+/** Kills one worker in the middle of its tasks, as a crash would: SIGKILL, without a word. */
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { TaskStore } from '../../shared/task/store.ts';
 import type { TaskKey } from '../../shared/task/task.ts';

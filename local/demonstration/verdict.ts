@@ -23,7 +23,7 @@ export interface Verdict {
   readonly writeUnitsPerTask: number;
   readonly readUnitsPerTask: number;
   readonly seconds: number;
-  /** From the kill until the last task of the killed worker was taken over; null where nobody was killed. */
+  /** From the kill until the last task of the killed worker was taken over; null where no worker was killed. */
   readonly takeoverSeconds: number | null;
   readonly rejected: number;
   readonly perWorker: Readonly<Record<string, number>>;

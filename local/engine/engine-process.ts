@@ -34,7 +34,7 @@ export interface EngineProcess {
 
 const LOOPBACK = '127.0.0.1';
 const POLL_EVERY_MS = 10;
-/** A port chosen for us can be taken by somebody else before the engine has bound it; thrice is no accident. */
+/** A port chosen for us can be taken by another process before the engine has bound it; thrice is no accident. */
 const PORT_ATTEMPTS = 3;
 /** Enough for a stack trace; engines say little else. */
 const KEPT_OUTPUT_CHARACTERS = 4000;

@@ -17,7 +17,7 @@ import type { EnvironmentMessage, InitMessage, InvokeMessage, PlatformMessage } 
 const UNHANDLED_REJECTION_EXIT = 128;
 const UNCAUGHT_EXCEPTION_EXIT = 129;
 
-/** Kept to ourselves: on AWS a function has no channel to its platform, and whoever looks for `process.send` finds none. */
+/** Kept to ourselves: on AWS a function has no channel to its platform, and code that looks for `process.send` finds none. */
 const send = process.send?.bind(process);
 delete process.send;
 /** As they are before any function replaces them to watch its own output. */
@@ -82,7 +82,7 @@ async function succeed(requestId: string, result: unknown): Promise<void> {
   await report({ type: 'succeeded', requestId, payload, maxRssMb: maxRssMb() });
 }
 
-/** Something broke outside of any handler: nobody can say what state the module is in, so the environment ends. */
+/** Something broke outside of any handler: the module may be in any state, so the environment ends. */
 async function fail(error: FunctionError, exitCode: number): Promise<void> {
   logError('Uncaught Exception', error);
   if (currentRequestId !== undefined) {

@@ -7,7 +7,7 @@
  *
  * What it does not keep: CPU in proportion to memory, limits on anything but the JavaScript heap, layers, extensions,
  * versions (an alias leads to the one code there is), permissions and authentication.
- * It listens on loopback only, because whoever reaches it runs code.
+ * It listens on loopback only, because a caller that reaches it runs code.
  *
  * No environment outlives this process (see `../leash.ts`).
  */

@@ -19,7 +19,7 @@ export interface SandboxExit {
 }
 
 export interface SandboxOptions {
-  /** Shown by `ps`, for whoever looks at what runs. */
+  /** Shown by `ps`, for people who look at what runs. */
   readonly label: readonly string[];
   readonly memoryMb: number;
   readonly workingDirectory: string;
@@ -29,7 +29,7 @@ export interface SandboxOptions {
 }
 
 const ENVIRONMENT_PROGRAM = path.join(import.meta.dirname, 'environment.ts');
-/** A grandchild that left the process group may hold the pipes open for ever; nobody waits for it longer than this. */
+/** A grandchild that left the process group may hold the pipes open for ever; the wait for it ends after this. */
 const LAST_WORDS_MS = 200;
 
 export class Sandbox {

@@ -6,10 +6,10 @@
  *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`); rows are read in small batches, just before
  *     they are tried, and shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
  *   - A partition in which nothing was found rests, and lanes that the queue has never used are seldom looked at (`lane.ts`).
- *   - Whoever finds nothing at home helps elsewhere: in a few shards, chosen by chance, of each of which a row is read: where the backlog is more than its own
+ *   - A worker that finds nothing at home helps elsewhere: in a few shards, chosen by chance, of each of which a row is read: where the backlog is more than its own
  *     worker can cope with, that row most likely is free, and then there are more.
  *   - A busy worker passes by one other shard now and then, at a rate that all workers share, for the tasks of the dead. Where it finds any,
- *     nobody is at home; so it is at home there, too, from then on.
+ *     no worker is at home; so it is at home there, too, from then on.
  * Nothing is called empty before all lanes at home were looked at, and, of the others' shards, some that were not looked at a while ago.
  *
  * Nothing here is authority: reads may be stale, and the claim's own guard decides.
@@ -56,7 +56,7 @@ const BATCHES_LIMIT = 40;
 /** Two rows that others had taken cost as much as reading their page again. */
 const STALE_ROWS = 2;
 /**
- * Candidates older than this are read again before they are tried: whoever works on the same shard has had time to take them,
+ * Candidates older than this are read again before they are tried: others that work on the same shard have had time to take them,
  * and a row costs a twentieth of a refused claim to read.
  */
 const FRESH_MS = 500;
@@ -64,7 +64,7 @@ const FRESH_MS = 500;
 const LOOKS_ELSEWHERE = { whileBusy: 1, atLast: 4 };
 /** Rows read at a time of an others' shard that has proven to have more than they take; of any other, one. */
 const HELPED_AT_A_TIME = 4;
-/** A dead worker's shards wait for a heartbeat at most until somebody passes by: a third of what it takes to see that it is dead. */
+/** A dead worker's shards wait for a heartbeat at most until another worker passes by: a third of what it takes to see that it is dead. */
 const PATROL_HEARTBEATS = 1;
 /** Entries of a shard that is passed by: as many as half a read unit buys. Those that are known to be held are left out. */
 const PATROL_LIMIT = 25;
@@ -152,7 +152,7 @@ export class Backlog {
   /** It was not taken after all. */
   putBack(key: TaskKey): void {
     this.#candidates.putBack(key);
-    // Whoever is last looks once more before the worker goes home.
+    // The last slot looks once more before the worker goes home.
     if (this.isIdle) this.#emptyUntilMonotonicMs = 0;
   }
 
@@ -175,7 +175,7 @@ export class Backlog {
     return this.#handover.settled();
   }
 
-  /** What runs here, or ended here, has made others due: in any shard, where nobody else may look any more. */
+  /** What runs here, or ended here, has made others due: in any shard, where no other worker may look any more. */
   expectFollowers(): void {
     this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
     for (const view of this.#viewsOf(this.#home, this.#lanesInUse())) view.wake();
@@ -250,7 +250,7 @@ export class Backlog {
     this.#shards += met.length;
   }
 
-  /** What rested because nobody had ever used it need not rest any longer. */
+  /** What rested because it had never been used need not rest any longer. */
   #wakeNewLanes(): void {
     const used = new Set(this.#lanesInUse().map(laneName));
     const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));
@@ -283,7 +283,7 @@ export class Backlog {
     }
   }
 
-  /** At home in every lane; and wherever what follows from a task that ended here may wait, for nobody else may look there any more. */
+  /** At home in every lane; and wherever what follows from a task that ended here may wait, for no other worker may look there any more. */
   async #lookAtRest(since: number): Promise<void> {
     for (const priority of PRIORITIES) {
       const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority));
@@ -318,7 +318,7 @@ export class Backlog {
     return [];
   }
 
-  /** Whoever claimed a task since then will not be found dead yet: so the others' are not asked after. */
+  /** A session that claimed a task since then cannot be found dead yet, and is not asked after. */
   #aHeartbeatAgo(): number {
     return this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
   }

@@ -36,11 +36,11 @@ export interface CandidatePorts {
   readonly gauge: SkewGauge;
   /** Rows that cannot be decoded, sessions with an expiry beyond reason: skipped, and reported here. */
   readonly onDamaged: (error: unknown) => void;
-  /** Our clock is too wrong to take over from anybody. */
+  /** Our clock is too wrong to take anything over. */
   readonly onSkewed: (error: ClockSkewError) => void;
 }
 
-/** A task seen in somebody's hands is looked at again after this long: he may have given it back. */
+/** A task that was seen running is looked at again after this long: its worker may have handed it back. */
 const HELD_RECHECK_MS = 2_000;
 /** An entry whose row is gone, not due, or not to be understood: the index lags behind by less. */
 const STALE_RECHECK_MS = 500;
@@ -76,7 +76,7 @@ export class Candidates {
 
   /**
    * Those of the tasks that may be tried; they are in hand from now on.
-   * @param claimedBefore tasks that were claimed later are in good hands, and nobody is asked for
+   * @param claimedBefore tasks that were claimed later are in good hands, and their sessions are not read
    */
   async choose(hints: readonly ReadyHint[], claimedBefore = Infinity): Promise<Candidate[]> {
     if (hints.length === 0) return [];
@@ -192,7 +192,7 @@ export class Candidates {
     const free = foreign.filter((task) => {
       const heldUntil = standings.get(task.session);
       if (heldUntil === undefined) return true;
-      // Whoever has held a task for long will likely hold it as long again; but it may come back sooner than its session ends.
+      // A worker that has held a task for long will likely hold it as long again; but it may come back sooner than its session ends.
       const recheckAt = now + Math.max(HELD_RECHECK_MS, (now - task.claimedAt) / 2);
       this.#heldUntil.set(nameOf(task), Math.min(heldUntil, recheckAt));
       return false;
@@ -221,7 +221,7 @@ export class Candidates {
     return heldUntil;
   }
 
-  /** With a clock that is proven wrong nobody is declared dead; what waits for no verdict can be worked on all the same. */
+  /** With a clock that is proven wrong no session is declared dead; what waits for no verdict can be worked on all the same. */
   async #settle(session: SessionRecord | undefined): Promise<Standing> {
     try {
       return await settleSession(session, this.#ports, this.#maxClockSkewMs);

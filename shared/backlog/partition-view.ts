@@ -3,7 +3,7 @@
  *
  * A page of entries is read at once and handed out in parts, because an entry costs a fiftieth of a read unit by the page and a whole request
  * by itself. Entries are hints, so keeping them for a while costs nothing but the reading of rows that others have taken meanwhile:
- * whoever finds that they have says so, and the page is let go.
+ * a worker that finds that they have says so, and the page is let go.
  *
  * A look at an empty partition costs as much as one at fifty tasks. So a partition in which nothing was found is left to rest,
  * for twice as long each time up to a bound, and with jitter, so that workers that began together do not come together.

@@ -87,7 +87,7 @@ function itemOf(page: PageOf<TaskRecord>, index: number, key: TaskKey, task: Tas
     ...{ page: page.id, index, result: results[index], task },
   };
   if (done.has(index)) return { ...base, state: 'done' };
-  // Whoever left outlives his page by its retention, unless he ended long before: only what has ended is swept.
+  // An item that left outlives its page by the page's retention, unless it ended long before: only what has ended is swept.
   if (moved.has(index)) return { ...base, state: task?.state ?? 'done' };
   if (cancelled.has(index)) return { ...base, state: 'cancelled' };
   return { ...base, state: page.state };

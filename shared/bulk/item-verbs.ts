@@ -38,7 +38,7 @@ export function itemVerbs(page: PageOf<RunningTask>, index: number, ports: ItemP
     ...tasks,
     async complete(claim, result, _, limits) {
       const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
-      // Its code has returned: there is nobody else to be told, and doing it again would make it no smaller.
+      // Its code has returned and cannot be told; doing it again would make it no smaller.
       if (excess !== undefined) throw new DoNotRetry(excess);
       return recorder.complete(index, result, limits);
     },

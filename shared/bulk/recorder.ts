@@ -32,7 +32,7 @@ export interface RecorderPorts {
 
 type Refusal = Extract<Settled, { kind: 'refused' }>;
 
-/** To the code of an item: somebody else decides it. */
+/** To the code of an item: another worker decides it. */
 const REFUSED: Refusal = { kind: 'refused', current: undefined, earlierAttempt: 'none' };
 const APPLIED = { kind: 'applied', row: undefined } as const;
 
@@ -130,7 +130,7 @@ export class PageRecorder {
     );
   }
 
-  /** The item was given up because somebody cancelled it; the row says so already. */
+  /** The item was given up because it was cancelled; the row says so already. */
   giveUp(index: number): Settled {
     this.#state = { ...this.#state, cancelled: new Set([...this.#state.cancelled, index]) };
     this.#count('cancelled');
@@ -177,7 +177,7 @@ export class PageRecorder {
         this.#flushIn(restMs);
         return;
       }
-      // What could not be written now goes with the next write, and whoever waits for that one is told.
+      // What could not be written now goes with the next write, and those that wait for that one are told.
       await this.flush(limits()).catch(() => undefined);
     });
   }

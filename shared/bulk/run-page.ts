@@ -134,7 +134,7 @@ class PageRun {
     });
   }
 
-  /** The item that killed the last worker goes its own way, before it kills this one. False: it cannot leave, and nobody knows who will be next. */
+  /** The item that killed the last worker goes its own way, before it kills this one. False: it cannot leave, and which worker dies next is unknown. */
   async #partWithSuspect(): Promise<boolean> {
     const { clock } = this.#ports.runtime;
     const suspect = suspectOf(this.#page, this.#definition.retry, clock.now());

@@ -62,7 +62,7 @@ export interface Workforce {
 export interface DispatchReport {
   /** The slot was taken by another delivery of the same tick; nothing was done. */
   readonly duplicate: boolean;
-  /** An operator paused the queue: it is looked at, and nobody is started. */
+  /** An operator paused the queue: it is looked at, and no worker is started. */
   readonly paused: boolean;
   /** Tasks made of the slots of recurring ones. */
   readonly recurred: number;
@@ -76,7 +76,7 @@ export interface DispatchReport {
   readonly strays: number;
   /** Entries due, counted up to what the largest fleet could begin with, or have at work. */
   readonly backlog: number;
-  /** Age of the oldest due task that nobody holds, or of one nearly as old; zero when none was found: see `oldest-ready.ts`. */
+  /** Age of the oldest due task that no worker holds, or of one nearly as old; zero when none was found: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;

@@ -1,5 +1,5 @@
 /**
- * How long the oldest due task has waited that nobody holds.
+ * How long the oldest due task has waited that no worker holds.
  *
  * A claim leaves the index entry where it is, so in a queue that is busy the oldest entries are those of the tasks that run.
  * The rows behind the entries are read, oldest first, until one is met that waits.
@@ -18,7 +18,7 @@ export interface OldestReady {
   /** The rows that were read. */
   readonly looked: readonly TaskRecord[];
   /**
-   * When the oldest was due that nobody holds; undefined when none of those that were looked at waits.
+   * When the oldest was due that no worker holds; undefined when none of those that were looked at waits.
    * Of more than 1,000 entries not every one is looked at. Then one that waits may have been passed over, and there may be an older one than this:
    * it has waited so long at least.
    */

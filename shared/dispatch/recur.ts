@@ -14,7 +14,7 @@ export interface RecurPorts {
 }
 
 /**
- * Tasks first, then the schedule: whoever dies in between leaves slots that are made again, under the same ids, and found to be there.
+ * Tasks first, then the schedule: a dispatcher that dies in between leaves slots that are made again, under the same ids, and found to be there.
  * @returns how many tasks were made
  */
 export async function enqueueDueSlots(
@@ -36,7 +36,7 @@ async function enqueueSlotsOf(schedule: ScheduleRecord, { tasks, schedules, runt
     const outcome = await tasks.enqueue(task, stampOf(runtime));
     if (outcome.kind === 'applied') made++;
   }
-  // Refused: another dispatcher has moved it, or somebody has defined it anew.
+  // Refused: another dispatcher has moved it, or it was defined again.
   if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime));
   return made;
 }

@@ -18,7 +18,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { FenceStamp, Fencing } from '../lease/fence.ts';
 import { Fence } from '../lease/fence.ts';
 
-/** In names that nobody else gives to an attribute. */
+/** In names that no other code gives to an attribute. */
 export const FENCE_ATTRIBUTES = { counter: 'leaseholdCounter', sequence: 'leaseholdSequence' } as const;
 
 const NAMES = { '#leaseholdCounter': FENCE_ATTRIBUTES.counter, '#leaseholdSequence': FENCE_ATTRIBUTES.sequence };

@@ -5,7 +5,7 @@
  *
  * Guarantees
  *   - A term has one leader: the session to which the lock's counter was given.
- *   - A later leader has a larger term, across restarts, releases and sweeps. Whoever is given a term can order it against others,
+ *   - A later leader has a larger term, across restarts, releases and sweeps. A receiver of a term can order it against others,
  *     and a store that compares terms (`Fence`) takes nothing from a leader of the past.
  *   - An observer never sees a term, or a proclamation within a term, older than one that it has seen.
  *
@@ -162,7 +162,7 @@ export class ElectionClient {
     this.#locks = locks;
   }
 
-  /** Who leads now, strongly consistent; undefined when nobody does. */
+  /** Who leads now, strongly consistent; undefined when there is no leader. */
   async leader(name: string): Promise<Leader | undefined> {
     return leaderOf(await this.#locks.get(electionKey(name)));
   }

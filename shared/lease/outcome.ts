@@ -4,7 +4,7 @@
  * `applied`  the write took effect exactly once, and `row` is what it left behind.
  * `refused`  its condition was false; `current` is the row that refused it (absent: there is none).
  *            `earlierAttempt: 'unknown'` means that an unanswered attempt of the same write may have been applied
- *            and then overwritten by somebody else: the writer holds nothing now, but cannot say that nothing happened.
+ *            and then overwritten by another: the writer holds nothing now, but cannot say that nothing happened.
  *
  * The third value, unknown, is an exception (`StoreUnavailableError` with `applied: 'unknown'`): no caller can go on as if it knew.
  */
@@ -15,7 +15,7 @@ export type Outcome<Row, Current = Row> =
   | { readonly kind: 'refused'; readonly current: Current | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
 /**
- * Whoever was refused looks again and writes on what he finds, unless an attempt of his that was not answered may have been applied:
+ * A caller that was refused looks again and writes on what it finds, unless an unanswered attempt of its own may have been applied:
  * then what is there now may have been written since, and is not his to write over.
  * @throws StoreUnavailableError with `applied: 'unknown'`
  */

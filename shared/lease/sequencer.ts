@@ -1,7 +1,7 @@
 /**
  * The sequencer: (table, kind, key, lease counter, session) as one text, to pass to other processes.
  *
- * Whoever gets one can ask the table whether that lease is still the current one (`verify`),
+ * A service that gets one can ask the table whether that lease is still the current one (`verify`),
  * and can order two of them for one key by their counters.
  * Its parts are URI-encoded, so that no name can pose as another part, and a digest at its end finds damage before the table is asked.
  * The digest is no signature: what protects against a forged sequencer is that a session's id cannot be guessed.
@@ -61,7 +61,7 @@ function digestOf(body: string): string {
   return hash('sha256', body, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
-/** @throws ConfigurationError for what nobody encoded, though somebody has put a digest that fits to it */
+/** @throws ConfigurationError for what was never encoded here, though its digest fits */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

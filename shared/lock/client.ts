@@ -42,7 +42,7 @@ export interface PutOptions {
   readonly encoding?: Encoding | undefined;
   /** Check and set: only if this is the entry's modify index; 0: only if there is no entry. */
   readonly ifIndex?: number | undefined;
-  /** Also under a holder's hands. Locks are advisory, so this is allowed; whoever uses it must know the holder. A deletion ends its tenure. */
+  /** Also under a holder's hands. Locks are advisory, so this is allowed; its caller must know the holder. A deletion ends its tenure. */
   readonly evenIfHeld?: boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface ForceOptions {
 
 export type ForceResult =
   | { readonly kind: 'released'; readonly closedUntil: number }
-  /** Nobody holds it, or somebody else does by now. */
+  /** It has no holder, or another one by now. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
 
 /** Keys from outside, without a session: look, watch, put, delete, release by force. */
@@ -160,7 +160,7 @@ export class LockClient {
 
   /**
    * Stores a value without a lock. It stays until it is deleted. What is stored already is not written again.
-   * @returns `held` while somebody holds the key, `conflict` when `ifIndex` is not its index
+   * @returns `held` while the key has a holder, `conflict` when `ifIndex` is not its index
    * @throws StoreUnavailableError with `applied: 'unknown'` when its answer was lost and others have written the key since
    */
   async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
@@ -182,7 +182,7 @@ export class LockClient {
 
   /**
    * Deletes an entry; its counter stays.
-   * @returns `held` while somebody holds the key: release it by force first, or delete it `evenIfHeld`
+   * @returns `held` while the key has a holder: release it by force first, or delete it `evenIfHeld`
    * @throws StoreUnavailableError as `put`
    */
   async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
@@ -267,7 +267,7 @@ export class LockClient {
 }
 
 function ignore(): void {
-  // Whoever wants to know of damaged rows says so.
+  // A caller that wants to know of damaged rows says so.
 }
 
 function isTenure(lock: LockRecord | undefined, leaseCounter: number): lock is HeldLock {

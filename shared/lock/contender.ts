@@ -3,7 +3,7 @@
  *
  * Requests: one when the key is free; two when it has become free so lately that clocks cannot order that against the acquire
  * (within the clock bound; one again when it was seen free, as waiters do); two when it is held, for the holder's session is read as well;
- * four when the holder is dead and nobody has noticed yet (refused, read, end its session, take over).
+ * four when the holder is dead and still unnoticed (refused, read, end its session, take over).
  */
 import { StoreUnavailableError } from '../errors.ts';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
@@ -45,7 +45,7 @@ interface Abandoned {
   readonly isFresh: boolean;
 }
 
-/** Rounds of one attempt; each but the last was lost to somebody who was faster. */
+/** Rounds of one attempt; each but the last was lost to a faster contender. */
 export const ATTEMPT_ROUNDS_LIMIT = 5;
 
 export class LockContender implements Contender<HeldLock> {
@@ -89,7 +89,7 @@ export class LockContender implements Contender<HeldLock> {
       if (closed !== undefined) return closed;
       const outcome = await this.#send();
       if (outcome.kind === 'applied') {
-        // A session that died meanwhile holds nothing; whoever comes next finds it dead.
+        // A session that died meanwhile holds nothing; the next contender finds it dead.
         this.#session.ensureBelief();
         return { kind: 'acquired', right: outcome.row };
       }

@@ -2,7 +2,7 @@
  * Keys as readers see them.
  *
  * A key whose session is dead is shown as what it has become: free, closed for its lock-delay, or, with behaviour `delete`, without its entry.
- * Whoever sees it first writes that down with one guarded write, so that its modify index tells those who wait for a change.
+ * The first reader to see it writes that down with one guarded write, so that its modify index tells those who wait for a change.
  * A reader that may not write, or whose clock is wrong, sees the row as it stands.
  */
 import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../errors.ts';
@@ -44,7 +44,7 @@ export class LockReader {
     return { lock: await this.#tidy(lock, standing), holder: undefined };
   }
 
-  /** In a list, from which one damaged session hides nothing: nobody may take it for gone, so its key is shown as held. */
+  /** In a list, from which one damaged session hides nothing: it must not be taken for gone, so its key is shown as held. */
   async judgeListed(
     lock: LockRecord | undefined,
     sessions: { readonly records: ReadonlyMap<string, SessionRecord>; readonly damaged: ReadonlySet<string> },
@@ -97,7 +97,7 @@ export class LockReader {
       if (!isNoMatterForReaders(error)) throw error;
       const { session: _, acquiredAt: __, ...facts } = lock;
       const entry = disposition.behaviour === 'delete' ? undefined : lock.entry;
-      // It is not in the store like that, so no write may rest on it: the nonce is nobody's.
+      // It is not in the store like that, so no write may rest on it: its nonce matches no row.
       return { ...facts, entry, state: 'free', notBefore: disposition.notBefore, nonce: '' };
     }
   }

@@ -26,7 +26,7 @@
  *        │ notBefore passed                                    │ │
  *      closed ◀── release by force (counter + 1) ──────────────┘ │
  *        ▲                                                       │
- *        └── its session is dead: seen by whoever comes next ────┘   behaviour `delete`: the value goes too
+ *        └── its session is dead: seen by the next contender ────┘   behaviour `delete`: the value goes too
  *
  * Clock: `notBefore` is the clock of the process that ended the tenure plus the lock-delay; a contender adds the bound on clock differences.
  *

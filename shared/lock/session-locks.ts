@@ -316,7 +316,7 @@ export class SessionLocks {
       await held?.confirm(content);
       return held;
     } catch (error) {
-      // The session itself may be as good as ever: contend for the key like anybody.
+      // The session itself may be as good as ever: contend for the key as others do.
       if (error instanceof LeaseLostError) return undefined;
       throw error;
     }

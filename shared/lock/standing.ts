@@ -17,7 +17,7 @@ export type LockStanding =
 
 /**
  * @param session the holder's, as it was just read
- * @throws ClockSkewError when our clock is proven too wrong to end anybody
+ * @throws ClockSkewError when our clock is proven too wrong to end a session
  * @throws CorruptItemError when its expiry lies beyond reason: a person looks
  */
 export async function standingOf(

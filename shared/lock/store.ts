@@ -62,7 +62,7 @@ export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactI
 
 /** Where locks live. Every write is conditional; see `dynamo/lock/statements.ts` for the guards. */
 export interface LockStore {
-  /** Refused when somebody holds it, when it is closed, or when it was freed so lately that it must be observed first. */
+  /** Refused when it has a holder, when it is closed, or when it was freed so lately that it must be observed first. */
   acquire(request: AcquireRequest, write: Stamp, limits?: WriteLimits): Promise<Outcome<HeldLock, LockRecord>>;
   /** From a dead session whose lock-delay is over: refused unless it is still held as observed. */
   takeOver(
@@ -117,10 +117,10 @@ export interface LockStore {
     write: Stamp,
   ): Promise<'applied' | 'refused'>;
 
-  /** Without a lock, whoever holds it: refused unless the row is as it was observed. */
+  /** Without a lock, whether it has a holder or not: refused unless the row is as it was observed. */
   put(key: string, observed: LockRecord | undefined, content: Content, write: Stamp): Promise<Outcome<LockRecord>>;
   /**
-   * Removes the entry, and with it the tenure of whoever holds it: refused unless the row is as it was observed. The counter stays.
+   * Removes the entry, and with it its holder's tenure: refused unless the row is as it was observed. The counter stays.
    * `tell`: the holder's session is live, and learns of it with its next heartbeat.
    */
   remove(
@@ -129,7 +129,7 @@ export interface LockStore {
     write: Stamp,
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
-  /** Several keys, all or none: refused unless every row is as it was observed, every condition holds, and whoever is told is live. */
+  /** Several keys, all or none: refused unless every row is as it was observed, every condition holds, and every session that is told is live. */
   commit(
     writes: readonly KeyWrite[],
     conditions: KeyConditions,

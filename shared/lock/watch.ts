@@ -1,5 +1,5 @@
 /**
- * Watching keys: one poll per key and process, whoever waits for it.
+ * Watching keys: one poll per key and process, shared by all that wait for it.
  *
  * Between 0.75 and 1 second apart, eventually consistent, so that a change is known within about a second, at less than one read unit
  * a second per key: half a unit for the lock's row each time, and as much for its holder's session every other time.
@@ -76,7 +76,7 @@ export class LockWatch {
   }
 }
 
-/** The one poll of a key, as long as anybody listens. */
+/** The one poll of a key, as long as it has a listener. */
 class Poll {
   readonly #key: string;
   readonly #ports: LockPorts;

@@ -11,7 +11,7 @@ import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPageStore } from '../bulk/store.ts';
 
 /**
- * At once while its page waits, or while nobody has begun it; through its holder's next heartbeat if it runs, unless it completes first.
+ * At once while its page waits, or while it has not begun; through its holder's next heartbeat if it runs, unless it completes first.
  * @returns undefined when the page moved on meanwhile: look again
  */
 export async function cancelItem(

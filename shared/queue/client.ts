@@ -136,7 +136,7 @@ export class TaskClient {
         const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
         const before = last.get(line) ?? Promise.resolve();
         const adding = before.then(() => run(() => put(task)));
-        // Whoever comes after one that failed is not added: it would take its place.
+        // A task that comes after one that failed is not added: it would take its place.
         last.set(line, adding);
         return adding;
       }),
@@ -304,7 +304,7 @@ function hasBegun(outcome: Refused<TaskRecord>, { now }: Stamp): boolean {
   return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
 }
 
-/** The row does not say whose input it has once somebody has claimed it. */
+/** The row does not say whose input it has once it has been claimed. */
 function undecided(task: NewTask): StoreUnavailableError {
   return new StoreUnavailableError(
     `${describeTask(task)}: whether its input was replaced is not known, for the answer was lost and the task has gone on since; ` +

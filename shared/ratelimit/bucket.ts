@@ -5,11 +5,11 @@
  *   - By a bucket go, in any span of time, at most `burst` tokens plus those that flow in during the span
  *     plus those that flow in while clocks differ.
  *   - A refused take takes nothing, and says when it may be tried again.
- *   - Refill is calculated when somebody takes, from that taker's clock: nothing runs while nobody takes.
+ *   - Refill is calculated at each take, from the taker's clock: nothing runs in between.
  *   - Time is counted in microseconds: the rate is met to a thousandth.
  *
  * Does not guarantee
- *   - Order: whoever asks when there are tokens gets them.
+ *   - Order: a caller that asks when there are tokens gets them.
  *   - A limit on what is at work at one time: that is a semaphore's work.
  *
  * The row holds one moment, `emptyAt`: when the bucket would have been empty, had nothing but the flow filled it since.
@@ -17,7 +17,7 @@
  *        emptyAt                    now          tokens in the bucket = (now − emptyAt) ÷ time per token, at most `burst`
  *     ──────┴────────────────────────┴──────▶     take: emptyAt moves right by the time of its tokens, never past now
  *
- * Cost: one request, one write unit. A key that nobody used for as long as it takes to fill takes a second request, to begin with a full bucket.
+ * Cost: one request, one write unit. A key that was not used for as long as it takes to fill takes a second request, to begin with a full bucket.
  */
 import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';

@@ -23,7 +23,7 @@ const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOption
 export type Take =
   /** `remaining`: whole tokens left. */
   | { readonly kind: 'taken'; readonly remaining: number }
-  /** Nothing was taken; `until` is when there will be enough if nobody else takes, by our clock. */
+  /** Nothing was taken; `until` is when there will be enough if no other caller takes, by our clock. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
 export interface RateLimitPorts {
@@ -32,7 +32,7 @@ export interface RateLimitPorts {
   readonly gauge: SkewGauge;
 }
 
-/** Between being found full and being taken from as full, somebody else was faster: that happens once or twice. */
+/** Between being found full and being taken from as full, another caller was faster: that happens once or twice. */
 const CONTENTION = { rounds: 20 };
 /** A moment is always known: these are the pauses while the store is away. */
 const PAUSES = { firstMs: 250, longestMs: 2_000, spreadMs: 100 };

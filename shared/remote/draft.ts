@@ -43,7 +43,7 @@ export class Draft {
     return this.#entry?.session;
   }
 
-  /** Nobody acquires it before; 0: open. */
+  /** No acquire succeeds before; 0: open. */
   get notBefore(): number {
     return this.observed?.state === 'free' ? this.observed.notBefore : 0;
   }
@@ -66,7 +66,7 @@ export class Draft {
     return [];
   }
 
-  /** The tenure, as it was read, that this draft leaves to nobody, or to another session. */
+  /** The tenure, as it was read, that this draft ends, or gives to another session. */
   get ended(): HeldLock | undefined {
     const { observed } = this;
     return observed?.state === 'held' && this.#isChanged && this.session !== observed.session ? observed : undefined;

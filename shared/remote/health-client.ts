@@ -47,7 +47,7 @@ export class HealthClient {
     return this.register(node, NODE_CHECK, options);
   }
 
-  /** Registers a check with a first report, or registers it again. A critical one ends nothing: whoever is bound to it looks. */
+  /** Registers a check with a first report, or registers it again. A critical one ends nothing by itself: sessions bound to it look. */
   async register(node: string, id: string, { ttl, note = '', status = 'passing' }: CheckOptions = {}): Promise<Check> {
     const key = { node: validName('node', node), id: validId(id) };
     const ttlMs = ttl === undefined ? null : durationMs('ttl of a check', ttl);
@@ -65,7 +65,7 @@ export class HealthClient {
     });
   }
 
-  /** A check that somebody registered, to report on or to look at. */
+  /** A registered check, to report on or to look at. */
   async check(node: string, id: string): Promise<Check | undefined> {
     const record = await this.#ports.checks.get({ node: validName('node', node), id: validId(id) });
     return record === undefined || record.status === 'deregistered' ? undefined : new Check(record, this.#ports);

@@ -101,7 +101,7 @@ export class RemoteLocks {
     });
   }
 
-  /** Undefined: somebody wrote the row meanwhile. */
+  /** Undefined: the row was written meanwhile. */
   async #update(lock: HeldLock, content: Content): Promise<HeldLock | undefined> {
     if (isStored(content, lock.entry)) return lock;
     const outcome = await this.#ports.locks.update(lock, content, stampOf(this.#ports.runtime));

@@ -1,5 +1,5 @@
 /**
- * Watching prefixes: one poll per prefix and process, whoever waits for it.
+ * Watching prefixes: one poll per prefix and process, shared by all that wait for it.
  *
  * Each poll is a glance: half a read unit for the listing and for each row, a second time for sessions every third time.
  * Only when a glance differs from the one before is the prefix read in earnest, and its waiters told.
@@ -19,7 +19,7 @@ interface Poll {
   pause: AbortController;
   /** This process has written something below the prefix, or ended a session: the next look is in earnest. */
   isNudged: boolean;
-  /** Somebody came since the last poll, and may have looked before the change that it told of. */
+  /** A waiter came since the last poll, and may have looked before the change that it told of. */
   hasNewcomer: boolean;
 }
 

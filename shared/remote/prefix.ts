@@ -4,7 +4,7 @@
  * Which keys there are is told by the listing, what is under each by its row, strongly consistent.
  * A listing that was read before the rows could miss a key that was created in between, and then show what rests on it without it:
  * the listing is read again after the rows, until it names no key whose row was not read.
- * So whoever sees an entry sees everything that its writer had seen listed before he wrote it.
+ * So a reader that sees an entry sees everything that its writer had seen listed before writing it.
  * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
  */
 import { hash } from 'node:crypto';
@@ -23,7 +23,7 @@ export interface PrefixView {
 
 interface Reading {
   readonly settled: Promise<void>;
-  /** The one after it, once somebody waits for it. */
+  /** The one after it, once it is waited for. */
   next: Promise<PrefixView> | undefined;
 }
 

@@ -4,12 +4,12 @@
  * Guarantees
  *   - Nothing in this process keeps them alive: a renewal is one conditional write, asked for by the holder, through any gateway.
  *   - The TTL is a lower bound whichever gateways the renewals come through: a renewal counts from when the gateway received it, no late attempt
- *     takes back time that a later renewal has promised, and whoever ends a session waits for the bound on clock differences beside the TTL.
- *   - They end as all sessions do, in one step, by anybody who finds them expired. A renewal that comes after the TTL, but before anybody may have
- *     ended it, is still accepted: the row decides, and nobody can have taken over what it holds.
+ *     takes back time that a later renewal has promised, and a contender that ends a session waits for the bound on clock differences beside the TTL.
+ *   - They end as all sessions do, in one step, by every contender that finds them expired. A renewal that comes after the TTL, but before a contender may have
+ *     ended it, is still accepted: the row decides, and what it holds cannot have been taken over.
  *
  * Does not guarantee
- *   - That there is only one holder: whoever knows the id renews it.
+ *   - That there is only one holder: every caller that knows the id renews it.
  */
 import { stampOf } from '../lease/stamp.ts';
 import type { ContenderPorts } from '../session/contender.ts';
@@ -21,7 +21,7 @@ export interface RemoteSessionSettings {
   /** For people; may be empty. */
   readonly name: string;
   readonly node: string;
-  /** `null`: never expires, until somebody destroys it. */
+  /** `null`: never expires, until it is destroyed. */
   readonly ttlMs: number | null;
   readonly lockDelayMs: number;
   readonly behaviour: SessionBehaviour;

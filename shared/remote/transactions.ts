@@ -152,7 +152,7 @@ export class KeyTransactions {
     const session = await this.#ports.sessions.get(row.session);
     if (session !== undefined) holders.set(session.id, session);
     const { lock } = await this.#reader.judge(row, session);
-    // Somebody was faster, and its session has not been seen.
+    // Another caller was faster, and its session has not been seen.
     return lock?.state === 'held' && lock.session !== row.session ? this.#settled(lock, holders) : lock;
   }
 

@@ -11,11 +11,11 @@ export interface TaskEvents {
   onSettled?(task: RunningTask, settlement: Settlement): void;
   /** Dead, because it used up its attempts by killing, or outliving, its workers. */
   onBuried?(task: RunningTask, error: TaskError): void;
-  /** Dropped, because nobody had started it in time. */
+  /** Dropped, because no worker had started it in time. */
   onExpired?(task: ReadyTask): void;
 }
 
-/** A watcher that throws is reported, and stops nobody. */
+/** A watcher that throws is reported, and stops nothing. */
 export function tell(events: TaskEvents | undefined, log: TaskLog, say: (events: TaskEvents) => void): void {
   if (events === undefined) return;
   try {

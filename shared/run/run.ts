@@ -14,7 +14,7 @@
  * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
  * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
  * | threw, or did not stop, after it was cancelled; or was not begun because of that | cancelled |
- * | its lease was lost | not at all: somebody else has it |
+ * | its lease was lost | not at all: another worker has it |
  *
  * The write that settles it is sent until the store has decided it. A task whose end stays undecided would be `running` for as long as its
  * worker lives, and done by no one.

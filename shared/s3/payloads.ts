@@ -2,9 +2,9 @@
  * Large inputs in a bucket of the user's own.
  *
  * Objects are removed when their tasks are done. Give the bucket a lifecycle rule for the prefix all the same: what a worker left behind that
- * died at the wrong moment, and the inputs of tasks that ended dead or cancelled, should go after longer than anybody would redrive them.
+ * died at the wrong moment, and the inputs of tasks that ended dead or cancelled, should go after a time in which they would have been redriven.
  *
- * Needs the package `@aws-sdk/client-s3`, and of whoever enqueues `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
+ * Needs the package `@aws-sdk/client-s3`, and of clients that enqueue `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
  */
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ConfigurationError } from '../errors.ts';
@@ -19,9 +19,9 @@ export interface S3PayloadOptions {
 }
 
 const DEFAULT_PREFIX = 'leasehold/';
-/** Nobody is held up by a bucket that does not answer. A minute is what the largest input takes at ten megabits a second. */
+/** A bucket that does not answer holds up no one. A minute is what the largest input takes at ten megabits a second. */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 60_000, throwOnRequestTimeout: true };
-/** There is nothing to be sent, and nobody's work depends on it. */
+/** There is nothing to be sent, and no work depends on it. */
 const DELETE_TIMEOUT_MS = 2_000;
 
 /** @throws ConfigurationError */

@@ -21,7 +21,7 @@ export interface ScheduleOptions {
   readonly cron: string;
   /** An IANA time zone; UTC when absent. */
   readonly zone?: string;
-  /** What becomes of slots that nobody was there for; `last` when absent. */
+  /** What becomes of slots that no worker was there for; `last` when absent. */
   readonly missed?: MissedPolicy;
   /** By how much a slot may be late before `skip` leaves it out. */
   readonly tolerance?: Duration;
@@ -87,7 +87,7 @@ export class ScheduleClient {
       if (observed === undefined || 'isRemoved' in observed) return false;
       const outcome = await this.#store.remove(observed, stampOf(this.#runtime));
       if (outcome.kind === 'applied') return true;
-      // What is there now may be somebody's answer to our own removal, and is not ours to remove.
+      // What is there now may be another caller's answer to our own removal, and is not ours to remove.
       if (outcome.earlierAttempt === 'unknown') throw undecided(name);
       return contended(outcome);
     });

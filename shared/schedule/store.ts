@@ -7,7 +7,7 @@ export interface ScheduleKey {
   readonly name: string;
 }
 
-/** What a removal leaves behind: whoever defines the schedule again builds on it. */
+/** What a removal leaves behind: a later definition of the schedule builds on it. */
 export interface RemovedSchedule extends ScheduleKey {
   readonly isRemoved: true;
   readonly nonce: string;

@@ -22,7 +22,7 @@ export interface PermitOptions {
 }
 
 export interface PermitWaitOptions extends PermitOptions, WaitOptions {
-  /** Stands in a queue, first come first served; needs `wait`. Absent: whoever looks when there is room. */
+  /** Stands in a queue, first come first served; needs `wait`. Absent: admitted when it looks while there is room. */
   readonly fair?: boolean | undefined;
 }
 
@@ -75,7 +75,7 @@ export async function acquireSlot(
   return waitFor(name, options, session, ports, (permit) => ({ kind: 'admitted', permit }));
 }
 
-/** What is made of a permit; `close` is called once that nobody here means to keep it. */
+/** What is made of a permit; `close` is called once it is no longer meant to be kept here. */
 type Grant<Granted> = (permit: PermitRecord, close: () => void) => Granted;
 
 function granting(name: string, session: SessionHolder, ports: SemaphorePorts): Grant<Acquisition> {

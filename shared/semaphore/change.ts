@@ -9,7 +9,7 @@ const ROUNDS_LIMIT = 50;
 const BACKOFF = { baseMs: 5, capMs: 500 };
 
 /**
- * Replaces a semaphore by what `change` makes of it, again and again until nobody wrote it in between.
+ * Replaces a semaphore by what `change` makes of it, again and again until it was not written in between.
  * @param change returns the same object when there is nothing to change
  * @returns what stands in the row now; undefined when there is none
  */

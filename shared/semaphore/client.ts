@@ -36,12 +36,12 @@ export class SemaphoreClient {
     return acquirePermit(name, options, session, this.#ports);
   }
 
-  /** Who holds it now, judged without changing anything; undefined when nobody ever did. */
+  /** Who holds it now, judged without changing anything; undefined when it was never held. */
   read(name: string): Promise<SemaphoreState | undefined> {
     return readSemaphore(name, this.#options, this.#ports);
   }
 
-  /** Whether a permit is still held, by its token: for those who were told that somebody has one. */
+  /** Whether a permit is still held, by its token: for services that were told of one. */
   async verify(name: string, token: number): Promise<boolean> {
     const state = await this.read(name);
     return state?.holders.some((holder) => holder.token === token && holder.standing === 'live') ?? false;

@@ -69,7 +69,7 @@ export class SemaphoreFullError extends Error {
 
 export type Admission = { readonly kind: 'admitted'; readonly permit: PermitRecord } | Full;
 
-/** Each lost round means that somebody else got through; thirty in a row is no accident. */
+/** Each lost round means that another contender got through; thirty in a row is no accident. */
 const ROUNDS_LIMIT = 30;
 const BACKOFF = { baseMs: 5, capMs: 200 };
 
@@ -133,7 +133,7 @@ export class Contender {
     const backoff = { ...this.#ports.runtime, ...BACKOFF, signal: this.#session.signal };
     const contention = { rounds: ROUNDS_LIMIT, backoff };
     return retryContended(describeSemaphore(semaphore.name), contention, async (): Promise<Admission | Contended> => {
-      // Also by an attempt that was never answered, whatever was written since: nobody else asks by this claim.
+      // Also by an attempt that was never answered, whatever was written since: no other contender asks by this claim.
       const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
       if (permit?.closedUntil !== undefined)
         throw new LeaseLostError(

@@ -71,7 +71,7 @@ export class ConcurrencyLimiter {
     const permit = parsePermit(id);
     if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): give an id as add returned it`);
     const { semaphores, runtime, line } = this.#ports;
-    // Even if no answer comes: a slot that nobody means to keep is pruned by the next contender of its very session.
+    // Even if no answer comes: a slot that is not meant to be kept is pruned by the next contender of its very session.
     if (permit.session === this.#session.id) PermitBook.of(this.#session).close(this.name, permit.since);
     try {
       const outcome = await semaphores.release(this.name, permit, stampOf(runtime));

@@ -12,7 +12,7 @@ import { describeSemaphore, validLimit, withDeclared, withLimit } from './semaph
 
 /**
  * Sets the limit in effect, whatever contenders declare; `'declared'` goes back to that.
- * Lowering it takes nothing away from anybody: nobody is admitted until enough permits have come back.
+ * Lowering it takes no permit away: no contender is admitted until enough permits have come back.
  * @returns undefined when there is no such semaphore
  */
 export function setLimit(
@@ -88,7 +88,7 @@ export async function evictPermit(
 /** Each round but the last was lost to the holder itself. */
 const CONTENTION = { rounds: 10 };
 
-/** Of a session whose row is damaged nobody can be told, and its holder is given the longest time there is. */
+/** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
 async function sessionOf(
   { session: id }: HolderRecord,
   { sessions }: SemaphorePorts,

@@ -4,7 +4,7 @@ import type { SessionHolder } from '../session/keep-alive.ts';
  * What a session's own process knows of its permits: those that it holds or is asking for.
  *
  * It makes the moments unique by which permits of one session are told apart,
- * and it tells an orphan: a permit of the session that nobody here knows was admitted by an attempt whose answer never came.
+ * and it tells an orphan: a permit of the session that is unknown here was admitted by an attempt whose answer never came.
  */
 export class PermitBook {
   /** Names of their semaphores by their moments. */

@@ -43,7 +43,7 @@ export class Permit implements AsyncDisposable {
   #wasHeld: boolean | undefined;
   #mayBeReleased = false;
 
-  /** @param onReleased is told once that nobody here means to keep it */
+  /** @param onReleased is told once it is no longer meant to be kept here */
   constructor(
     semaphore: string,
     record: PermitRecord,
@@ -113,11 +113,11 @@ export class Permit implements AsyncDisposable {
   async #release(limits: WriteLimits): Promise<boolean> {
     this.#wasHeld ??= !this.signal.aborted;
     this.#end(this.#loss('released', 'it was released by its holder'));
-    // Even if no answer comes: a permit that nobody means to keep is pruned by the next contender of this very session.
+    // Even if no answer comes: a permit that is not meant to be kept is pruned by the next contender of this very session.
     this.#onReleased();
     const { semaphores, runtime, line } = this.#ports;
     try {
-      // No belief is needed: the guard names this permit and its token, so a late release cannot touch anybody else's.
+      // No belief is needed: the guard names this permit and its token, so a late release cannot touch another's.
       const outcome = await semaphores.release(this.semaphore, this.record, stampOf(runtime), limits);
       line?.wake(this.semaphore);
       this.#mayBeReleased ||= outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown';

@@ -3,23 +3,23 @@
  *
  * Guarantees
  *   - In no state of the store do the permits add up to more than the limit: count and holders change in one conditional write.
- *   - A permit frees itself when its session is invalid and that session's lock-delay is over: whoever needs the room removes the dead holder
- *     in the very write that admits himself. No sweep is needed, and a set filled by dead holders blocks nobody.
+ *   - A permit frees itself when its session is invalid and that session's lock-delay is over: a contender that needs the room removes the dead holder
+ *     in the very write that admits it. No sweep is needed, and a set filled by dead holders blocks no one.
  *   - Releasing, evicting or pruning names one permit and its token; done twice, or late, it changes nothing.
  *   - Contenders that declare different limits are told so, with both numbers; none of them is admitted by its own.
- *   - Lowering the limit revokes nothing and admits nobody until enough permits have come back.
- *   - While anybody stands in the queue, nobody else is admitted: fair contenders are served in the order in which the store queued them,
+ *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
+ *   - While the queue is not empty, only its contenders are admitted: fair contenders are served in the order in which the store queued them,
  *     a large request at the head included.
  *
  * Does not guarantee
  *   - That a holder whose session died, or that was evicted, has stopped. The lock-delay is the time it is given; with 0 it may overlap with
  *     its successor until it notices.
- *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but nobody in the queue.
+ *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
  *
  * Cost: one request of one write unit per KB of the row, each for acquire and release.
  * A holder adds about 55 bytes to some 200, so fifteen holders still fit into one unit; a contender in the queue adds 65.
  *
- *     acquire ── room, nobody queues ──────────────▶ held ── release ─▶ gone
+ *     acquire ── room, the queue is empty ─────────▶ held ── release ─▶ gone
  *        │                                            │ └── evict (an operator) ─▶ closed until the lock-delay is over,
  *        └─ full ─▶ judge the holders' sessions       │                             or its holder has noticed and released
  *                     some dead: prune and acquire    └──── session invalid, lock-delay over ─▶ pruned by the next who needs room
@@ -81,9 +81,9 @@ export interface SemaphoreRecord {
   readonly lastEviction: Eviction | undefined;
 }
 
-/** Keeps the row below 64 KB: whoever needs more holders splits the semaphore by name. */
+/** Keeps the row below 64 KB: a user that needs more holders splits the semaphore by name. */
 export const HOLDERS_LIMIT = 1_000;
-/** Each place in the queue makes every acquire and release dearer: whoever comes after so many waits outside, without a place. */
+/** Each place in the queue makes every acquire and release dearer: a contender beyond so many waits outside, without a place. */
 export const WAITING_LIMIT = 100;
 
 /**
@@ -125,7 +125,7 @@ export function hasTicket(semaphore: SemaphoreRecord, claim: PermitClaim): boole
   return semaphore.waiting.some((ticket) => isSamePermit(ticket, claim));
 }
 
-/** Whether a contender is admitted by the semaphore as it stands: there is room, and nobody else's turn. */
+/** Whether a contender is admitted by the semaphore as it stands: there is room, and it is no other's turn. */
 export function mayEnter(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
   const first = semaphore.waiting[0];
   const isItsTurn = first === undefined || isSamePermit(first, claim);

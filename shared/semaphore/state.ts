@@ -39,7 +39,7 @@ export interface StatePorts {
   readonly runtime: Runtime;
 }
 
-/** Two reads: the row, and the sessions of its holders. Undefined when nobody ever acquired or declared it. */
+/** Two reads: the row, and the sessions of its holders. Undefined when it was never acquired or declared. */
 export async function readSemaphore(
   name: string,
   { maxClockSkewMs }: { readonly maxClockSkewMs: number },

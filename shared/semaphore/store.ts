@@ -17,7 +17,7 @@ export interface SemaphoreStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Refused unless the limit is the declared one, there is room, nobody queues, and this permit is not there. */
+  /** Refused unless the limit is the declared one, there is room, the queue is empty, and this permit is not there. */
   admit(
     semaphore: NewSemaphore,
     claim: PermitClaim,

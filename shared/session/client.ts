@@ -48,7 +48,7 @@ export class SessionClient {
   }
 
   /**
-   * Ends a session by force, whoever holds it: for operators. Its keys open when its lock-delay is over;
+   * Ends a session by force, also that of another process: for operators. Its keys open when its lock-delay is over;
    * its holder learns of it with the next heartbeat.
    */
   async destroy(id: string): Promise<DestroyResult> {

@@ -20,7 +20,7 @@ export type Standing = Exclude<Verdict, { kind: 'expired' }>;
 /**
  * Judges a session that stands in the way, and invalidates it when it has expired: one read was spent by the caller, at most one write here.
  * A live session that is bound to health checks costs another read, for those.
- * @throws ClockSkewError when our clock is proven too wrong to end anybody
+ * @throws ClockSkewError when our clock is proven too wrong to end a session
  */
 export async function settleSession(
   observed: SessionRecord | undefined,
@@ -37,7 +37,7 @@ export async function settleSession(
   const outcome = await ports.sessions.expire(expiry);
   const after = outcome.kind === 'applied' ? outcome.row : outcome.current;
   const again = judgeSession(after, clock.now(), maxClockSkewMs);
-  // Refused because it was renewed, and expired again by the time the answer came: it is still somebody's to judge, later.
+  // Refused because it was renewed, and expired again by the time the answer came: it is to be judged again, later.
   return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
 }
 

@@ -1,15 +1,15 @@
 /**
  * Nodes and health checks: liveness that is decided by something else than the session's own heartbeat.
  *
- * A check belongs to a node, and whoever watches over something there reports it: pass, warn, fail.
- * A session may be bound to checks of its node. It ends as soon as anybody sees one of them critical, expired, or deregistered:
- *   - whoever reports the failure, or deregisters, ends the sessions that are bound to it;
+ * A check belongs to a node, and the program that watches over something there reports it: pass, warn, fail.
+ * A session may be bound to checks of its node. It ends as soon as one of them is seen critical, expired, or deregistered:
+ *   - the program that reports the failure, or deregisters, ends the sessions that are bound to it;
  *   - the session's own holder reads its checks with every heartbeat;
  *   - a contender that finds a live session in its way reads that session's checks.
  * A node is the check named `node`; deregistering the node deregisters all its checks.
  *
  * Does not guarantee
- *   - That a failure ends a session before anybody needs what it holds. When somebody does, he sees it.
+ *   - That a failure ends a session before what it holds is needed. A contender that needs it sees the failure.
  *   - That a check is right. False positives cost a live holder its session: liveness bought with some safety.
  *
  *     register ──▶ passing ⇄ warning ⇄ critical      reports renew the check's own TTL

@@ -142,7 +142,7 @@ export class SessionHolder implements AsyncDisposable {
   end(): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = this.#end();
-      // What hangs on it, and whoever waits on its behalf, ends with it. It is no loss, so nobody is told `onLost`.
+      // What hangs on it, and every wait on its behalf, ends with it. It is no loss, so `onLost` is not called.
       this.#lost.abort(this.#releasedError());
     }
     return this.#ending;
@@ -328,7 +328,7 @@ export class SessionHolder implements AsyncDisposable {
     tellWatcher(this.#events, say);
   }
 
-  /** Whoever sees a check fail may end what is bound to it, and nobody sooner than the session itself. */
+  /** Every reader that sees a check fail may end what is bound to it, and the session itself is the first to. */
   async #noticeFailedCheck(): Promise<void> {
     const { node, checks } = this.#record;
     if (checks.length === 0) return;

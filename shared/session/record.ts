@@ -5,7 +5,7 @@
  *   - At most one incarnation renews a session: each renewal compares the nonce of the one before.
  *   - A session ends in one atomic step, `live` → `invalid`, and never comes back. From then on every lease that names it is free for the taking,
  *     one conditional write each; no sweep is needed.
- *   - Nobody but an operator ends a session before its TTL has passed on the ender's clock, plus the stated bound on clock differences.
+ *   - Only an operator ends a session before its TTL has passed on the ender's clock, plus the stated bound on clock differences.
  *
  * Does not guarantee
  *   - That its holder has stopped. A holder stops by its own trust window (`lease/trust.ts`); what it sends late is refused by the lease counter
@@ -69,11 +69,11 @@ export type SessionRecord = LiveSession | InvalidSession;
 /**
  * What a contender may conclude from a session that stands in its way.
  *
- * `live`     somebody's right; `until` is when it may be judged again (`null`: only a person can end it).
+ * `live`     held; `until` is when it may be judged again (`null`: only a person can end it).
  * `expired`  still marked live, but past its TTL and the clock bound: invalidate it first.
  * `closed`   invalid, within its lock-delay until `until`.
  * `free`     invalid and past its lock-delay, or gone.
- * `damaged`  its expiry lies further ahead than its TTL and the clock bound allow: nobody waits for it and nobody takes from it; a person looks.
+ * `damaged`  its expiry lies further ahead than its TTL and the clock bound allow: it is neither awaited nor taken over; a person looks.
  */
 export type Verdict =
   | { readonly kind: 'live'; readonly until: number | null }

@@ -65,7 +65,7 @@ export interface SessionStore {
   get(id: string): Promise<SessionRecord | undefined>;
   /**
    * Strongly consistent; ids without a row are absent from the map, and so are those whose rows are damaged: `onDamaged` is told of these,
-   * for nobody may take them for gone. Without it they are thrown.
+   * for they must not be taken for gone. Without it they are thrown.
    */
   getMany(
     ids: readonly string[],

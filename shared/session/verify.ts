@@ -1,4 +1,4 @@
-/** What is known of a right that somebody claims to have by a sequencer: the half of the answer that is about its session. */
+/** What is known of a right that a caller claims to have by a sequencer: the half of the answer that is about its session. */
 import { firstFailure } from './health.ts';
 import type { SessionRecord } from './record.ts';
 import { judgeSession } from './record.ts';
@@ -7,7 +7,7 @@ import type { SessionStore } from './store.ts';
 /**
  * `valid`       it was the current tenure at the moment of reading; that says nothing about the moment after.
  * `superseded`  there is a newer tenure, or it was ended by force.
- * `released`    it was given back, or is over with its task, and nobody has taken it since.
+ * `released`    it was given back, or is over with its task, and has not been taken since.
  * `sessionDead` its session is invalid, expired by our clock and the bound on differences, or has lost a health check.
  */
 export type Verification =

@@ -10,7 +10,7 @@
  *   - Every end counts: done, dead, or cancelled. The counts say which; a dead child that is redriven later counts no second time.
  *
  * Does not guarantee
- *   - That a parent or a callback that somebody cancelled meanwhile comes back: then the last child ends all the same, and nobody is woken.
+ *   - That a parent or a callback that was cancelled meanwhile comes back: then the last child ends all the same, and wakes nothing.
  *
  * All children of a batch write one row when they end: some dozens a second pass through it. Larger fan-ins are batches of batches.
  */
@@ -40,7 +40,7 @@ export interface BatchCounts {
 }
 
 export interface BatchRecord extends BatchKey, BatchCounts {
-  /** Who waits for its end: a task that does not exist yet, one that does, or nobody. */
+  /** Who waits for its end: a task that does not exist yet, one that does, or none. */
   readonly waiter: Waiter;
   readonly nonce: string;
 }

@@ -38,7 +38,7 @@ export class HandedBackError extends Error {
   }
 }
 
-/** The reason of a task's AbortSignal when somebody cancelled it: code that stops now leaves it cancelled, code that completes in spite of it wins. */
+/** The reason of a task's AbortSignal when it was cancelled: code that stops now leaves it cancelled, code that completes in spite of it wins. */
 export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }

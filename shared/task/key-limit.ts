@@ -3,7 +3,7 @@
  *
  * Guarantees
  *   - Never more tasks of a key are in state `running` than its limit: a claim takes the place in its own transaction, and whatever takes the
- *     task out of `running` gives it back in its own. A dead worker's place is kept until somebody has taken its task over, so not even then.
+ *     task out of `running` gives it back in its own. A dead worker's place is kept until another worker has taken its task over, so not even then.
  *   - Never more are begun in a window than the rate: the windows are those of the clock, so two full ones may touch.
  *
  * Does not guarantee

@@ -11,7 +11,7 @@
  *   - It runs at least once. Its effect is once where it goes through `commit`: one transaction with the user's writes, conditional on the
  *     page's lease counter and on the item being open.
  *   - A holder that was taken over can record, move or commit no item: every write names the counter and the session.
- *   - Items that are recorded do not run again, whoever has the page: hand-back, take-over and redrive keep what is recorded.
+ *   - Items that are recorded do not run again, whichever worker has the page: hand-back, take-over and redrive keep what is recorded.
  *   - One that fails leaves the page for a row of its own, in one transaction, and delays none of the others; from then on it is a task like any.
  *   - One that kills its worker is found, moved out and buried alone: see `suspect.ts`. The others live.
  *

@@ -10,7 +10,7 @@
  * Guarantees
  *   - A task never exists without its payload: it is there before, or with, the task.
  *   - A task that has been claimed finds the payload that it was enqueued with: its digest is in the task's row.
- *   - The payload is removed once its task is done. Of a dead or cancelled one it stays, for whoever redrives it.
+ *   - The payload is removed once its task is done. Of a dead or cancelled one it stays, for a redrive.
  *
  * Does not guarantee
  *   - That it is removed at once: a worker that dies between its task's end and the removal leaves it to the table's TTL, a year after it was
@@ -30,7 +30,7 @@ export interface PayloadStore {
   put(name: string, text: string): Promise<string>;
   /**
    * Undefined: there is none any more.
-   * @param options.signal aborts when nobody waits for it any more
+   * @param options.signal aborts when it is no longer waited for
    */
   get(reference: string, options?: { readonly signal?: AbortSignal }): Promise<string | undefined>;
   /** Deleting what is not there is no error. @param options.signal as of `get` */
@@ -83,7 +83,7 @@ export async function checkedIn(task: NewTask, payloads: PayloadStore | undefine
   return { ...task, payload: { ...payload, reference } };
 }
 
-/** The store that a module exports as `payloads` beside its tasks, so that whoever runs them finds it; undefined when it exports none. */
+/** The store that a module exports as `payloads` beside its tasks, so that workers find it; undefined when it exports none. */
 export function exportedPayloads({ payloads }: Readonly<Record<string, unknown>>): PayloadStore | undefined {
   const verbs = ['put', 'get', 'delete'] as const satisfies readonly (keyof PayloadStore)[];
   const isStore =
@@ -100,7 +100,7 @@ export interface PayloadPorts {
 
 /**
  * The input of a claimed task, wherever it is.
- * @param signal nobody needs it any more: the request must not outlive the claim
+ * @param signal aborts when it is no longer needed: the request must not outlive the claim
  * @throws DoNotRetry when it is gone, or another
  */
 export async function inputOf(
@@ -122,7 +122,7 @@ export async function inputOf(
   return JSON.parse(text) as Json;
 }
 
-/** Removes what nobody will read again. */
+/** Removes what will not be read again. */
 export async function dropPayload(
   task: TaskKey & { readonly payload: Payload | undefined },
   { tasks, payloads }: PayloadPorts,

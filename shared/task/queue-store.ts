@@ -1,7 +1,7 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 
-/** What is known of a queue as a whole. A queue that nobody has touched, and no dispatcher has seen a task of, has none. */
+/** What is known of a queue as a whole. A queue that was never configured, and of which no dispatcher has seen a task, has none. */
 export interface QueueRecord {
   readonly queue: string;
   /** No task of it is claimed; those that run go on to their end. */
@@ -25,7 +25,7 @@ export interface QueueUse {
 export interface QueueStore {
   /** Strongly consistent. */
   get(queue: string): Promise<QueueRecord | undefined>;
-  /** Eventually consistent, at half the price: for whoever asks again and again. */
+  /** Eventually consistent, at half the price: for callers that ask again and again. */
   glance(queue: string): Promise<QueueRecord | undefined>;
   /** Refused when it was written since it was observed. */
   change(

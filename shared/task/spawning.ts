@@ -52,7 +52,7 @@ export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): vo
     );
 }
 
-/** Whoever finds an id taken has to look at who has it, and a transaction cannot: it happens, or it does not. */
+/** A caller that finds an id taken has to look at what has it, and a transaction cannot: it happens, or it does not. */
 export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): void {
   const { policy = 'reject', windowMs } = dedup ?? {};
   if (policy === 'reject' && windowMs === undefined) return;

@@ -7,7 +7,7 @@
  *                  │  └── release · snooze ────┘ │ └── out of attempts, or told not to retry ──▶ dead
  *                  └───── fail, to retry ────────┘
  *                           running ──▶ running   take over: its session is dead, counter + 1
- *                           ready ──▶ cancelled   by an operator, or because it expired before anybody started it
+ *                           ready ──▶ cancelled   by an operator, or because it expired before it was started
  *                           running ──▶ cancelled by its holder, who is told by its next heartbeat; by an operator once its session is dead
  *                           done, dead, cancelled ──▶ ready   revived: attempts 0, generation + 1, the counter goes on
  *
@@ -62,7 +62,7 @@ export interface TaskLinks {
   readonly line?: LinePlace | undefined;
 }
 
-/** That somebody wants it to end without a result: an operator, or the expiry that it was given. */
+/** That it is to end without a result: by an operator, or by the expiry that it was given. */
 export interface Cancellation {
   readonly at: number;
   readonly reason: string;

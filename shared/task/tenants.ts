@@ -1,16 +1,16 @@
 /**
- * Fairness between tenants: of tasks that name a tenant, workers take some of each in turn, so that nobody waits for the backlog of another.
+ * Fairness between tenants: of tasks that name a tenant, workers take some of each in turn, so that no tenant waits for the backlog of another.
  *
  * Tenants' tasks stand in an index of their own, ordered by tenant and then by the time they are due. A worker walks round it: it takes the
  * few oldest of one tenant, jumps over the rest of them to the next tenant, and comes round again. Where it begins is chance, and differs from
- * worker to worker. Nobody counts anything, so a tenant costs no write, and a tenant without tasks costs nothing at all.
+ * worker to worker. Nothing is counted, so a tenant costs no write, and a tenant without tasks costs nothing at all.
  *
  * Guarantees
  *   - With n tenants that have due tasks in a shard, a tenant's oldest is reached after at most n visits of a worker, however much the others have:
  *     each visit takes at most `QUANTUM` tasks.
  *
  * Does not guarantee
- *   - Order between tenants, or between a tenant's tasks in different shards. Priorities go before tenants: a high one of anybody goes first.
+ *   - Order between tenants, or between a tenant's tasks in different shards. Priorities go before tenants: a high one of any tenant goes first.
  *   - Anything between tenants and tasks that name none: workers look at both alike. In a queue that is to be fair, every task names its tenant.
  */
 import type { Random } from '../runtime/random.ts';
@@ -41,7 +41,7 @@ export class TenantWalk {
   /** Where a round began that took more than one look, for it has found nothing yet. */
   #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
 
-  /** @param random says where it begins; absent: with the first, for whoever only counts */
+  /** @param random says where it begins; absent: with the first, for callers that only count */
   constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
     this.#partition = partition;
     this.#tasks = tasks;
@@ -92,10 +92,10 @@ export class TenantWalk {
       if (isRound) break;
     }
     this.#round = isRound || found.length > 0 ? undefined : round;
-    // Where nobody is, the next look begins at the first place, and so takes one request.
+    // Where no tenant is, the next look begins at the first place, and so takes one request.
     const isEmpty = round.hasWrapped && round.seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
-    // The first of each, then the second of each: whoever takes only some of them is fair, too.
+    // The first of each, then the second of each: a caller that takes only some of them is fair, too.
     found.sort((one, other) => one.turn - other.turn);
     return { hints: found.map(({ hint }) => hint), isEmpty, isRound };
   }

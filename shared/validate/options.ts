@@ -2,7 +2,7 @@ import { ConfigurationError, shown } from '../errors.ts';
 
 /**
  * Checks the names of options that a user gave, once, at the edge; `keyof T` keeps each list of them complete.
- * @throws ConfigurationError for what is no object, and for a name that nobody reads: misspelt, it would silently be its default
+ * @throws ConfigurationError for what is no object, and for an unknown name: misspelt, it would silently be its default
  */
 export function validOptions<T extends object>(what: string, options: T, known: Readonly<Record<keyof T, true>>): T {
   const names = Object.keys(known);

@@ -107,7 +107,7 @@ export class WaitGroup implements GroupKey {
 
   /**
    * A member is done; again, it changes nothing.
-   * @returns `lost` when its session was found dead before: whoever waits was told so, and it stays lost
+   * @returns `lost` when its session was found dead before: the waiters were told so, and it stays lost
    * @throws MismatchError when it is no member
    */
   async done(id: string): Promise<Exclude<MemberState, 'pending'>> {
@@ -137,7 +137,7 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * Begins the next generation of a group that is complete; whoever comes second gets the one that was begun.
+   * Begins the next generation of a group that is complete; a second caller gets the one that was begun.
    * @throws MismatchError when it is not complete yet
    */
   async next(): Promise<WaitGroup> {

@@ -5,7 +5,7 @@ import type { GroupKey, GroupRecord, MemberRecord } from './waitgroup.ts';
 export interface MemberLease {
   readonly id: string;
   readonly session: string;
-  /** Undefined: nobody has it leased. */
+  /** Undefined: it has no lease. */
   readonly observed: MemberRecord | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface WaitGroupStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' } | Extract<Outcome<never, GroupRecord>, { kind: 'refused' }>>;
-  /** Refused unless it is pending, and nobody's or as it was observed. */
+  /** Refused unless it is pending, and without a lease or as it was observed. */
   leaseMember(group: GroupKey, lease: MemberLease, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
   /** Refused unless it is pending. */
   finishMember(group: GroupKey, id: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;

@@ -124,7 +124,7 @@ class Walk {
 
   async #finish(): Promise<Look> {
     const counts = { members: this.#members, lost: this.#lost };
-    // Refused: somebody else who waits wrote it down before, with the same counts.
+    // Refused: another waiter wrote it down before, with the same counts.
     await this.#ports.groups.complete(this.#group, counts, stampOf(this.#ports.runtime));
     return complete(counts.members, counts.lost);
   }

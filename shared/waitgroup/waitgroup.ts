@@ -6,17 +6,17 @@
  *   - `wait` ends as complete only when the group is sealed and every member that was ever added is done, or lost with its session.
  *     A group that has not been sealed is never complete, so members that come and go quickly cannot end a wait too early.
  *   - `add` into a sealed group is refused, and leaves nothing behind; 99 members at a time are added all or none.
- *   - A member that is leased cannot make `wait` hang: when its session is invalid and that session's lock-delay is over, whoever waits
+ *   - A member that is leased cannot make `wait` hang: when its session is invalid and that session's lock-delay is over, a waiter
  *     writes the member down as lost. Lost is final: a late `done` is told so.
  *   - Generations: a group that is complete can begin anew under the next number; what is late for an old one touches the old one only.
  *
  * Does not guarantee
  *   - That `wait` ends although a member without a lease never says `done`: give `wait` a deadline.
- *   - That a member works once, or at all. A lease tells that somebody is alive, not that he is the only one: that is a lock's work.
+ *   - That a member works once, or at all. A lease tells that a member is alive, not that it is the only one: that is a lock's work.
  *
  *       add (group open)           done
  *     ──────────────────▶ pending ───────▶ done
- *                            │ ▲ │ its session is dead: seen by whoever waits
+ *                            │ ▲ │ its session is dead: seen by a waiter
  *                            │ └─┘ lease     └──────▶ lost
  *
  *     group:  open ── seal ──▶ sealed ── a wait found no member pending ──▶ complete ── begin ──▶ open, next generation

@@ -37,7 +37,7 @@ export class QueueGate {
     return this.#record?.lanes;
   }
 
-  /** Of the last answer; undefined: nobody has written it down. */
+  /** Of the last answer; undefined: it was never written down. */
   get shards(): number | undefined {
     return this.#record?.shards;
   }

@@ -7,11 +7,11 @@
  */
 export class Company {
   #inside = 0;
-  /** Somebody is alone, or waits for the others to leave. */
+  /** One is alone, or waits for the others to leave. */
   #closed = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** Waits for a place, beside others or alone; whoever wants to be alone keeps newcomers out. Returns what gives the place up. */
+  /** Waits for a place, beside others or alone; one that wants to be alone keeps newcomers out. Returns what gives the place up. */
   async enter(alone: boolean): Promise<() => void> {
     while (this.#closed) await this.#change();
     this.#closed = alone;

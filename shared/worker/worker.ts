@@ -97,7 +97,7 @@ class Worker {
   /** Wakes the slots that wait while the backlog is empty. */
   readonly #over = new AbortController();
   #storeFailure: unknown;
-  /** An error that nobody foresaw: thrown when all slots have ended. */
+  /** An unforeseen error: thrown when all slots have ended. */
   #mistake: Error | undefined;
   #isPaused = false;
   #isSkewed = false;
@@ -176,7 +176,7 @@ class Worker {
     }
   }
 
-  /** Nobody knows whether a queue is paused whose row is damaged: it is closed until somebody has repaired it. */
+  /** A queue whose row is damaged may be paused: it is closed until the row is repaired. */
   async #isOpen(): Promise<boolean> {
     try {
       return await this.#gate.isOpen();
@@ -334,7 +334,7 @@ class Worker {
     return this.#isPaused ? 'paused' : 'drained';
   }
 
-  /** A row that cannot be understood stops nobody; a store that is gone stops claiming, while the tasks at work settle as they can. */
+  /** A row that cannot be understood stops no worker; a store that is gone stops claiming, while the tasks at work settle as they can. */
   #giveUp(error: unknown): void {
     if (error instanceof LeaseLostError) return;
     if (error instanceof CorruptItemError) {

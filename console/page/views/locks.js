@@ -88,7 +88,7 @@ function table(rows, { now }, { mayAct, refresh }, words) {
 }
 
 /**
- * That it was taken away from somebody, the last time.
+ * That it was taken away from its holder, the last time.
  * @param {Lock} lock
  * @param {number} now
  */

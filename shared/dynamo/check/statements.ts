@@ -25,7 +25,7 @@ import { batchGetStatement, directoryStatement, getStatement, updateStatement } 
 /**
  * Guard: not written since it was observed, or still absent: a delayed attempt must not undo a report, or bring back what was deregistered since.
  * Effect: registered, with a first report: registering again is how a check comes back.
- * Outcomes: refused = it is there, or somebody else wrote it meanwhile: build on that row.
+ * Outcomes: refused = it is there, or was written meanwhile: build on that row.
  */
 export function registerCheck(
   table: string,
@@ -53,7 +53,7 @@ export function registerCheck(
 /**
  * Guard: not written since it was observed: a delayed attempt of an earlier report must not undo a later one.
  * Effect: its status and its own TTL renewed.
- * Outcomes: refused = somebody else reported it, or it was registered again or deregistered meanwhile: look again.
+ * Outcomes: refused = another program reported it, or it was registered again or deregistered meanwhile: look again.
  */
 export function reportCheck(
   table: string,

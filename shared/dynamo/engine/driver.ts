@@ -58,7 +58,7 @@ export interface DynamoDriver {
  * | `throttled` | capacity or request rate exceeded | no |
  * | `rejected` | the request is wrong (validation, access, missing table): never retried | no |
  * | `unverified` | its credentials or its time were refused before it was looked at, and the next attempt signs with others | no |
- * | `unsent` | nobody to send it to, or nothing to sign it with: it never left | no |
+ * | `unsent` | no address to send it to, or nothing to sign it with: it never left | no |
  * | `unanswered` | time-out, reset connection, or a server error: it may have been applied | unknown |
  */
 export type DynamoFaultKind =

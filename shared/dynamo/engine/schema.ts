@@ -45,7 +45,7 @@ export const RETENTION_DAYS = {
   payload: 365,
   /** A permit lives in a row that its holder does not write while it holds, so the row outlasts any session. */
   semaphore: 365,
-  /** Members may be pending for as long as anybody has the patience to wait. */
+  /** Members may be pending for as long as a caller is ready to wait. */
   waitGroup: 365,
   /** A bucket that is full again is as good as none. */
   rateLimit: 1,
@@ -53,7 +53,7 @@ export const RETENTION_DAYS = {
   audit: 395,
 } as const;
 
-/** Partitions that a queue's dead tasks are listed in. Not a setting: the list must be found whole whoever wrote it. */
+/** Partitions that a queue's dead tasks are listed in. Not a setting: the list must be found whole, whichever version wrote it. */
 export const DEAD_SHARDS = 4;
 
 /** Partitions that a queue's parked tasks stand in, by their keys. Not a setting: a worker that frees a place must find the tasks that wait for it. */

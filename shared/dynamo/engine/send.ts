@@ -7,7 +7,7 @@
  *     unanswered attempt was applied, and that is success.
  *   - What cannot be decided is thrown as `StoreUnavailableError` with `applied: 'unknown'`; nothing is guessed.
  *
- * The SDK's own retries stay off: they would sign and send again after a thaw, without asking anybody.
+ * The SDK's own retries stay off: they would sign and send again after a thaw, without asking the session.
  */
 import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../errors.ts';
 import type { WriteLimits } from '../../lease/outcome.ts';
@@ -143,7 +143,7 @@ export class Sender {
       const waitMs = fullJitterMs(random, backoff, attempt);
       ensureTimeFor(waitMs);
       await clock.sleep(waitMs, limits.signal);
-      // Whoever was frozen in his sleep wakes long after his time, and what he sent then might meet a row that was swept.
+      // A process that was frozen here wakes long after its time, and what it sent then might meet a row that was swept.
       ensureTimeFor(0);
     }
   }

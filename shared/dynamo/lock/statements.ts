@@ -3,8 +3,8 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `lock#<key>`, `lock` | whoever is first |
- * | v | N | schema version | whoever is first |
+ * | pk, sk | S | `lock#<key>`, `lock` | the first writer |
+ * | v | N | schema version | the first writer |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled doubt, never restarts | acquire, take over, force, disown, bar |
  * | session, acquiredAt | S; N, epoch ms | who holds it, since when; absent while free | acquire, take over; removed by release, settle, force, disown |
  * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behaviour `delete` |
@@ -12,7 +12,7 @@
  * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
  * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
  * | freedAt | N, epoch ms | when the last tenure ended, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
- * | notBefore | N, epoch ms | nobody acquires it before; absent: open | settle, force; removed by acquire |
+ * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force; removed by acquire |
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `lock`, the key: the listing; there as long as the entry | acquire, put; removed with the value |
@@ -42,7 +42,7 @@ const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 const IS_FREE = 'attribute_not_exists(#session)';
 const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)';
-/** Guard of every verb of a holder, and of whoever has found that holder dead: dead it stays. */
+/** Guard of every verb of a holder, and of a contender that has found that holder dead: dead it stays. */
 const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
  * Nothing has ended since the acquire was asked for: by any clock within the bound, or because no tenure has begun since the row was observed.
@@ -68,7 +68,7 @@ const NEVER_GIVEN = -1;
 const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
 
 /**
- * Guard: nobody holds it, its lock-delay is over, and its last tenure ended before this acquire was asked for, or was seen ended; an absent row is free.
+ * Guard: it has no holder, its lock-delay is over, and its last tenure ended before this acquire was asked for, or was seen ended; an absent row is free.
  * Effect: held by the session, counter + 1. Creates the row; its counter then starts at the clock, above every token that a swept row gave out.
  * Outcomes: refused = the row says by whom it is held, or until when it is closed; or it is free, and the next attempt names its counter.
  */
@@ -89,7 +89,7 @@ export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp
 /**
  * Guard: still held by the session and counter that were observed; the caller has found that session dead and its lock-delay over.
  * Effect: as acquire; without the old entry if that was to go with its session.
- * Outcomes: refused = somebody else took it over or tidied it.
+ * Outcomes: refused = another contender took it over or tidied it.
  */
 export function takeOverLock(
   table: string,
@@ -146,7 +146,7 @@ export function acquireObserved(
 /**
  * Guard: mine, and not written since I wrote it last: a delayed attempt of an earlier update must not undo a later one.
  * Effect: the content replaced, if one is given; the counter stays.
- * Outcomes: refused = superseded, released by force, or deleted with its session; still mine = somebody has put a value.
+ * Outcomes: refused = superseded, released by force, or deleted with its session; still mine = a value has been put.
  */
 export function updateLock(
   table: string,
@@ -166,7 +166,7 @@ export function updateLock(
 /**
  * Guard: mine, and without a value if the row is to be sweepable; `isExact`: and not written since it was observed.
  * Effect: free at once; counter and value stay.
- * Outcomes: refused = superseded, or released already; still mine = somebody has put a value, which no sweep may take.
+ * Outcomes: refused = superseded, or released already; still mine = a value has been put, which no sweep may take.
  */
 export function releaseLock(
   table: string,
@@ -198,7 +198,7 @@ export function releaseLock(
 /**
  * Guard: still held by the session and counter that were observed, whose session is dead; without a value if the row is to be sweepable.
  * Effect: free, closed until `notBefore`; with behaviour `delete` the entry is gone and the row keeps the counter.
- * Outcomes: refused = somebody else was faster.
+ * Outcomes: refused = another writer was faster.
  */
 export function settleLock(
   table: string,
@@ -311,7 +311,7 @@ export function forceReleaseLock(
  * Guard: not written since it was observed, or still absent; the caller has judged what it saw. Blind writes would let a delayed
  *   attempt of an earlier put undo a later one.
  * Effect: the content replaced, the entry created if there was none; holder and counter stay. A value is never swept.
- * Outcomes: refused = somebody wrote it meanwhile: look again.
+ * Outcomes: refused = it was written meanwhile: look again.
  */
 export function putValue(
   table: string,
@@ -330,9 +330,9 @@ export function putValue(
 }
 
 /**
- * Guard: not written since it was observed; the caller has seen that nobody holds it, or means to delete it under its holder's hands.
- * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and is closed to nobody.
- * Outcomes: refused = somebody wrote it meanwhile: look again.
+ * Guard: not written since it was observed; the caller has seen that it has no holder, or means to delete it under its holder's hands.
+ * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and is open.
+ * Outcomes: refused = it was written meanwhile: look again.
  */
 export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): Statement<'update'> {
   const isHeld = observed.state === 'held';
@@ -355,7 +355,7 @@ export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): 
 /**
  * Guard: as `removeEntry`, and the holder's session is live.
  * Effect: as `removeEntry`; the holder is told by its next heartbeat.
- * Outcomes: refused = somebody wrote it meanwhile, or its session has just ended.
+ * Outcomes: refused = it was written meanwhile, or its session has just ended.
  */
 export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp): Statement<'transactWrite'> {
   const tell = revokeFromSession(table, observed.session, revocationOf(observed));

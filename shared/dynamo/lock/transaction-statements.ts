@@ -10,7 +10,7 @@ import { liveCondition, revokeFromSession } from '../session/statements.ts';
 
 /**
  * Guard: every row is as it was observed, and every session that is to hold something, or loses something, is live.
- * Effect: each key as its own write says, and whoever loses a tenure is told by its next heartbeat; all or none.
+ * Effect: each key as its own write says, and a session that loses a tenure is told by its next heartbeat; all or none.
  * Outcomes: refused = something was written since: look again.
  */
 export function commitLocks(

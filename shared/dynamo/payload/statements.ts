@@ -7,7 +7,7 @@
  * | v | N | schema version | put |
  * | text | S, JSON | the input | put |
  * | nonce | S | of its writing; the task's row names it | put |
- * | ttl | N, epoch s | sweeping, a year after its task was due: it is deleted when its task is done, if nobody dies in between | put |
+ * | ttl | N, epoch s | sweeping, a year after its task was due: it is deleted when its task is done, if no worker dies in between | put |
  */
 import type { NewTask } from '../../task/store.ts';
 import type { TaskKey } from '../../task/task.ts';

@@ -24,7 +24,7 @@ import { getStatement, updateStatement } from '../engine/statement.ts';
 /**
  * Guard: not written since it was observed, or still absent: a late attempt of an earlier change must not undo a later one.
  * Effect: paused, or open again.
- * Outcomes: refused = somebody else changed it meanwhile: look again.
+ * Outcomes: refused = it was changed meanwhile: look again.
  */
 export function changeQueue(
   table: string,
@@ -51,7 +51,7 @@ export function changeQueue(
 /**
  * Guard: as above, so that the number of shards only grows; what is refused is found again with the next tick.
  * Effect: the lanes are in use, and so many shards; a queue that had no row is open.
- * Outcomes: refused = somebody else wrote it meanwhile, perhaps the same.
+ * Outcomes: refused = it was written meanwhile, perhaps with the same.
  */
 export function noteUse(
   table: string,

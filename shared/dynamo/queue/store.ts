@@ -39,7 +39,7 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     changedAt: row.count('updatedAt'),
     nonce: row.string('nonce'),
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
-    // Whoever is told of more would look for ever.
+    // A worker that is told of more would look for ever.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
   };
 }

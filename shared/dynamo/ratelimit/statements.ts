@@ -37,7 +37,7 @@ export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: 
 /**
  * Guard: full, or without a row. What flowed in beyond the brim is gone.
  * Effect: full, less what is taken.
- * Outcomes: refused = somebody took from it meanwhile.
+ * Outcomes: refused = tokens were taken from it meanwhile.
  */
 export const takeTokensFromFull = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
   updateStatement('ratelimit.takeFromFull', {

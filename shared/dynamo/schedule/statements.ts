@@ -33,7 +33,7 @@ export const REMOVED = 'removed';
 /**
  * Guard: not written since it was observed, or still absent.
  * Effect: defined anew, due at `nextAt`, also when it had been removed.
- * Outcomes: refused = somebody else defined, moved or removed it meanwhile: look again.
+ * Outcomes: refused = it was defined, moved or removed meanwhile: look again.
  */
 export function putSchedule(
   table: string,

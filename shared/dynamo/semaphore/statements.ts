@@ -9,7 +9,7 @@
  * | limit | N | the limit in effect: `declared`, unless an operator has set another | create, replace |
  * | free | N | limit less the permits held; below zero after the limit was lowered | all |
  * | holders | M: claim → token N, or L of token and moment | who holds; the key says whose it is, since when, and how much it takes (`formatClaim`); a list: evicted, its room closed until the moment | all |
- * | waiting | L of S | the queue of fair contenders, first come first; absent while nobody queues | queue, replace |
+ * | waiting | L of S | the queue of fair contenders, first come first; absent while the queue is empty | queue, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
  * | leaseCounter | N | the last token; starts at the clock, grows by one with each admission, never restarts | create, admit, replace |
  * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
@@ -41,7 +41,7 @@ import { revokeFromSession } from '../session/statements.ts';
  * Guard: the row is absent.
  * Effect: a semaphore with its first holder, or none. The counter starts at the clock: a row that was swept and comes back starts above
  *   every token it ever gave out.
- * Outcomes: refused = somebody else was first; the row says with which limit.
+ * Outcomes: refused = another contender was first; the row says with which limit.
  */
 export function createSemaphore(
   table: string,
@@ -61,7 +61,7 @@ export function createSemaphore(
 }
 
 /**
- * Guard: the limit is the one that this contender declares, there is room, nobody queues, and this very permit is not there.
+ * Guard: the limit is the one that this contender declares, there is room, the queue is empty, and this very permit is not there.
  * Effect: the holder is there, with the next token.
  * Outcomes: refused = another limit, no room, or an earlier attempt of this write was applied and the row written again since.
  */
@@ -88,7 +88,7 @@ export function admitHolder(
 
 /**
  * Guard: the queue is not full, and this ticket is not in it.
- * Effect: the last in the queue. From now on nobody is admitted who does not stand in it.
+ * Effect: the last in the queue. From now on only contenders in it are admitted.
  * Outcomes: refused = the queue is full, or an earlier attempt of this write was applied.
  */
 export function queueTicket(table: string, name: string, ticket: Ticket, stamp: Stamp): Statement<'update'> {
@@ -107,7 +107,7 @@ export function queueTicket(table: string, name: string, ticket: Ticket, stamp: 
 /**
  * Guard: not written since it was observed. The nonce would not tell: a late attempt to join the queue puts an old one back.
  * Effect: limits, holders and queue as calculated from what was observed.
- * Outcomes: refused = somebody acquired, released or changed it meanwhile: look again.
+ * Outcomes: refused = it was acquired, released or changed meanwhile: look again.
  */
 export function replaceSemaphore(
   table: string,

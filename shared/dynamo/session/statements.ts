@@ -14,7 +14,7 @@
  * | expiresAt | N, epoch ms, or NULL | holder's clock before sending + ttlMs | create, renew |
  * | renewals | N | accepted renewals; without a TTL: how often `revoked` was shortened | create, renew |
  * | nonce | S | of the last write | all |
- * | remote | BOOL | renewed by its id, by whoever knows it; absent: by its holder, from nonce to nonce | create |
+ * | remote | BOOL | renewed by its id, by every caller that knows it; absent: by its holder, from nonce to nonce | create |
  * | updatedAt | N, epoch ms | of a remote session: clock of the last accepted renewal | renew |
  * | checks | L of S | checks of its node that it is bound to; absent: none | create |
  * | revoked | L of S | what was taken away from it one by one, and its holder does not know yet; absent: nothing | revoke; shortened by renew |
@@ -37,7 +37,7 @@ import {
   updateStatement,
 } from '../engine/statement.ts';
 
-/** The one spelling of expiry: a damaged row (no number) is neither expired nor unexpired, so nobody renews it and nobody takes it. */
+/** The one spelling of expiry: a damaged row (no number) is neither expired nor unexpired, so it is neither renewed nor taken over. */
 const EXPIRED_BEFORE = '#expiresAt <= :expiredBefore';
 const NOT_EXPIRED = '#expiresAt > :now';
 const NOT_EXPIRED_BEFORE = '#expiresAt > :expiredBefore';
@@ -72,7 +72,7 @@ export function createSession(
     ...{ directoryKey: 'session', directoryName: `${name}#${id}` },
     ...(checks.length === 0 ? {} : { checks }),
     ...(remote ? { remote } : {}),
-    // Without a TTL of its own it lasts until somebody destroys it, so nothing may sweep it before.
+    // Without a TTL of its own it lasts until it is destroyed, so nothing may sweep it before.
     ...(ttlMs === null ? {} : { ttl: ttlEpochSeconds(now + ttlMs, RETENTION_DAYS.session) }),
   });
 }
@@ -156,7 +156,7 @@ export function liveCondition(table: string, id: string): TransactionCheck {
 /**
  * Guard: live, with the renewals that the contender observed, and past its expiry and the clock bound.
  * Effect: invalid for good.
- * Outcomes: refused = renewed meanwhile, or ended by somebody else.
+ * Outcomes: refused = renewed meanwhile, or ended by another contender.
  */
 export function expireSession(
   table: string,
@@ -182,8 +182,8 @@ export function expireSession(
 }
 
 /**
- * Guard: live. No nonce, because ending must win over a renewal in flight, whoever ends it.
- * Effect: invalid for good, and listed no more: only those that nobody ended are looked for afterwards.
+ * Guard: live. No nonce, because every ending must win over a renewal in flight.
+ * Effect: invalid for good, and listed no more: only those that have not been ended are looked for afterwards.
  * Outcomes: refused = it had ended already.
  */
 export function invalidateSession(
@@ -207,7 +207,7 @@ export function invalidateSession(
 /**
  * Guard: live.
  * Effect: its holder's next renewal answers with what was taken away. The nonce stays, for the renewal builds on it.
- * Outcomes: refused = it has ended, and whoever held on to it knows or will know.
+ * Outcomes: refused = it has ended, and its holder knows or will know.
  */
 export function revokeFromSession(table: string, id: string, ...revocations: readonly string[]): Statement<'update'> {
   return updateStatement('session.revoke', {

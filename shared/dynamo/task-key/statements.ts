@@ -8,10 +8,10 @@
  * | running | SS | ids of the tasks that run; absent when none does | enter, leave |
  * | window, started | N, epoch ms; N | the current window of the rate, and the tasks started in it; absent without a rate | enter |
  * | enteredAt | N, epoch ms | when a task began last: how long the key has stood still. Workers before 0.2 leave what stands there | enter |
- * | ttl | N, epoch s | sweeping, a year after somebody left: longer than those last who are still in | leave; removed by enter |
+ * | ttl | N, epoch s | sweeping, a year after a task left: longer than the tasks last that are still in | leave; removed by enter |
  *
  * It is only ever written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key
- * that are in state `running`, those of dead workers included, whose places are kept until somebody has taken them over.
+ * that are in state `running`, those of dead workers included, whose places are kept until another worker has taken them over.
  */
 import type { KeyLimit } from '../../task/key-limit.ts';
 import { windowOf } from '../../task/key-limit.ts';

@@ -41,8 +41,8 @@ export function waitForChildren(
 
 /**
  * Guard: it waits for the children of this batch.
- * Effect: due at once. Whoever has observed it before, to reschedule it, has to look again.
- * Outcomes: refused = it was cancelled, or runs because somebody rescheduled it.
+ * Effect: due at once. A caller that observed it before, to reschedule it, has to look again.
+ * Outcomes: refused = it was cancelled, or runs because it was rescheduled.
  */
 export function wakeParent(
   table: string,

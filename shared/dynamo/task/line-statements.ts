@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `line#<queue>#<key>`, `line` | join |
  * | v | N | schema version | join |
- * | head | S | id of the task whose turn it is; absent when nobody is in the line | join, advance, advance and join, close |
+ * | head | S | id of the task whose turn it is; absent when the line is empty | join, advance, advance and join, close |
  * | tail | N | the last ticket given; starts at the clock, only grows, and never restarts | join, advance and join |
  * | ttl | N, epoch s | sweeping, long after the last one left | close; removed by join |
  *
@@ -14,7 +14,7 @@
  * | pk, sk | S | `line#<queue>#<key>`, `place#<ticket>` | take place; deleted when its task is called, or cancelled |
  * | v | N | schema version | take place |
  * | id | S | the task that waits here | take place |
- * | tenant | S | whose it is, if anybody's | take place |
+ * | tenant | S | whose it is, where a tenant was named | take place |
  *
  * They are only ever written in the transaction that puts a task into the line or takes it out. A task that is held keeps the key of the
  * ready index in `heldKey` until it is called; the rest of its row is drawn in `statements.ts`.
@@ -26,14 +26,14 @@ import type { Statement } from '../engine/statement.ts';
 import { createStatement, namesIn, updateStatement } from '../engine/statement.ts';
 import { indexKeyOf } from './place.ts';
 
-/** A line as somebody has seen it. */
+/** A line as it was observed. */
 export interface ObservedLine {
   readonly head: string | undefined;
   readonly tail: number | undefined;
 }
 
 /**
- * Guard: the line is as it was observed: nobody has joined since, and it has a head, or none, as then.
+ * Guard: the line is as it was observed: no task has joined since, and it has a head, or none, as then.
  * Effect: the tickets up to `last` are given; the first who joins an empty line is its head.
  * Outcomes: refused = others were faster; the row says how it is now.
  */
@@ -61,7 +61,7 @@ export function joinLine(
   });
 }
 
-/** Guard: the place is free, as it is for whoever was given its ticket. */
+/** Guard: the place is free, as it is for the task that was given its ticket. */
 export const takePlace = (
   table: string,
   { queue, id, tenant }: TaskKey & { readonly tenant?: string | undefined },
@@ -104,9 +104,9 @@ export function advanceLine(table: string, from: TaskKey, key: string, to: strin
 }
 
 /**
- * Guard: it is the turn of `from`, and nobody has joined since the line was observed.
- * Effect: it is the turn of `to`, and the tickets up to `last` are given: whoever leaves has others join.
- * Outcomes: refused = it is not, or somebody has joined.
+ * Guard: it is the turn of `from`, and no task has joined since the line was observed.
+ * Effect: it is the turn of `to`, and the tickets up to `last` are given: the task that leaves lets others join.
+ * Outcomes: refused = it is not, or another task has joined.
  */
 export function advanceAndJoinLine(
   table: string,
@@ -125,9 +125,9 @@ export function advanceAndJoinLine(
 }
 
 /**
- * Guard: it is the turn of `last`, and nobody has joined since the line was observed.
- * Effect: nobody is in the line.
- * Outcomes: refused = somebody has joined.
+ * Guard: it is the turn of `last`, and no task has joined since the line was observed.
+ * Effect: the line is empty.
+ * Outcomes: refused = another task has joined.
  */
 export function closeLine(
   table: string,
@@ -148,7 +148,7 @@ export function closeLine(
 /**
  * Guard: it is held at this place.
  * Effect: it enters the ready index. It may not be due yet, and blocks its followers all the same.
- * Outcomes: refused = it is not there any more, whoever removed it.
+ * Outcomes: refused = it has been removed already.
  */
 export function callTask(
   table: string,

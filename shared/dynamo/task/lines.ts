@@ -1,7 +1,7 @@
 /**
  * The lines of keys as the transactions that tasks join and leave them by need them: see `task/line.ts` for what a line guarantees.
  *
- * Whoever joins or leaves looks first, and writes under the guard that the line still is as it was seen; when it is not, the transaction
+ * A task that joins or leaves looks first, and writes under the guard that the line still is as it was seen; when it is not, the transaction
  * is refused as a whole and he looks again. A transaction names each row once, so all that it does to one line is planned together.
  */
 import type { Stamp } from '../../lease/stamp.ts';
@@ -69,7 +69,7 @@ export class Lines {
     this.#table = table;
   }
 
-  /** @param gone tickets whose place, or task, was found to be missing: nobody waits for them */
+  /** @param gone tickets whose place, or task, was found to be missing: they are passed over */
   async plan(move: LineMove, gone: ReadonlySet<number>, stamp: Stamp): Promise<LineChange> {
     const { queue, key, leaver, joiners } = move;
     const line = await this.#look(queue, key, leaver === undefined ? 0 : 1 + gone.size);
@@ -89,7 +89,7 @@ export class Lines {
     return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
   }
 
-  /** Nobody's turn ends. Who leaves is held, or of a line that is not there any more. */
+  /** No turn ends. The task that leaves is held, or its line is not there any more. */
   #stayOrJoin(
     { queue, key, leaver, joiners }: LineMove,
     line: LineView,

@@ -48,7 +48,7 @@ export interface Change {
 /** A task that is created, or begins anew. */
 type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
-/** Somebody else's success each time: a line that moves on so often while it is looked at is a queue of its own. */
+/** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
 const CONTENTION = { rounds: 50 };
 
 /** A transaction's result, and how many companions it had. */
@@ -113,7 +113,7 @@ export class LinkedRows {
       : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
   }
 
-  /** Counts the child as one of several first; whoever is refused by the count is the last one, and sees in the row what is to be done. */
+  /** Counts the child as one of several first; the child that is refused by the count is the last one, and sees in the row what is to be done. */
   async #endChild(
     batch: BatchKey,
     ending: ChildEnding,
@@ -124,11 +124,11 @@ export class LinkedRows {
     const refusal = companionRefusal(oneOfMany, 0);
     if (refusal === undefined) return oneOfMany;
     const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
-    // Swept, or ended by more children than were counted: nobody waits for this one.
+    // Swept, or ended by more children than were counted: nothing waits for this one.
     if (record === undefined || record.pending === 0) return send([]);
     const last = actionOf(countLast(this.#table, batch, ending, stamp));
     const woken = await send([last, ...this.#wakeWaiter(record.waiter, batch, stamp)]);
-    // Whoever was waiting is there already, or waits no more: the batch ends without.
+    // The task that was waiting is there already, or waits no more: the batch ends without.
     return companionRefusal(woken, 1) === undefined ? woken : send([last]);
   }
 

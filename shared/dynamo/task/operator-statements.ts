@@ -21,7 +21,7 @@ import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from '
 /**
  * Guard: it waits, and was not written since it was observed: a late attempt must not cancel other work under the id.
  * Effect: cancelled.
- * Outcomes: refused = somebody runs it, it has ended, or was changed: look again.
+ * Outcomes: refused = it runs, has ended, or was changed: look again.
  */
 export function cancelWaitingTask(
   table: string,
@@ -79,7 +79,7 @@ export function cancelAbandonedTask(
 
 /**
  * Guard: running under the session and counter that were observed, and that session live.
- * Effect: the wish is in the task's row, for whoever may claim it next, and in its session's, which the next heartbeat brings back.
+ * Effect: the wish is in the task's row, for the worker that may claim it next, and in its session's, which the next heartbeat brings back.
  *   Asking the rows of running tasks with every heartbeat would cost a read a task for something that hardly ever happens.
  *   The nonce stays, so that the holder goes on recognising its own writes by it: asking twice is asking once.
  * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: look again.
@@ -104,7 +104,7 @@ export function requestCancel(
 /**
  * Guard: not written since it was observed; the caller has seen that it waits.
  * Effect: another priority, another time; its place in a line stays. One that is parked is in workers' sight again.
- * Outcomes: refused = claimed, or changed by somebody else.
+ * Outcomes: refused = claimed, or changed meanwhile.
  */
 export function rescheduleTask(
   table: string,
@@ -131,7 +131,7 @@ export function rescheduleTask(
  * Guard: not written since it was observed; the caller has seen that it has ended.
  * Effect: ready again, as a new generation with all its attempts; the counter goes on from where it is. Its past and last error stay.
  *   Its batch has counted its end already, and will not count it again. In a line it begins anew, at the end.
- * Outcomes: refused = revived by somebody else, or swept.
+ * Outcomes: refused = revived already, or swept.
  */
 export function reviveTask(
   table: string,
@@ -162,7 +162,7 @@ export function reviveTask(
 /**
  * Guard: it waits, and was not written since it was observed.
  * Effect: other work under the same id, which finds nothing that the work before it has saved; its place in a line stays.
- * Outcomes: refused = claimed, ended, or replaced by somebody else.
+ * Outcomes: refused = claimed, ended, or replaced meanwhile.
  */
 export function replaceTask(
   table: string,
@@ -185,7 +185,7 @@ export function replaceTask(
 /**
  * Guard: not written since it was observed; the caller has seen that it has ended.
  * Effect: new work under the same id, with all its attempts and nothing left of the former but its counter, which goes on.
- * Outcomes: refused = renewed by somebody else, or swept.
+ * Outcomes: refused = renewed meanwhile, or swept.
  */
 export function renewTask(
   table: string,

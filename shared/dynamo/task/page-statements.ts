@@ -7,7 +7,7 @@
  * | input | S, JSON; or B, the same deflated | the items' inputs, a list | enqueue |
  * | done | NS | indexes of the items that are done | record, finish, commit, move |
  * | moved | NS | indexes of those that have become tasks of their own | move |
- * | cancelled | NS | indexes of those that somebody cancelled | cancel item |
+ * | cancelled | NS | indexes of those that were cancelled | cancel item |
  * | results | S, JSON | what items returned, by index, where that is kept | record, finish, commit, move |
  * | sequence | N | number of the claim's last write | claim, take over, record, finish, commit, move |
  *
@@ -39,7 +39,7 @@ import {
 
 /** Guard of every verb of a page's holder. */
 const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;
-/** One that has been cancelled may still be done: whoever completes it anyway wins. */
+/** One that has been cancelled may still be done: code that completes it anyway wins. */
 const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';
 
 /**
@@ -135,9 +135,9 @@ export function leavePage(
 }
 
 /**
- * Guard: the item's id is free. Nobody but its page's holder makes it, and he once: both stand in one transaction.
+ * Guard: the item's id is free. Only its page's holder makes it, and only once: both stand in one transaction.
  * Effect: a task with the attempts that it has had, ready or dead. Its counter starts above any token that its page has given out.
- * Outcomes: refused = somebody enqueued a task under the very id.
+ * Outcomes: refused = a task was enqueued under the very id.
  */
 export function createMovedItem(
   table: string,
@@ -167,7 +167,7 @@ export function createMovedItem(
 
 /**
  * Guard: it waits; or runs under the session and counter that were observed; and the item is open.
- * Effect: the item is cancelled, for whoever has not begun it. The nonce stays: asking twice is asking once.
+ * Effect: the item is cancelled, unless it has begun. The nonce stays: asking twice is asking once.
  * Outcomes: refused = the page changed hands, or the item has been decided.
  */
 export function cancelItem(table: string, observed: ReadyTask | RunningTask, index: number): Statement<'update'> {

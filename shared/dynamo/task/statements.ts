@@ -109,7 +109,7 @@ export function enqueueTask(
 /**
  * Guard: ready, due, and not written since it was observed; not expired, if it can; its turn, if it stands in a line.
  * Effect: running under `session`; counter + 1, attempts + 1. The index entry stays, so that a claim costs one unit. What is started expires no more.
- * Outcomes: refused = claimed by somebody else, changed, no longer due, or expired.
+ * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
  */
 export function claimTask(
   table: string,
@@ -142,7 +142,7 @@ export function claimTask(
 /**
  * Guard: still running under the session and counter that were observed; the caller has found that session dead, and dead it stays.
  * Effect: as a claim, and one more death.
- * Outcomes: refused = somebody else took it over, or its holder finished it in the last moment.
+ * Outcomes: refused = another worker took it over, or its holder finished it in the last moment.
  */
 export function takeOverTask(
   table: string,
@@ -273,7 +273,7 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
 
 /**
  * Guard: mine.
- * Effect: cancelled, as somebody asked of its holder.
+ * Effect: cancelled, as its holder was asked to do.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {

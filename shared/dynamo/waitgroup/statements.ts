@@ -67,7 +67,7 @@ export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Stateme
 /**
  * Guard: sealed, in this generation; the caller has seen every member finished, and finished they stay.
  * Effect: complete, with the counts.
- * Outcomes: refused = somebody else who waits was faster.
+ * Outcomes: refused = another waiter was faster.
  */
 export const completeGroup = (
   table: string,
@@ -90,7 +90,7 @@ export const completeGroup = (
 /**
  * Guard: complete, in this generation.
  * Effect: open, in the next one.
- * Outcomes: refused = not complete yet, or begun by somebody else.
+ * Outcomes: refused = not complete yet, or begun already.
  */
 export const beginGeneration = (table: string, group: GroupKey, stamp: Stamp): Statement<'update'> =>
   updateStatement('waitgroup.begin', {
@@ -137,7 +137,7 @@ export function addMembers(
 
 /**
  * Unguarded because the transaction's first action is the guard, and `if_not_exists` leaves a member that is there as it is:
- * also one that nobody has leased, which is why that is written down.
+ * also one without a lease, which is why that is written down.
  */
 function addMember(
   table: string,
@@ -161,9 +161,9 @@ function addMember(
 }
 
 /**
- * Guard: pending, and leased to nobody, or not written since it was observed: a delayed attempt of an earlier lease must not undo a later one.
+ * Guard: pending, and without a lease, or not written since it was observed: a delayed attempt of an earlier lease must not undo a later one.
  * Effect: leased to the session, and to no other that had it.
- * Outcomes: refused = done, lost, or no member; still pending = somebody has it: build on that row.
+ * Outcomes: refused = done, lost, or no member; still pending = another session has it: build on that row.
  */
 export const leaseMember = (
   table: string,

@@ -23,7 +23,7 @@ const UNSIGNED = new Set([
 ]);
 const UNSIGNED_PREFIX = /^(proxy-|sec-)/;
 
-/** @param credentials asked for each request; whoever provides them keeps and refreshes them */
+/** @param credentials asked for each request; their provider keeps and refreshes them */
 export function createSigner(credentials: () => Promise<Credentials>): Signer {
   const keys = new SigningKeys();
   return {
