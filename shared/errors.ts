@@ -19,7 +19,7 @@
  * They carry ids and values, never payloads; a value that is very long loses its middle.
  */
 
-import { inspect } from 'node:util';
+import { inspected } from './runtime/inspect.ts';
 
 const MESSAGE_LIMIT_CHARACTERS = 1_500;
 /** The end of a message says what to do. */
@@ -135,12 +135,11 @@ export function messageOf(thrown: unknown): string {
 /** The beginning of any value as a person reads it in a message: NaN, bigints, circular and hostile values included. */
 export function shown(value: unknown, limitCharacters = SHOWN_CHARACTERS): string {
   try {
-    const text = typeof value === 'string' ? JSON.stringify(value) : inspect(value, SHOWN);
+    const text = typeof value === 'string' ? JSON.stringify(value) : inspected(value);
     return text.length > limitCharacters ? `${text.slice(0, limitCharacters).toWellFormed()}…` : text;
   } catch {
     return 'a value that cannot be printed';
   }
 }
 
-const SHOWN = { depth: 1, breakLength: Infinity } as const;
 const SHOWN_CHARACTERS = 80;

@@ -1,5 +1,5 @@
 /** Adding a bulk, and looking for one of its items. */
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../runtime/same.ts';
 import { MismatchError, assert } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
 import { allOf } from '../runtime/all-of.ts';
@@ -61,8 +61,8 @@ async function putPage(page: NewPage, { store, runtime }: BulkPorts): Promise<'c
   if (outcome.kind === 'applied') return 'created';
   const current = outcome.current ?? (await store.get(page));
   assert(current !== undefined, `${describeTask(page)} was refused by a row that is not there`);
-  const isSame = isPage(current) && current.name === page.name && isDeepStrictEqual(current.input, page.input);
-  return isSame
+  const isSameWork = isPage(current) && current.name === page.name && isSame(current.input, page.input);
+  return isSameWork
     ? 'there'
     : new MismatchError(
         describeTask(page),

@@ -2,6 +2,7 @@
  * A task store as one item of a page sees it: the verbs of its claim, said of a page.
  * With it an item's code runs under the very rules that a task's does (`run/run.ts`): timeouts, cancelling, handing back, belief.
  */
+import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { DoNotRetry } from '../task/control.ts';
@@ -63,7 +64,7 @@ const STAYS = { kind: 'applied', row: undefined } as const;
 
 /** In words, why a result is too large for its page. */
 function excessOf(claim: Claim, result: Json | undefined): string | undefined {
-  const bytes = result === undefined ? 0 : Buffer.byteLength(JSON.stringify(result));
+  const bytes = result === undefined ? 0 : utf8Bytes(JSON.stringify(result));
   if (bytes <= ITEM_RESULT_LIMIT_BYTES) return undefined;
   return `the result of ${describeTask(claim)} has ${bytes} bytes as JSON: at most ${ITEM_RESULT_LIMIT_BYTES} of one item are kept in a page; store it elsewhere and return a reference`;
 }

@@ -7,6 +7,7 @@
  * Not promised: an identity of each input by itself. The same input in two bulks, or at two positions, is two tasks; those that must not be
  * need ids, and rows, of their own (`enqueue`).
  */
+import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
@@ -80,7 +81,7 @@ function cut(tasks: readonly NewTask[], size: number): NewPage[] {
   const pages: (NewTask & { readonly input: Json[] })[] = [];
   let bytes = Infinity;
   for (const task of tasks) {
-    const weight = Buffer.byteLength(JSON.stringify(task.input));
+    const weight = utf8Bytes(JSON.stringify(task.input));
     const last = pages.at(-1);
     bytes += weight;
     if (last === undefined || last.input.length === size || bytes > PAGE_INPUT_LIMIT_BYTES) {

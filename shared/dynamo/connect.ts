@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { ConfigurationError, shown } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
+import { warn } from '../runtime/host.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { DynamoDriver } from './engine/driver.ts';
 import { loadSdk, openClient } from './wire/sdk.ts';
@@ -124,10 +125,6 @@ function once<T>(make: () => Promise<T>): { get: () => Promise<T>; made: () => P
       return made;
     },
   };
-}
-
-function warn(message: string): void {
-  process.emitWarning(message, { type: 'LeaseholdWarning' });
 }
 
 function ignored(): void {

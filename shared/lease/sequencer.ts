@@ -6,7 +6,7 @@
  * Its parts are URI-encoded, so that no name can pose as another part, and a digest at its end finds damage before the table is asked.
  * The digest is no signature: what protects against a forged sequencer is that a session's id cannot be guessed.
  */
-import { hash } from 'node:crypto';
+import { sha256 } from '../runtime/sha256.ts';
 import { ConfigurationError } from '../errors.ts';
 
 export type LeaseKind = 'lock' | 'task' | 'semaphore';
@@ -58,7 +58,7 @@ export function parseSequencer(text: string, table: string): Sequencer {
 }
 
 function digestOf(body: string): string {
-  return hash('sha256', body, 'base64url').slice(0, DIGEST_CHARACTERS);
+  return sha256(body, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
 /** @throws ConfigurationError for what was never encoded here, though its digest fits */

@@ -1,3 +1,4 @@
+import { warn } from '../runtime/host.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Refusal } from './record.ts';
 import { describeLock, describeRefusal } from './record.ts';
@@ -13,8 +14,6 @@ export function warningOfOwnWait(clock: Clock): (refusal: Refusal) => void {
     if (isWarned || refusal.kind !== 'held' || refusal.isOwn !== true) return;
     if (clock.monotonic() - startedAt < OWN_WAIT_WARNING_MS) return;
     isWarned = true;
-    process.emitWarning(`a caller waits for ${describeLock(refusal.key)}, ${describeRefusal(refusal)}`, {
-      type: 'LeaseholdWarning',
-    });
+    warn(`a caller waits for ${describeLock(refusal.key)}, ${describeRefusal(refusal)}`);
   };
 }

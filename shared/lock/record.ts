@@ -32,6 +32,7 @@
  *
  * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
  */
+import { base64Bytes, utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import type { Stamp } from '../lease/stamp.ts';
@@ -187,7 +188,7 @@ export function validContent(
     throw new ConfigurationError(
       `the value of ${describeLock(key)} is not well-formed text: encode other data, as JSON or base64`,
     );
-  const bytes = encoding === 'text' ? Buffer.byteLength(value) : Buffer.byteLength(value, 'base64');
+  const bytes = encoding === 'text' ? utf8Bytes(value) : base64Bytes(value);
   if (bytes > VALUE_LIMIT_BYTES)
     throw new ConfigurationError(
       `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} are allowed; store it elsewhere and put a reference here`,

@@ -1,5 +1,5 @@
 /** A request for a batch, as a user words it, and the checks that make one of it. */
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, MismatchError } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
@@ -67,7 +67,7 @@ export function ensureSameBatch(
   asked: Omit<NewBatch, 'tasks'> & { readonly total: number },
   current: BatchRecord | undefined,
 ): void {
-  if (current?.total === asked.total && isDeepStrictEqual(current.waiter, asked.waiter)) return;
+  if (current?.total === asked.total && isSame(current.waiter, asked.waiter)) return;
   throw new MismatchError(
     `batch ${asked.id} of queue ${asked.queue}`,
     `batch ${asked.id} of queue ${asked.queue} is there already, with ${current?.total ?? 'no'} children or another callback: give this one an id of its own`,

@@ -1,6 +1,6 @@
 /** Tasks as lines of JSON: all of them are checked before any of them is written. */
 import { isUtf8 } from 'node:buffer';
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { EnqueueOptions, TaskClient, TaskReference } from './client.ts';
 import type { TaskRegistry } from '../task/definition.ts';
@@ -127,7 +127,7 @@ function ensureDistinct(line: Line, byId: Map<string, Line>): void {
   const earlier = byId.get(id);
   byId.set(id, earlier ?? line);
   if (earlier === undefined || (line.task.dedup !== undefined && line.task.dedup.policy !== 'reject')) return;
-  if (earlier.task.name !== name || !isDeepStrictEqual(earlier.task.input, input))
+  if (earlier.task.name !== name || !isSame(earlier.task.input, input))
     throw new ConfigurationError(
       `id ${JSON.stringify(id)} stands in line ${earlier.number} for other work: give each its own`,
     );

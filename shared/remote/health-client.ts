@@ -1,4 +1,5 @@
 /** Nodes and health checks: registering, reporting, deregistering, and what that does to the sessions that are bound to them. */
+import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
@@ -196,13 +197,13 @@ async function endSessionsBoundTo(
 
 function validId(id: string): string {
   const name = validName('check id', id);
-  if (Buffer.byteLength(name) > ID_LIMIT_BYTES)
+  if (utf8Bytes(name) > ID_LIMIT_BYTES)
     throw new ConfigurationError(`check id ${name.slice(0, 40)}… is longer than ${ID_LIMIT_BYTES} bytes`);
   return name;
 }
 
 function validNote(note: string): string {
-  if (typeof note !== 'string' || !note.isWellFormed() || Buffer.byteLength(note) > NOTE_LIMIT_BYTES)
+  if (typeof note !== 'string' || !note.isWellFormed() || utf8Bytes(note) > NOTE_LIMIT_BYTES)
     throw new ConfigurationError(`the note of a check is not well-formed text of at most ${NOTE_LIMIT_BYTES} bytes`);
   return note;
 }

@@ -7,7 +7,7 @@
  * So a reader that sees an entry sees everything that its writer had seen listed before writing it.
  * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
  */
-import { hash } from 'node:crypto';
+import { sha256 } from '../runtime/sha256.ts';
 import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { LockInfo, LockRecord } from '../lock/record.ts';
 import { validKey } from '../lock/record.ts';
@@ -131,5 +131,5 @@ export class PrefixReader {
 }
 
 function fingerprintOf(lines: readonly string[]): string {
-  return hash('sha256', [...lines].sort().join('\n'));
+  return sha256([...lines].sort().join('\n'));
 }

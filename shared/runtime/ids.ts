@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { v7 as timeOrderedUuid } from 'uuid';
+import { hostModule } from './host.ts';
 
 /**
  * The only source of identity.
@@ -12,8 +12,10 @@ export interface Ids {
   ordered(): string;
 }
 
+const hostCrypto = hostModule('node:crypto');
+
 export const systemIds: Ids = {
   // Node caches entropy for 128 ids; a process snapshot would hand the same ones to every clone.
-  unique: () => randomUUID({ disableEntropyCache: true }),
+  unique: () => hostCrypto?.randomUUID?.({ disableEntropyCache: true }) ?? crypto.randomUUID(),
   ordered: () => timeOrderedUuid(),
 };

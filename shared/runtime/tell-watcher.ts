@@ -1,5 +1,6 @@
 /** Telling those who only watch: hooks of a user's own, never needed for correctness. */
-import { inspect } from 'node:util';
+import { warn } from './host.ts';
+import { inspected } from './inspect.ts';
 
 /** A watcher that throws stops nothing. The process warns of each once: what is told with every request would fill a log. */
 export function tellWatcher<Watcher extends object>(watcher: Watcher, say: (watcher: Watcher) => void): void {
@@ -8,7 +9,7 @@ export function tellWatcher<Watcher extends object>(watcher: Watcher, say: (watc
   } catch (error) {
     if (warnedOf.has(watcher)) return;
     warnedOf.add(watcher);
-    process.emitWarning('a hook threw, and was ignored', { type: 'LeaseholdWarning', detail: inspect(error) });
+    warn('a hook threw, and was ignored', inspected(error));
   }
 }
 

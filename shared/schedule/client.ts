@@ -1,5 +1,5 @@
 /** Defining tasks that recur. */
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
@@ -70,7 +70,7 @@ export class ScheduleClient {
     const definition = await this.#validate(name, task, input, options);
     return retryContended(`schedule ${name}`, ACT, async () => {
       const observed = await this.#store.get(definition);
-      if (observed !== undefined && !('isRemoved' in observed) && isSame(observed, definition)) return observed;
+      if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
       const stamp = stampOf(this.#runtime);
       const nextAt = slotAfter(definition, stamp.now);
       if (nextAt === undefined) throw new ConfigurationError(`schedule ${name} has no slot left`);
@@ -153,6 +153,9 @@ function undecided(name: string): StoreUnavailableError {
   );
 }
 
-function isSame({ nextAt: _, nonce: __, ...observed }: ScheduleRecord, definition: ScheduleDefinition): boolean {
-  return isDeepStrictEqual(observed, definition);
+function isSameSchedule(
+  { nextAt: _, nonce: __, ...observed }: ScheduleRecord,
+  definition: ScheduleDefinition,
+): boolean {
+  return isSame(observed, definition);
 }

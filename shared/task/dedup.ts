@@ -12,7 +12,7 @@
  * The window begins with the task's creation; without one, an id stands for one piece of work until its row is swept.
  * What follows a running attempt has an id made of the two, so that however many ask while it runs, one follows.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../runtime/same.ts';
 import type { Json, TaskRecord } from './task.ts';
 
 export const DUPLICATE_POLICIES = ['reject', 'keep', 'replace', 'debounce'] as const;
@@ -60,5 +60,5 @@ function isSameWork(current: TaskRecord, asked: Asked): boolean {
   const batch = asked.links?.batch;
   if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;
   if (current.payload?.digest !== asked.payload?.digest) return false;
-  return current.name === asked.name && isDeepStrictEqual(current.input, asked.input);
+  return current.name === asked.name && isSame(current.input, asked.input);
 }

@@ -1,3 +1,4 @@
+import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Json } from './task.ts';
 
@@ -20,7 +21,7 @@ export function jsonText(what: string, value: unknown): { readonly text: string;
   const text = stringify(what, value);
   if (typeof text !== 'string')
     throw new ConfigurationError(`${what} is ${typeof value}, which JSON has no form for: give null, or a value`);
-  return { text, bytes: Buffer.byteLength(text) };
+  return { text, bytes: utf8Bytes(text) };
 }
 
 /** Answers with undefined, whatever its type says, for what JSON has no form for. */

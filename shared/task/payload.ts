@@ -16,7 +16,7 @@
  *   - That it is removed at once: a worker that dies between its task's end and the removal leaves it to the table's TTL, a year after it was
  *     due, and in a store of the user's own to a lifecycle rule. A task that has not begun within that year finds its payload gone, and is dead.
  */
-import { hash } from 'node:crypto';
+import { sha256 } from '../runtime/sha256.ts';
 import { ConfigurationError } from '../errors.ts';
 import { DoNotRetry } from './control.ts';
 import { jsonText } from './json.ts';
@@ -62,7 +62,7 @@ export function carriedInput(
     throw new ConfigurationError(
       `${what} has ${bytes} bytes as JSON: at most ${PAYLOAD_ROW_LIMIT_BYTES} fit into the table; give the client a store for payloads`,
     );
-  return { input: null, payload: { text, bytes, digest: hash('sha256', text) } };
+  return { input: null, payload: { text, bytes, digest: sha256(text) } };
 }
 
 /** The input that the worker will get. */
@@ -117,7 +117,7 @@ export async function inputOf(
     reference === undefined ? await tasks.getPayload(task, { signal }) : await payloads?.get(reference, { signal });
   if (text === undefined)
     throw new DoNotRetry(`the input of ${describeTask(task)} is gone: it should be ${reference ?? 'beside its row'}`);
-  if (hash('sha256', text) !== payload.digest)
+  if (sha256(text) !== payload.digest)
     throw new DoNotRetry(`the input of ${describeTask(task)} is not the one that it was enqueued with`);
   return JSON.parse(text) as Json;
 }

@@ -1,4 +1,5 @@
 /** Tasks that are created in a transaction: what each of them, and all of them together, have to keep to. @throws ConfigurationError */
+import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from './payload.ts';
 import type { NewTask } from './store.ts';
@@ -88,7 +89,7 @@ function actionsOf(child: NewTask): number {
 }
 
 function bytesOf(child: NewTask): number {
-  return ROW_BYTES + Buffer.byteLength(JSON.stringify(child.input)) + payloadBytes(child);
+  return ROW_BYTES + utf8Bytes(JSON.stringify(child.input)) + payloadBytes(child);
 }
 
 function plural(count: number, what: string): string {

@@ -1,3 +1,4 @@
+import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 
 /** Names are parts of keys; with escaping and a kind they stay far below DynamoDB's 2,048 bytes. */
@@ -15,7 +16,7 @@ export function validName(what: string, name: unknown): string {
     throw new ConfigurationError(
       `${what} ${JSON.stringify(name)} is not well-formed Unicode: it has half of a surrogate pair`,
     );
-  const bytes = Buffer.byteLength(name);
+  const bytes = utf8Bytes(name);
   if (bytes > NAME_LIMIT_BYTES)
     throw new ConfigurationError(
       `${what} ${JSON.stringify(name.slice(0, 40))}… has ${bytes} bytes: at most ${NAME_LIMIT_BYTES} are allowed`,

@@ -25,8 +25,8 @@ const SHARED = [...PROTOCOL, ...COORDINATION, ...TASKS, 'dispatch', ...ROWS, 's3
 /** In order: a layer imports its own files and layers that stand above it in this table, types included. */
 const LAYERS: readonly Layer[] = [
   { name: 'runtime', holds: ['shared/runtime/'], imports: [] },
-  { name: 'errors', holds: ['shared/errors.ts'], imports: [] },
-  { name: 'validate', holds: ['shared/validate/'], imports: ['errors'] },
+  { name: 'errors', holds: ['shared/errors.ts'], imports: ['runtime'] },
+  { name: 'validate', holds: ['shared/validate/'], imports: ['runtime', 'errors'] },
   { name: 'lease', holds: ['shared/lease/'], imports: GROUND },
   // Until contention has passed.
   { name: 'wait', holds: ['shared/wait/'], imports: [...GROUND, 'lease'] },

@@ -16,7 +16,8 @@
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
-import { isDeepStrictEqual } from 'node:util';
+import { utf8Bytes } from '../../runtime/bytes.ts';
+import { isSame } from '../../runtime/same.ts';
 import type { DynamoItem } from './driver.ts';
 
 /** What an index costs follows from its keys, those of the table, and what it projects. */
@@ -198,9 +199,9 @@ function projectedNames(index: IndexShape): readonly string[] {
 /** UTF-8 bytes. Keys and names are short and mostly ASCII, for which a loop beats the call. */
 function textSizeBytes(text: string): number {
   const { length } = text;
-  if (length > LONG_TEXT) return Buffer.byteLength(text);
+  if (length > LONG_TEXT) return utf8Bytes(text);
   for (let at = 0; at < length; at++) {
-    if (text.charCodeAt(at) > 0x7f) return Buffer.byteLength(text);
+    if (text.charCodeAt(at) > 0x7f) return utf8Bytes(text);
   }
   return length;
 }
@@ -240,12 +241,12 @@ function isWrappedNumber(value: object): value is WrappedNumber {
 
 function isSameEntry(index: IndexShape, left: DynamoItem, right: DynamoItem): boolean {
   if (left === right) return true;
-  if (index.projection !== 'ALL') return projectedNames(index).every((name) => isSame(left[name], right[name]));
+  if (index.projection !== 'ALL') return projectedNames(index).every((name) => isSameValue(left[name], right[name]));
   const names = Object.keys(left);
-  return names.length === Object.keys(right).length && names.every((name) => isSame(left[name], right[name]));
+  return names.length === Object.keys(right).length && names.every((name) => isSameValue(left[name], right[name]));
 }
 
 /** Sets are unordered, and a rewritten set is no change. */
-function isSame(left: unknown, right: unknown): boolean {
-  return left === right || (typeof left === 'object' && isDeepStrictEqual(left, right));
+function isSameValue(left: unknown, right: unknown): boolean {
+  return left === right || isSame(left, right);
 }

@@ -3,7 +3,8 @@
  * The parts of a key are escaped, so that distinct tuples give distinct keys whatever text they are made of:
  * `#` separates parts and `%` escapes, and neither can stand in a part.
  */
-import { hash } from 'node:crypto';
+import { utf8Bytes } from '../../runtime/bytes.ts';
+import { sha256 } from '../../runtime/sha256.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { HASH_DIGITS } from '../../task/tenants.ts';
 import type { Priority } from '../../task/task.ts';
@@ -76,7 +77,7 @@ export function tenantPartitionKey(queue: string, priority: string, shard: numbe
 /** The place of a tenant's task among the others of its partition: tenants in an order that means nothing, the tasks of each by time. */
 export function tenantPlace(tenant: string, readyAt: number, id: string): string {
   const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
-  const parts = [hash('sha256', tenant).slice(0, HASH_DIGITS), tenant, at, hash('sha256', id).slice(0, HASH_DIGITS)];
+  const parts = [sha256(tenant).slice(0, HASH_DIGITS), tenant, at, sha256(id).slice(0, HASH_DIGITS)];
   return fitting(joinKey(parts), SORT_KEY_LIMIT_BYTES, ['the place of tenant', tenant]);
 }
 
@@ -108,7 +109,7 @@ export const isParkedPartition = (partition: unknown): boolean =>
 
 /** What the places of all tasks of a key begin with. A hash, because keys of users are as long as they like. */
 export function parkedPrefix(key: string): string {
-  return `${hash('sha256', key).slice(0, PARKED_DIGITS)}#`;
+  return `${sha256(key).slice(0, PARKED_DIGITS)}#`;
 }
 
 /** The place of a parked task among those of its partition: by key, then in the order in which it would be served. */
@@ -117,7 +118,7 @@ export function parkedPlace(
   id: string,
 ): string {
   const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
-  const parts = [String(PRIORITIES.indexOf(priority)), at, hash('sha256', id).slice(0, HASH_DIGITS)];
+  const parts = [String(PRIORITIES.indexOf(priority)), at, sha256(id).slice(0, HASH_DIGITS)];
   return parkedPrefix(key) + joinKey(parts);
 }
 
@@ -141,7 +142,7 @@ export function deadPartitionKey(queue: string, shard: number): string {
 
 /** The shard of a task: its id's hash, so that a writer that is asked twice writes to the same place. */
 export function shardOf(id: string, shards: number): number {
-  return Number.parseInt(hash('sha256', id).slice(0, 8), 16) % shards;
+  return Number.parseInt(sha256(id).slice(0, 8), 16) % shards;
 }
 
 export function joinKey(parts: readonly string[]): string {
@@ -167,7 +168,7 @@ function sortKey(kind: string, name: string): string {
 
 /** @throws ConfigurationError for a key that the service would refuse */
 function fitting(key: string, limitBytes: number, what: readonly string[]): string {
-  const bytes = Buffer.byteLength(key);
+  const bytes = utf8Bytes(key);
   if (bytes <= limitBytes) return key;
   throw new ConfigurationError(
     `${what.join(' ').slice(0, 80)}… has ${bytes} bytes: DynamoDB allows ${limitBytes}; shorten the names, in which each # and % counts as three`,

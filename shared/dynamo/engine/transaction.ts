@@ -1,5 +1,5 @@
 /** Several statements as one transaction: all of them, or none. */
-import { hash } from 'node:crypto';
+import { sha256 } from '../../runtime/sha256.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Statement } from './statement.ts';
 
@@ -35,7 +35,7 @@ export function tokenOf({ nonce }: Pick<Stamp, 'nonce'>, others: readonly Action
   const text = JSON.stringify(others, (_, value: unknown) =>
     value instanceof Set ? [...value] : typeof value === 'bigint' ? `${value}n` : value,
   );
-  return hash('sha256', nonce + text).slice(0, TOKEN_CHARACTERS);
+  return sha256(nonce + text).slice(0, TOKEN_CHARACTERS);
 }
 
 const TOKEN_CHARACTERS = 36;

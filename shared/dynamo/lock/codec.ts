@@ -1,3 +1,4 @@
+import { base64Of } from '../../runtime/bytes.ts';
 import type { Entry, ForcedRelease, LockRecord } from '../../lock/record.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
@@ -32,7 +33,7 @@ export function decodeLock(item: DynamoItem): LockRecord {
 }
 
 function decodeValue(row: ItemReader): Pick<Entry, 'value' | 'encoding'> {
-  if (row.isBinary('value')) return { value: Buffer.from(row.binary('value')).toString('base64'), encoding: 'base64' };
+  if (row.isBinary('value')) return { value: base64Of(row.binary('value')), encoding: 'base64' };
   return { value: row.optional('value', (attribute) => row.string(attribute)), encoding: 'text' };
 }
 

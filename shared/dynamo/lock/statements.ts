@@ -20,6 +20,7 @@
  *
  * An acquire writes the listing's attributes each time: an index entry that stays as it was costs nothing.
  */
+import { bytesOfBase64 } from '../../runtime/bytes.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../../lock/record.ts';
 import { endedAt, revocationOf } from '../../lock/record.ts';
@@ -426,7 +427,7 @@ function listValues(key: string) {
 }
 
 function contentValues({ value, encoding, flags }: Content) {
-  return { ':value': encoding === 'base64' ? Buffer.from(value, 'base64') : value, ':flags': flags };
+  return { ':value': encoding === 'base64' ? bytesOfBase64(value) : value, ':flags': flags };
 }
 
 function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>) {

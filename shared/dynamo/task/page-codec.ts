@@ -1,5 +1,7 @@
 /** The parts of a task row that only pages have. */
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { ConfigurationError } from '../../errors.ts';
+import { utf8Bytes } from '../../runtime/bytes.ts';
+import { deflated, inflatedText } from '../../runtime/deflate.ts';
 import type { PageState } from '../../task/task.ts';
 import { PAGE_INPUT_LIMIT_BYTES } from '../../task/page.ts';
 import type { Json } from '../../task/task.ts';
@@ -33,21 +35,25 @@ export function decodePage(row: ItemReader): PageState | undefined {
   };
 }
 
-/** As text, which people can read, or deflated where that is shorter. */
+/** As text, which people can read, or deflated where that is shorter and can be done at once. */
 export function encodeInput(input: readonly Json[]): string | Uint8Array {
   const text = JSON.stringify(input);
-  const deflated = deflateRawSync(text, { level: 9 });
-  return deflated.byteLength < Buffer.byteLength(text) ? new Uint8Array(deflated) : text;
+  const packed = deflated(text);
+  return packed !== undefined && packed.byteLength < utf8Bytes(text) ? packed : text;
 }
 
 /** A page is cut at the one limit, unless a single item is as large as the other allows. */
 const INFLATED_LIMIT_BYTES = PAGE_INPUT_LIMIT_BYTES + INPUT_LIMIT_BYTES;
 
 function inflated(row: ItemReader): unknown {
+  let text: string | undefined;
   try {
-    const bytes = inflateRawSync(row.binary('input'), { maxOutputLength: INFLATED_LIMIT_BYTES });
-    return JSON.parse(bytes.toString());
+    text = inflatedText(row.binary('input'), INFLATED_LIMIT_BYTES);
+    if (text !== undefined) return JSON.parse(text);
   } catch (error) {
     throw row.corrupt('input', `should be deflated JSON: ${(error as Error).message}`);
   }
+  throw new ConfigurationError(
+    `${row.key} is a page of many small tasks whose inputs are packed, and this runtime cannot unpack them: read it where Node runs`,
+  );
 }

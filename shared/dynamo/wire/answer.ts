@@ -5,8 +5,6 @@
  * The SDK takes a 200 without content for success: a put would seem applied, and the row of a lock absent.
  * Whatever could come behind a write that was applied is `unanswered`; what is refused before it is looked at is not.
  */
-import { isUtf8 } from 'node:buffer';
-import { crc32, gunzipSync } from 'node:zlib';
 import { messageOf } from '../../errors.ts';
 import type { CancellationReason, DynamoCalls, DynamoFaultKind, DynamoItem, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
@@ -23,11 +21,18 @@ export interface Answer {
 /** Of an answer in memory: a batch has 16 MB at most, and JSON makes more of it. */
 export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
+/** The text of a body as it was sent, when it is whole. @throws Error that says why it is not */
+export type TextOfBody = (answer: Answer) => string;
+
 /** @throws DynamoFault */
-export function readAnswer<K extends DynamoKind>(kind: K, answer: Answer): DynamoCalls[K]['output'] {
-  if (answer.status !== 200) throw faultOf(answer);
+export function readAnswer<K extends DynamoKind>(
+  kind: K,
+  answer: Answer,
+  textOf: TextOfBody,
+): DynamoCalls[K]['output'] {
+  if (answer.status !== 200) throw faultOf(answer, textOf);
   try {
-    const output = parsed(answer);
+    const output = parsed(answer, textOf);
     if ('__type' in output) throw new Error('it is an error by its content');
     return decodeOutput(kind, output);
   } catch (error) {
@@ -61,14 +66,14 @@ const KINDS: Readonly<Record<string, DynamoFaultKind>> = {
   SlowDown: 'throttled',
 };
 
-function faultOf(answer: Answer): DynamoFault {
+function faultOf(answer: Answer, textOf: TextOfBody): DynamoFault {
   const { status, headers } = answer;
-  const content = jsonOf(answer);
+  const content = jsonOf(answer, textOf);
   const code = codeOf(content, headers);
   const kind = (code === undefined ? undefined : KINDS[code]) ?? kindOfStatus(status);
   const details = {
     code: code ?? (content === undefined ? `HTTP ${status}` : 'Unknown'),
-    message: code === undefined ? explanation(answer, content) : (textOf(content) ?? `HTTP ${status}`),
+    message: code === undefined ? explanation(answer, content) : (messageIn(content) ?? `HTTP ${status}`),
   };
   try {
     return new DynamoFault(kind, {
@@ -92,7 +97,7 @@ function kindOfStatus(status: number): DynamoFaultKind {
 function explanation({ status, headers, body }: Answer, content: object | undefined): string {
   if (status >= 300 && status < 400)
     return `HTTP ${status} leads to ${headers.location ?? 'nowhere'}: no redirect is followed, give the endpoint itself`;
-  const start = Buffer.from(body.subarray(0, SHOWN_BYTES)).toString();
+  const start = new TextDecoder().decode(body.subarray(0, SHOWN_BYTES));
   const who = content === undefined && status < 500 ? 'not DynamoDB, but a proxy perhaps, answered ' : '';
   return `${who}HTTP ${status}: ${start === '' ? 'nothing' : start}`;
 }
@@ -106,26 +111,15 @@ function unreadable(message: string, cause: unknown): DynamoFault {
 type Content = Readonly<Record<string, unknown>>;
 
 /** @throws Error */
-function parsed(answer: Answer): Content {
-  const body = unpacked(answer);
-  if (!isUtf8(body)) throw new Error('it is not text');
-  const content: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+function parsed(answer: Answer, textOf: TextOfBody): Content {
+  const content: unknown = JSON.parse(textOf(answer));
   if (typeof content !== 'object' || content === null || Array.isArray(content)) throw new Error('it is not an object');
   return content as Content;
 }
 
-/** The checksum is that of the bytes as they were sent. */
-function unpacked({ headers, body }: Answer): Uint8Array {
-  const [sum, encoding = 'identity'] = [headers['x-amz-crc32'], headers['content-encoding']];
-  if (sum !== undefined && Number(sum) !== crc32(body)) throw new Error('its checksum is another');
-  if (encoding === 'identity') return body;
-  if (encoding !== 'gzip') throw new Error(`it is encoded as ${encoding}`);
-  return gunzipSync(body, { maxOutputLength: MAX_ANSWER_BYTES });
-}
-
-function jsonOf(answer: Answer): Content | undefined {
+function jsonOf(answer: Answer, textOf: TextOfBody): Content | undefined {
   try {
-    return parsed(answer);
+    return parsed(answer, textOf);
   } catch {
     return undefined; // Pages of proxies are no JSON; the status says enough.
   }
@@ -139,7 +133,7 @@ function codeOf(content: Content | undefined, headers: Answer['headers']): strin
   return raw === undefined ? undefined : /^([^,:]*#)?([^,:#]*)/.exec(String(raw))?.[2];
 }
 
-function textOf(content: Content | undefined): string | undefined {
+function messageIn(content: Content | undefined): string | undefined {
   const text = content?.message ?? content?.Message;
   return typeof text === 'string' ? text : undefined;
 }

@@ -6,6 +6,7 @@
  * What is read never throws for a number: what JavaScript cannot hold comes out as a `bigint` or a `WideNumber`,
  * so that one damaged row does not hide all that were read with it.
  */
+import { base64Of, bytesOfBase64 } from '../../runtime/bytes.ts';
 import type { WrappedNumber } from '../engine/capacity.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 
@@ -16,8 +17,7 @@ export type AttributeMap = Record<string, AttributeValue>;
 /** How bytes are handed on: as base64 in JSON, as they are to the SDK, which encodes them itself. */
 export type BinaryForm = (bytes: Uint8Array) => unknown;
 
-export const base64: BinaryForm = (bytes) =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+export const base64: BinaryForm = base64Of;
 export const asBytes: BinaryForm = (bytes) => bytes;
 
 /** The service takes 32 levels and says so itself; what is circular has no end. */
@@ -194,7 +194,7 @@ function list(value: unknown): readonly unknown[] {
 }
 
 function bytes(value: unknown): Uint8Array {
-  return new Uint8Array(Buffer.from(text(value), 'base64'));
+  return bytesOfBase64(text(value));
 }
 
 /** `__proto__` is a name like any other to DynamoDB, and not to an assignment. */

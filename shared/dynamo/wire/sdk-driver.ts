@@ -15,6 +15,7 @@ import type { ResponseTiming } from '../engine/skew-gauge.ts';
 import { unstorableFault } from './unstorable.ts';
 import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
+import { textOfBody } from './body.ts';
 import { asBytes } from './attribute-value.ts';
 import type { Identity } from './credentials.ts';
 import { Renewal, refusalOf, unlessAborted } from './credentials.ts';
@@ -48,7 +49,7 @@ export function createSdkDriver(
       const { answer, signedWith } = exchange;
       if (answer === undefined) throw exchange.isSent ? brokenOff(error) : neverSent(error);
       try {
-        return readAnswer(kind, answer);
+        return readAnswer(kind, answer, textOfBody);
       } catch (thrown) {
         const fault = thrown as DynamoFault;
         const refusal = refusalOf(fault, answer, clock.now());

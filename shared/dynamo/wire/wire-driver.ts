@@ -13,6 +13,7 @@ import type { ResponseTiming } from '../engine/skew-gauge.ts';
 import { unstorableFault } from './unstorable.ts';
 import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
+import { textOfBody } from './body.ts';
 import { base64 } from './attribute-value.ts';
 import type { Credentials } from './credentials.ts';
 import { Renewal, SKEW_LIMIT_MS, refusalOf, skewOf, unlessAborted } from './credentials.ts';
@@ -89,7 +90,7 @@ class Wire implements WireDriver {
     const serverDate = dateOf(answer);
     if (serverDate !== undefined) this.#ports.onResponse({ serverDate, sentAt, receivedAt });
     try {
-      return readAnswer(kind, answer);
+      return readAnswer(kind, answer, textOfBody);
     } catch (fault) {
       throw await this.#reconsidered(fault as DynamoFault, { answer, receivedAt, signal }, target.credentials);
     }
