@@ -1,6 +1,8 @@
 /** Options that benches share; what they refuse is said by commander, with the option's name. */
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../local/arguments.ts';
+import { messageOf } from '../shared/errors.ts';
+import { durationMs } from '../shared/validate/duration.ts';
 
 export { wholeNumber };
 
@@ -14,4 +16,13 @@ export function engineOption(byDefault: BenchEngine = 'embedded'): Option {
 
 export function wholeNumbers(text: string): readonly number[] {
   return text.split(',').map(wholeNumber(1));
+}
+
+/** `5ms`, `1s`; 0 is welcome. */
+export function milliseconds(text: string): number {
+  try {
+    return durationMs('it', text === '0' ? 0 : (text as Parameters<typeof durationMs>[1]));
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error));
+  }
 }

@@ -12,6 +12,7 @@
  */
 import { ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/errors.ts';
+import type { Compiler } from './engine/dynamodb-local.ts';
 import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';
 import { embeddedEngine, isEmbeddedInstalled } from './engine/embedded.ts';
 import { runEngine } from './engine/engine-process.ts';
@@ -22,7 +23,8 @@ export type EngineKind = 'embedded' | 'memory' | 'dynamodb-local' | 'endpoint';
 
 export type EngineOptions =
   /** Without a port, a free one is taken. */
-  | { readonly kind: 'embedded' | 'memory' | 'dynamodb-local'; readonly port?: number | undefined }
+  | { readonly kind: 'embedded' | 'memory'; readonly port?: number | undefined }
+  | { readonly kind: 'dynamodb-local'; readonly port?: number | undefined; readonly compiler?: Compiler | undefined }
   | { readonly kind: 'endpoint'; readonly endpoint: string };
 
 export interface Engine {
@@ -50,7 +52,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     case 'memory':
       return { kind: options.kind, ...(await startMemoryEngine(options.port)) };
     case 'dynamodb-local':
-      return { kind: options.kind, ...(await runEngine(dynamodbLocalEngine(), options.port)) };
+      return { kind: options.kind, ...(await runEngine(dynamodbLocalEngine(options.compiler), options.port)) };
     case 'endpoint':
       return useEndpoint(options.endpoint);
   }
