@@ -50,6 +50,8 @@ export interface Sent extends At {
   readonly kind: 'sent';
   readonly request: number;
   readonly operation: number | undefined;
+  /** Of an attempt to end a session: true time of the reading of the clock that it should state as now. */
+  readonly anchoredAt: number | undefined;
   /** Whether the session it is sent for is believed in by its holder at this moment; undefined where no belief is asked for. */
   readonly believed: boolean | undefined;
 }

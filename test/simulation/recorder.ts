@@ -44,6 +44,8 @@ export class Recorder {
   readonly #doubters = new Map<SimulatedProcess, Set<Believer>>();
   /** The store's rows as the history has them. */
   readonly #rows = new Map<string, DynamoItem>();
+  /** Operations that end a session, of which an attempt was sent. */
+  readonly #ending = new Set<number>();
   #operations = 0;
   readonly counts = { sent: 0, written: 0, called: 0 };
 
@@ -117,6 +119,7 @@ export class Recorder {
       process: name,
       request: request.number,
       operation: operation?.number,
+      anchoredAt: this.#anchorOf(request, operation?.number),
       believed,
     });
   }
@@ -265,6 +268,18 @@ export class Recorder {
     for (const hung of [row, sessionRow(session)]) this.#hanging.get(hung)?.delete(believer);
     this.#doubters.set(process, (this.#doubters.get(process) ?? new Set()).add(believer));
     this.emit({ kind: 'doubts', at: process.now, process: process.name, row, token, session });
+  }
+
+  /**
+   * Of the first attempt to end a session it is the reading that it states; of a later one its sending, for it is to be stamped again. A process
+   * that was stalled in between could not do so.
+   */
+  #anchorOf({ process, input, sentAt }: Request, operation: number | undefined): number | undefined {
+    const { ':invalid': ends, ':now': now } = (input as Write).ExpressionAttributeValues ?? {};
+    if (ends === undefined || operation === undefined) return undefined;
+    const isFirst = !this.#ending.has(operation);
+    this.#ending.add(operation);
+    return isFirst || process.isStalled ? process.wall.trueTimeOf(Number(now)) : sentAt;
   }
 
   #operationOf(request: Request) {

@@ -129,7 +129,8 @@ export class Sender {
     let unanswered = false;
     for (let attempt = 1; ; attempt++) {
       limits.ensureBelief?.();
-      const answer = await this.#attempt(statement, deadline, limits.signal);
+      const current = attempt === 1 ? statement : (statement.restamped?.(clock.now()) ?? statement);
+      const answer = await this.#attempt(current, deadline, limits.signal);
       if (answer.kind === 'output') return answer;
       const { fault } = answer;
       if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };

@@ -14,6 +14,8 @@ export interface Statement<K extends DynamoKind = DynamoKind> {
   readonly verb: string;
   readonly kind: K;
   readonly input: DynamoCalls[K]['input'];
+  /** The same write as of this wall time; absent: what it states of time may be as old as its first attempt. */
+  readonly restamped?: (now: number) => Statement<K>;
 }
 
 type Values = Readonly<Record<`:${string}`, unknown>>;

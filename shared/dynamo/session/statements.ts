@@ -155,7 +155,7 @@ export function liveCondition(table: string, id: string): TransactionCheck {
 
 /**
  * Guard: live, with the renewals that the contender observed, and past its expiry and the clock bound.
- * Effect: invalid for good.
+ * Effect: invalid for good, as of the attempt that is applied: its lock-delay counts from there.
  * Outcomes: refused = renewed meanwhile, or ended by another contender.
  */
 export function expireSession(
@@ -168,7 +168,7 @@ export function expireSession(
     readonly nonce: string;
   },
 ): Statement<'update'> {
-  return updateStatement('session.expire', {
+  const statement = updateStatement('session.expire', {
     table,
     key: sessionKey(expiry.id),
     guard: `${IS_LIVE} AND #renewals = :renewals AND ${EXPIRED_BEFORE}`,
@@ -179,11 +179,12 @@ export function expireSession(
       ':expiredBefore': expiry.expiredBefore,
     },
   });
+  return { ...statement, restamped: (now) => expireSession(table, { ...expiry, now }) };
 }
 
 /**
  * Guard: live. No nonce, because every ending must win over a renewal in flight.
- * Effect: invalid for good, and listed no more: only those that have not been ended are looked for afterwards.
+ * Effect: invalid for good, as of the attempt that is applied; and listed no more: only those that have not been ended are looked for afterwards.
  * Outcomes: refused = it had ended already.
  */
 export function invalidateSession(
@@ -195,13 +196,14 @@ export function invalidateSession(
     readonly nonce: string;
   },
 ): Statement<'update'> {
-  return updateStatement('session.invalidate', {
+  const statement = updateStatement('session.invalidate', {
     table,
     key: sessionKey(invalidation.id),
     guard: IS_LIVE,
     effect: `${INVALIDATE} REMOVE #directoryKey, #directoryName`,
     values: invalidateValues(invalidation.reason, invalidation),
   });
+  return { ...statement, restamped: (now) => invalidateSession(table, { ...invalidation, now }) };
 }
 
 /**

@@ -12,13 +12,14 @@ import type { Acknowledged, Applied, Called } from '../history.ts';
 import { USER_TABLE } from '../rows.ts';
 import type { Family } from './rule.ts';
 import { isLock, isSession } from './rule.ts';
-import { EPOCH_MS, lockDelayOver } from './sessions.ts';
+import { EPOCH_MS, EndStamps, lockDelayOver } from './sessions.ts';
 
 /** Registers that lock users write are named after the key. */
 export const REGISTER_PREFIX = 'register-';
 
 export const locks: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
+  const stamps = new EndStamps();
   /** Live sessions, and the process of each. */
   const live = new Map<string, string>();
   /** By dead session: when its keys may open. */
@@ -95,7 +96,7 @@ export const locks: Family = (assumptions, report) => {
     }
     live.delete(id);
     if (after.reason === 'ended') return;
-    const anchoredAt = (event.operation === undefined ? undefined : calls.get(event.operation)?.anchoredAt) ?? event.at;
+    const anchoredAt = stamps.of(event);
     closedUntil.set(id, lockDelayOver(after, anchoredAt));
   }
 
@@ -124,6 +125,7 @@ export const locks: Family = (assumptions, report) => {
   }
 
   return {
+    onSent: (event) => stamps.note(event),
     on(event) {
       if (event.kind === 'called') calls.set(event.operation, event);
       else if (event.kind === 'acknowledged' && event.what === 'added') onAdded(event);

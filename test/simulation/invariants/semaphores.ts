@@ -10,7 +10,7 @@ import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, Belief, Called } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isSemaphore, isSession } from './rule.ts';
-import { EPOCH_MS, lockDelayOver } from './sessions.ts';
+import { EPOCH_MS, EndStamps, lockDelayOver } from './sessions.ts';
 
 interface Holder {
   readonly claim: string;
@@ -27,6 +27,7 @@ interface SessionEnd {
 
 export const semaphores: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
+  const stamps = new EndStamps();
   /** Live sessions, and the process of each. */
   const live = new Map<string, string>();
   const ended = new Map<string, SessionEnd>();
@@ -109,7 +110,7 @@ export const semaphores: Family = (assumptions, report) => {
     }
     live.delete(id);
     if (after.reason === 'ended') return;
-    const anchoredAt = (event.operation === undefined ? undefined : calls.get(event.operation)?.anchoredAt) ?? event.at;
+    const anchoredAt = stamps.of(event);
     ended.set(id, { openAt: lockDelayOver(after, anchoredAt) });
   }
 
@@ -127,6 +128,7 @@ export const semaphores: Family = (assumptions, report) => {
   }
 
   return {
+    onSent: (event) => stamps.note(event),
     on(event) {
       if (event.kind === 'called') calls.set(event.operation, event);
       else if (event.kind === 'swept' && isSession(event.row)) live.delete(String(event.before.id));

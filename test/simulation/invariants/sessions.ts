@@ -6,7 +6,7 @@
  * I23 expiry sanity (while clocks hold): no expiry lies further ahead than the TTL and the clock bound.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
-import type { Applied, Called } from '../history.ts';
+import type { Applied, Called, Sent } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isSession } from './rule.ts';
 
@@ -84,6 +84,19 @@ export const sessions: Family = (assumptions, report) => {
 
 /** Wall time of a right clock at true time zero. */
 export const EPOCH_MS = 1_800_000_000_000;
+
+/** When the attempts that end sessions read the clock: a lock-delay counts from the reading of the one that was applied. */
+export class EndStamps {
+  readonly #anchors = new Map<number, number>();
+
+  note({ request, anchoredAt }: Sent): void {
+    if (anchoredAt !== undefined) this.#anchors.set(request, anchoredAt);
+  }
+
+  of({ request, at }: Applied): number {
+    return this.#anchors.get(request) ?? at;
+  }
+}
 
 /** True time at which what an invalidated session held opens to others at the earliest. @param endedAt of its invalidation */
 export function lockDelayOver({ reason, lockDelayMs, expiresAt, ttlMs }: DynamoItem, endedAt: number): number {

@@ -178,4 +178,17 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [{ file: 'shared/dynamo/engine/schema.ts', find: '  session: 30,', replace: '  session: 0,' }],
     killedBy: ['I25', 'I6'],
   },
+  {
+    id: 'X66',
+    what: 'every attempt to end a session states the time of the first',
+    edits: [
+      {
+        file: 'shared/dynamo/engine/send.ts',
+        find: 'attempt === 1 ? statement : (statement.restamped?.(clock.now()) ?? statement)',
+        replace: 'statement',
+      },
+    ],
+    ...{ killedBy: ['I7'], profile: 'network' },
+    changes: { lockShare: 0.8, lockDelayMs: 2_000, requestLost: 0.3 },
+  },
 ];

@@ -6,6 +6,8 @@ import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const T = 1_772_366_400_000;
 const SKEW_MS = 1_000;
+/** Attempts of one write that are lost before one arrives; their pauses are a second together. */
+const LOST_ATTEMPTS = 3_000;
 const EXPIRED: InvalidSession = {
   ...{ id: 's', name: 'n', node: 'host', behaviour: 'release', checks: [], revoked: [], nonce: 'x', renewals: 3 },
   ...{ ttlMs: 30_000, lockDelayMs: 15_000, createdAt: T - 60_000, expiresAt: T },
@@ -47,5 +49,25 @@ describe('the lock-delay', () => {
     const waitedMs = world.clock.monotonic() - askedAt;
     expect(waitedMs).toBeGreaterThanOrEqual(3_333);
     expect(waitedMs).toBeLessThan(3_333 + 1_000 + 500);
+  });
+
+  test('after an end by force counts from the attempt that was applied, not from the first, which was lost before', async () => {
+    const world = simulatedWorld();
+    const operator = world.start();
+    const other = world.start();
+    const holder = await world.start().leasehold.session({ ttl: '60s', lockDelay: '10s' });
+    await holder.lock('hourly');
+    const waiting = await other.leasehold.session({ ttl: '60s' });
+    const waits = waiting.lock('hourly', { wait: '30s' });
+    const firstSentAt = world.clock.now();
+    operator.driver.accidents.push(...Array.from({ length: LOST_ATTEMPTS }, () => 'dropRequest' as const));
+
+    await passTime(world, operator.leasehold.sessions.destroy(holder.id), 1);
+    await passTime(world, waits);
+
+    const ended = await other.leasehold.sessions.info(holder.id);
+    const { invalidatedAt = 0 } = ended?.status === 'invalid' ? ended : {};
+    expect(invalidatedAt - firstSentAt).toBeGreaterThan(500);
+    expect(world.clock.now()).toBeGreaterThanOrEqual(invalidatedAt + 10_000 + SKEW_MS);
   });
 });

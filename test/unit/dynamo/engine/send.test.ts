@@ -60,7 +60,10 @@ test('of a transaction that others cancelled, an attempt without an answer may y
       );
     const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
     const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-    return sender.transact({ ...slot, kind: 'transactWrite', input: { TransactItems: [{ Put: slot.input }] } }, 'mine');
+    return sender.transact(
+      { verb: slot.verb, kind: 'transactWrite', input: { TransactItems: [{ Put: slot.input }] } },
+      'mine',
+    );
   };
 
   expect(await transact('transactionCanceled')).toEqual({ kind: 'canceled', reasons, earlierAttempt: 'none' });
@@ -74,9 +77,9 @@ test('a transaction that misses a table names all of its tables, for the service
   const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
   const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item: { pk: 'x' } } }];
 
-  await expect(sender.transact({ ...slot, kind: 'transactWrite', input: { TransactItems } }, 'mine')).rejects.toThrow(
-    'there is no table leasehold or orders in this account',
-  );
+  await expect(
+    sender.transact({ verb: slot.verb, kind: 'transactWrite', input: { TransactItems } }, 'mine'),
+  ).rejects.toThrow('there is no table leasehold or orders in this account');
   await expect(sender.write(slot, 'mine')).rejects.toThrow('there is no table leasehold in this account');
 });
 
