@@ -28,7 +28,7 @@ export interface Evidence {
   readonly processFaults: ProcessFaultTally;
   readonly partitions: number;
   readonly platform: PlatformTally;
-  /** Permits and sessions that are left when nobody works any more. */
+  /** Permits and sessions that are left when all workers have ended. */
   readonly leaks: { readonly permits: number; readonly sessions: number };
 }
 

@@ -33,7 +33,7 @@ export type JournalEntry =
   | { readonly kind: 'believed'; readonly arm: Arm; readonly key: string; readonly token: number }
   /** A write of this element was acknowledged. */
   | { readonly kind: 'acknowledged'; readonly arm: Arm; readonly key: string; readonly element: string }
-  /** An error; what the library throws is of the fenced arm, whoever called it. */
+  /** An error; what the library throws is of the fenced arm, whichever code called it. */
   | { readonly kind: 'trouble'; readonly arm: Arm; readonly error: string; readonly message: string };
 
 export type JournalLine = JournalEntry & { readonly at: number; readonly who: string };

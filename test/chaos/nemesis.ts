@@ -39,7 +39,7 @@ export class Nemesis {
     ]);
   }
 
-  /** Thaws whoever it had frozen, and leaves everybody in peace. */
+  /** Thaws the processes that it had frozen, and stops its attacks. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#loops;

@@ -2,9 +2,9 @@
 
 /** What may happen to one request on its way to the store and back. */
 export const FATES = [
-  /** It never arrives, and nobody says so. */
+  /** It never arrives, and no error says so. */
   'dropRequest',
-  /** It is applied, and nobody hears of it. */
+  /** It is applied, and its answer is lost. */
   'dropResponse',
   /** It arrives late: perhaps long after its sender has given up, or died. */
   'delay',

@@ -189,7 +189,7 @@ function isIdle({ lambda }: Deployment): boolean {
     .every(({ functionName, state }) => state === 'idle' || functionName === FUNCTIONS.dispatch);
 }
 
-/** Sessions end by themselves, or by their TTL once nobody renews them: what is still believed in after that was leaked. */
+/** Sessions end by themselves, or by their TTL once they are no longer renewed: what is still believed in after that was leaked. */
 async function findLeaks({ client, tables }: Deployment, { protocol }: Profile): Promise<Evidence['leaks']> {
   await systemClock.sleep(protocol.sessionTtlMs + 2 * protocol.maxClockSkewMs);
   const sender = new Sender({ driver: createSdkDriver(client), runtime: systemRuntime });

@@ -54,7 +54,7 @@ export const VIOLATIONS = {
   lostUpdates: 'acknowledged updates lost (I2b)',
   beliefOverlaps: 'two believed at once (I1)',
   leaks: 'left behind at rest (L7)',
-  unexpectedErrors: 'errors that nobody expects',
+  unexpectedErrors: 'unexpected errors',
 } as const;
 export type Violation = keyof typeof VIOLATIONS;
 
@@ -172,7 +172,7 @@ function judgeGrants({ journal }: Evidence): Record<'tokensBackwards' | 'beliefO
   const tokensBackwards: string[] = [];
   for (const [key, list] of grants) {
     tokensBackwards.push(...repeated(list.map(({ token }) => `${key} token ${token}`)));
-    // Whoever began to ask after another had been answered must have got a larger token.
+    // A request that began after another's answer must have got a larger token.
     const byAnswer = list.toSorted((a, b) => a.at - b.at);
     for (const later of list) {
       const earlier = byAnswer.findLast(({ at }) => at < later.askedAt);

@@ -72,7 +72,7 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
     expect(elsewhere).toMatchObject({ exitCode: 2, err: expect.stringContaining('no AWS region is known') as string });
   });
 
-  test('ends as it would when nobody reads its notes', async () => {
+  test('ends as it would when the reader of its notes has gone', async () => {
     const command = spawnCommand({ LEASEHOLD_ENDPOINT: table.endpoint, LEASEHOLD_TABLE: table.table }, [
       ...['run', '--lock', 'unread', '--verbose', '--', 'sh', '-c', 'sleep 0.5; echo done'],
     ]);

@@ -1,4 +1,4 @@
-/** `leasehold cost` asks nobody: it needs no table, no credentials and no network. */
+/** `leasehold cost` sends no request: it needs no table, no credentials and no network. */
 import { describe, expect, test } from 'vitest';
 import { PRICES } from '../../shared/cost/prices.ts';
 import { runHere } from '../support/command.ts';

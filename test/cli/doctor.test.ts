@@ -91,7 +91,7 @@ describe('judgeTable', () => {
     ],
     ['warns of provisioned capacity', 'warning', 'billing', { BillingModeSummary: { BillingMode: 'PROVISIONED' } }],
     [
-      'warns of a table that anybody may delete',
+      'warns of a table without deletion protection',
       'warning',
       'deletion protection',
       { DeletionProtectionEnabled: false },
@@ -149,7 +149,7 @@ describe('help and completion', () => {
     expect(complete('run', '--lock', 'x', '--', 'tru')).toContain('true');
   });
 
-  test('prices a queue without asking anybody', async () => {
+  test('prices a queue without a request', async () => {
     const end = await runHere(['cost', '--tasks-per-day', '1e6', '--seconds-per-task', '2', '--json']);
 
     expect(end.exitCode).toBe(0);

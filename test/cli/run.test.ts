@@ -183,7 +183,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     expect(await run('--lock', 'orphan', '--wait', '5m', '--', 'true')).toMatchObject({ exitCode: 0 });
   });
 
-  test('frozen, it loses the program to the guard before anybody else can have the lock', async () => {
+  test('frozen, it loses the program to the guard before another can have the lock', async () => {
     const command = start('--lock', 'frozen', '--ttl', '10s', '--lock-delay', '60s', '--grace', '1s', '--', ...SLEEPER);
     const pid = await pidOf(command);
 

@@ -108,7 +108,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await stats()).toMatchObject({ workers: { live: 0, permits: 0, limit: 0 } });
   });
 
-  test('goes on when nobody reads its notes any more', async () => {
+  test('goes on when the reader of its notes has gone', async () => {
     for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--queue', 'unwatched');
     const working = startCommand(table, 'work', '--entry', ENTRY, '--queue', 'unwatched', '--until-drained');
     working.process.stderr?.destroy();

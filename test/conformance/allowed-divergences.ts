@@ -115,7 +115,7 @@ export const ALLOWED_DIVERGENCES: readonly AllowedDivergence[] = [
     because:
       'API TransactWriteItems: no two actions can target the same item; DynamoDB Local looks at conditions first, ' +
       'and in transactions forgets that keys in conditions are scalars; it also looks at the token before the keys, ' +
-      'where nobody says which comes first',
+      'where the order is not specified',
     explains: ({ step, simulated, actual }) => {
       if (step.kind !== 'transactWrite') return false;
       const isWrong = /multiple operations on one item|Key attributes must be scalars/;

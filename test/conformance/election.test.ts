@@ -77,7 +77,7 @@ describeInEveryWorld('an election', (open) => {
     expect(await other.leasehold.elections.leader(name)).toMatchObject({ term: leadership.term, value: 'ready' });
   });
 
-  test('elects whoever waits when the leader resigns', async () => {
+  test('elects a waiting candidate when the leader resigns', async () => {
     const leadership = await elected(mine);
     const campaign = theirs.campaign(name, { value: 'next' });
     await passTime(world, world.clock.sleep(2_000));
@@ -105,7 +105,7 @@ describeInEveryWorld('an election', (open) => {
   });
 
   describe('its observer', () => {
-    test('sees who leads, what it says, and that nobody leads, in this order', async () => {
+    test('sees who leads, what it says, and that there is no leader, in this order', async () => {
       const stop = new AbortController();
       const seen: unknown[] = [];
       const first = await elected(mine, 'a1');

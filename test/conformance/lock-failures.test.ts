@@ -128,7 +128,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('of an acquire does not hold the key again after the tenure of somebody else', async () => {
+    test('of an acquire does not hold the key again after the tenure of another', async () => {
       const sent = recordUpdates(one);
       await (await acquired(mine)).release();
       await (await acquired(theirs)).release();

@@ -196,7 +196,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
   });
 
   describe('a lost response', () => {
-    test('of a release is recognised, also when the key is somebody else’s by then', async () => {
+    test('of a release is recognised, also when the key is another’s by then', async () => {
       const [mine, theirs] = [await create({ lockDelayMs: 0 }), await create()];
       await acquire(mine);
       loseNextAnswer(one.driver, async () => {

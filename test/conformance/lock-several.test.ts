@@ -90,7 +90,7 @@ describeInEveryWorld('several locks at once', (open) => {
     for (const name of keysOf('a', 'b')) expect(await other.leasehold.locks.get(name)).toMatchObject({ value: 'new' });
   });
 
-  test('are left again when one that was held has been given to somebody else', async () => {
+  test('are left again when one that was held has been given to another', async () => {
     const { leaseCounter } = await acquired(mine, `${key}-a`);
     const force = { by: 'ann', reason: 'stuck', leaseCounter, lockDelay: 0 };
     await other.leasehold.locks.forceRelease(`${key}-a`, force);

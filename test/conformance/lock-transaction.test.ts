@@ -93,7 +93,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     });
   });
 
-  test('tells whoever loses a key by it, with the next heartbeat', async () => {
+  test('tells the session that loses a key by it, with the next heartbeat', async () => {
     const session = await create();
     const keys = ['deleted', 'given', 'left', 'kept'].map((name) => `${key}/${name}`);
     const [deleted, given, left, kept] = await Promise.all(keys.map((name) => acquireNow(mine, name)));
@@ -122,7 +122,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(mine.signal.aborted).toBe(false);
   });
 
-  test('looks again when somebody whose key it deletes has just gone', async () => {
+  test('looks again when the holder of a key it deletes has just gone', async () => {
     await acquireNow(mine, key);
     const attempt = one.driver.attempt.bind(one.driver);
     let isFirst = true;
@@ -138,7 +138,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(await one.leasehold.locks.get(key)).toBeUndefined();
   });
 
-  test('of a hundred keys and the session of whoever loses one takes one action too many', async () => {
+  test('of a hundred keys and the session of the holder that loses one takes one action too many', async () => {
     const keys = Array.from({ length: 100 }, (_, n) => `${key}/${n}`);
     await acquireNow(mine, keys[0]!);
 

@@ -83,7 +83,7 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(await ttlOf()).toBeGreaterThan(world.clock.now() / 1_000);
     });
 
-    test('cannot take a value that somebody put under the holder’s hands', async () => {
+    test('cannot take a value that was put under the holder’s hands', async () => {
       const lock = await acquired(mine);
       await other.leasehold.locks.put(key, 'beside', { evenIfHeld: true });
 

@@ -24,7 +24,7 @@ describeInEveryWorld('locks', (open) => {
   const renewed = (): Promise<Session> => other.leasehold.session({ ttl: TTL });
 
   describe('acquire', () => {
-    test('takes a key that nobody has used, in one request', async () => {
+    test('takes an unused key, in one request', async () => {
       const cost = await one.cost(() => acquired(mine));
 
       expect(cost).toMatchObject({ requests: 1, verbs: { 'lock.acquire': 1 } });
@@ -57,7 +57,7 @@ describeInEveryWorld('locks', (open) => {
       expect(cost.verbs).toEqual({ 'lock.acquire': 2 });
     });
 
-    test('is refused while somebody holds the key, and says who, since when and until when', async () => {
+    test('is refused while the key is held, and says by whom, since when and until when', async () => {
       const lock = await acquired(mine);
       const since = world.clock.now();
 
@@ -364,7 +364,7 @@ describeInEveryWorld('locks', (open) => {
       expect(await verify(again.sequencer)).toEqual({ kind: 'sessionDead' });
     });
 
-    test('of an expired session is not valid, though nobody has ended it', async () => {
+    test('of an expired session is not valid, though it has not been ended', async () => {
       const lock = await acquired(mine);
       outlive(world);
 

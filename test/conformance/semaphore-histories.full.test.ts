@@ -87,7 +87,7 @@ class History {
     this.#open();
   }
 
-  /** Nobody who runs may believe in a permit beyond the limit; one that is frozen does nothing, and finds itself expired. */
+  /** No running process may believe in a permit beyond the limit; one that is frozen does nothing, and finds itself expired. */
   #checkBelief(): void {
     const believed = this.#places.flatMap((place) => (place.isRunning ? place.believed() : []));
     const sum = believed.reduce((total, { permits }) => total + permits, 0);
@@ -157,7 +157,7 @@ class Truth implements DynamoDriver {
       this.#lastToken = token;
     }
     if (permitsHeld(row.holders) > row.limit && added.length > 0)
-      this.#violated('somebody was admitted beyond the limit');
+      this.#violated('a contender was admitted beyond the limit');
     if (request.includes('REMOVE #holders')) return;
     const removed = before.filter((old) => !row.holders.some((holder) => isSamePermit(old, holder)));
     for (const { session } of removed) {
@@ -271,7 +271,7 @@ class Place {
   async #use(permit: Permit): Promise<void> {
     this.#permits.add(permit);
     await this.#clock.sleep(this.#prng.exponential(500), permit.signal);
-    // Now and then somebody forgets: his permit goes with the session.
+    // Now and then a holder forgets: its permit goes with the session.
     if (this.#prng.chance(0.1)) return;
     try {
       await permit.release();

@@ -26,7 +26,7 @@ describeCrowd('operating a semaphore', (start) => {
       expect((await here.semaphores.tryAcquire(session, name, { limit: 1 })).kind).toBe('full');
     });
 
-    test('downwards revokes nothing, and admits nobody until enough permits have come back', async () => {
+    test('downwards revokes nothing, and admits no contender until enough permits have come back', async () => {
       const session = await here.session();
       const take = () => here.semaphores.tryAcquire(session, name, { limit: 3 });
       const permits = [await acquired(take()), await acquired(take()), await acquired(take())];

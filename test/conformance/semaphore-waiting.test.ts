@@ -88,7 +88,7 @@ describeCrowd('waiting for a semaphore', (start) => {
   });
 
   describe('fair waiting', () => {
-    test('serves in the order of the queue, and nobody passes it', async () => {
+    test('serves in the order of the queue, and lets no contender pass it', async () => {
       const session = await here.session({ ttlMs: 600_000 });
       const first = await acquired(here.semaphores.tryAcquire(session, name, { limit: 2 }));
       const second = await acquired(here.semaphores.tryAcquire(session, name, { limit: 2 }));

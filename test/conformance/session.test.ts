@@ -52,7 +52,7 @@ describeInEveryWorld('sessions', (open) => {
       expect(cost.writeUnits).toBe(1);
     });
 
-    test('is lost to its holder before anybody else may end it', async () => {
+    test('is lost to its holder before another may end it', async () => {
       const session = await one.leasehold.session({ name, ttl: '30s' });
       one.driver.isDown = true;
 
@@ -104,7 +104,7 @@ describeInEveryWorld('sessions', (open) => {
       await expect(other.leasehold.sessions.info(damaged.id)).rejects.toMatchObject({ name: 'CorruptItemError' });
     });
 
-    test('without TTL is renewed by nobody, and has no end but destruction, of which its heartbeat learns', async () => {
+    test('without TTL is not renewed, and has no end but destruction, of which its heartbeat learns', async () => {
       const session = await one.leasehold.session({ name, ttl: null, heartbeat: '20s' });
       const cost = await one.cost(() => passTime(world, world.clock.sleep(300_000), 1_000));
 
@@ -155,7 +155,7 @@ describeInEveryWorld('sessions', (open) => {
   });
 
   describe('the listing', () => {
-    test('shows sessions by name: the living and those that expired, not those that somebody ended', async () => {
+    test('shows sessions by name: the living and those that expired, not those that were ended', async () => {
       const crashed = await one.leasehold.session({ name: `${name}-a`, ttl: '30s' });
       const living = await other.leasehold.session({ name: `${name}-b`, ttl: null });
       const ended = await other.leasehold.session({ name: `${name}-c`, ttl: null });
@@ -314,7 +314,7 @@ describeInEveryWorld('health checks', (open) => {
     return check[verb]('broken');
   }
 
-  test('that nobody reports any more are seen by a contender', async () => {
+  test('that are no longer reported are seen by a contender', async () => {
     await other.leasehold.health.register(node, 'watchdog', { ttl: '10s' });
     const session = await one.leasehold.session({ node, ttl: '1h', heartbeat: '20m', checks: ['watchdog'] });
     await session.lock(`${node}-key`);
@@ -327,7 +327,7 @@ describeInEveryWorld('health checks', (open) => {
     expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ reason: 'check' });
   });
 
-  test('that nobody reports any more are seen by the holder with its next heartbeat', async () => {
+  test('that are no longer reported are seen by the holder with its next heartbeat', async () => {
     await other.leasehold.health.register(node, 'watchdog', { ttl: '5s' });
     const session = await one.leasehold.session({ node, ttl: '30s', checks: ['watchdog'] });
 

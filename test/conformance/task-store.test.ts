@@ -113,7 +113,7 @@ describeOnEveryStore('the task store', (open) => {
       expect(await store.get(before)).toMatchObject({ state: 'running', session: 'alive' });
     });
 
-    test('is refused once somebody else took over', async () => {
+    test('is refused once another took over', async () => {
       const observed = await claimed(store, 'dead');
       await store.takeOver(observed, 'first', stamp());
 

@@ -84,7 +84,7 @@ describeCrowd('the wait group', (start) => {
       expect(await found(group)).toEqual({ kind: 'complete', members: 0, lost: 0 });
     });
 
-    test('answers whoever comes later with the same', async () => {
+    test('answers later callers with the same', async () => {
       const group = await openIn(here);
       await group.add(['a'], { seal: true });
       await group.done('a');
@@ -232,7 +232,7 @@ describeCrowd('the wait group', (start) => {
       expect(await found(group)).toMatchObject({ kind: 'complete', lost: 1 });
     });
 
-    test('may be leased by whoever works on it, and by another after him', async () => {
+    test('may be leased by the session that works on it, and by another after it', async () => {
       const group = await openIn(here);
       await group.add(['a'], { seal: true });
       expect(await group.lease('a', await there.session())).toBe('pending');
@@ -290,7 +290,7 @@ describeCrowd('the wait group', (start) => {
   });
 
   describe('a generation', () => {
-    test('follows the one that is complete, for whoever asks', async () => {
+    test('follows the one that is complete, whichever caller asks', async () => {
       const first = await openIn(here);
       const early = first.next();
       await expect(early).rejects.toThrow(/is open/);

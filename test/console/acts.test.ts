@@ -114,7 +114,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     });
   });
 
-  test('cancels a task that nobody has claimed since, and brings it back', async () => {
+  test('cancels a task that has not been claimed since, and brings it back', async () => {
     const { queue, id, leaseCounter } = await enqueued(tasks, { queue: 'default' });
     const key = { queue, id, reason };
 

@@ -228,10 +228,10 @@ describe.skipIf(!isRunnable)('the console beside real workers', () => {
       const [victim] = platform.lambda
         .environments()
         .filter(({ functionName, state }) => functionName === WORK_FUNCTION && state === 'busy');
-      if (victim === undefined) throw new Error('nobody is at work');
+      if (victim === undefined) throw new Error('no worker is at work');
       platform.lambda.kill(victim.id);
 
-      // The history of the row: the first attempt died, and somebody else has it.
+      // The history of the row: the first attempt died, and another worker has it.
       await badge(page, 'died').waitFor({ timeout: 30_000 });
       expect(await holder()).not.toBe(first);
       expect(await page.locator('.timeline rect').count()).toBe(2);

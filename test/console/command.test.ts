@@ -48,7 +48,7 @@ describe.skipIf(endpoint === null)('leasehold console', () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, err: '' });
   });
 
-  test('goes on when whoever read its address has read enough', async () => {
+  test('goes on when the reader of its address has read enough', async () => {
     const command = startCommand(table, 'console', '--json');
     const { address } = JSON.parse(await firstLine(command)) as { address: string };
     command.process.stdout?.destroy();

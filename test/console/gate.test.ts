@@ -36,7 +36,7 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     closeCommandTable(table);
   });
 
-  /** `fetch` does not let anybody forge a Host; whoever attacks does. */
+  /** `fetch` does not let its caller forge a Host; an attacker does. */
   function ask({ method = 'GET', path = '/', headers = {}, body }: Asked): Promise<Answered> {
     return new Promise((resolve, reject) => {
       const asking = request({ host: '127.0.0.1', port: running.port, method, path, headers }, (response) => {
@@ -59,7 +59,7 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     headers: { 'content-type': 'application/json', ...headers },
   });
 
-  test('shows nothing to whoever has no token', async () => {
+  test('shows nothing without a token', async () => {
     for (const path of ['/', '/app.js', '/api/audit', '/api/live', '/nothing'])
       expect((await ask({ path })).status, path).toBe(401);
     expect((await ask({ path: '/?token=guessed' })).status).toBe(401);

@@ -1,4 +1,4 @@
-/** Lost leases, counted: all of them, each once, and none that was lost before anybody looked. */
+/** Lost leases, counted: all of them, each once, and none that was lost before the first look. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { Connection } from '../../console/connection.ts';
 import { OverviewLook } from '../../console/views/overview.ts';

@@ -113,7 +113,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     await running.close();
   });
 
-  test('costs many viewers what it costs one, and nothing when nobody looks', async () => {
+  test('costs many viewers what it costs one, and nothing without a viewer', async () => {
     await using console = await opened();
     const { running, visitor } = console;
     expect(running.isLooking()).toBe(false);

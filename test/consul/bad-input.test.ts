@@ -170,7 +170,7 @@ describe.skipIf(endpoint === null)('bad input', () => {
     expect(performance.now() - timed).toBeGreaterThan(250);
   });
 
-  test('what is no HTTP at all harms nobody', async () => {
+  test('what is no HTTP at all harms no other connection', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.on('error', () => undefined).resume();
     socket.write('PUT /v1/kv/kept HTTP/1.1\r\nContent-Length: abc\r\n\r\n\0\0');
@@ -241,7 +241,7 @@ describe.skipIf(endpoint === null)('bad input', () => {
       expect(await as('none', 'PUT', 'txn', '[{')).toMatchObject({ status: 403, text: 'Permission denied' });
     });
 
-    test('come in a header, as a bearer, or as a parameter; another is nobody', async () => {
+    test('come in a header, as a bearer, or as a parameter; another is anonymous', async () => {
       const read = (path: string, headers = {}) => ask(guarded, 'GET', path, undefined, headers);
       expect(await read('kv/other', { Authorization: `Bearer ${secret('all')}` })).toMatchObject({ status: 200 });
       expect(await read(`kv/other?token=${secret('all')}`)).toMatchObject({ status: 200 });

@@ -42,7 +42,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect((await ask(other, 'GET', 'session/node/elsewhere')).json).toEqual([]);
   });
 
-  test('without a body is a session without a TTL, released by nobody', async () => {
+  test('without a body is a session without a TTL, never released by itself', async () => {
     const id = ((await ask(gateway, 'PUT', 'session/create')).json as { ID: string }).ID;
 
     expect(await info(id)).toMatchObject([{ TTL: '', LockDelay: 15_000_000_000, Behavior: 'release', Name: '' }]);
@@ -67,8 +67,8 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     ['too long a TTL', { TTL: '25h' }, 500, /^Invalid Session TTL/],
     ['another behaviour', { Behavior: 'keep' }, 500, /^Invalid Behavior setting 'keep'/],
     ['a lock-delay that is none', { LockDelay: 'long' }, 400, /^Request decode failed/],
-    ['a node that nobody registered', { Node: 'nowhere' }, 500, /^apply failed: Missing node registration/],
-    ['a check that nobody registered', { Checks: ['disk'] }, 500, /^apply failed: Missing check 'disk' registration/],
+    ['an unregistered node', { Node: 'nowhere' }, 500, /^apply failed: Missing node registration/],
+    ['an unregistered check', { Checks: ['disk'] }, 500, /^apply failed: Missing check 'disk' registration/],
   ])('refuses %s', async (_what, entry, status, text) => {
     const reply = await create(entry);
 
@@ -84,7 +84,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(reply.text).toBe("Invalid Session TTL '9000000000', must be between [10s=24h0m0s]");
   });
 
-  test('a renewal is one request to the table, whoever asks, and keeps the session', async () => {
+  test('a renewal is one request to the table, whichever client asks, and keeps the session', async () => {
     const id = await newSession(gateway, { TTL: '2s' });
     const before = other.meter.read();
 
@@ -111,7 +111,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect((await gateway.leasehold.sessions.info(id))?.status).toBe('invalid');
   });
 
-  test('is not shown once it has expired, although nobody has ended it', async () => {
+  test('is not shown once it has expired, although it has not been ended', async () => {
     const id = await newSession(gateway, { TTL: '300ms' });
     await pause(600);
 
@@ -130,7 +130,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(JSON.stringify((await ask(gateway, 'GET', 'session/node/gateway')).json)).not.toContain(id);
   });
 
-  test('is destroyed, as often as anybody likes', async () => {
+  test('is destroyed, as often as it is asked for', async () => {
     const id = await newSession(gateway);
 
     expect((await ask(gateway, 'PUT', `session/destroy/${id}`)).text).toBe('true');
@@ -146,7 +146,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(await info('unheard-of')).toEqual([]);
   });
 
-  test('a session of this library is shown, and renewed by nobody but its holder', async () => {
+  test('a session of this library is shown, and renewed by its holder alone', async () => {
     await using session = await gateway.leasehold.session({ name: 'native', node: 'elsewhere' });
 
     expect(await info(session.id)).toMatchObject([{ Name: 'native', Node: 'elsewhere' }]);
@@ -183,7 +183,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
         (id: string) => ({ path: 'txn', body: JSON.stringify([{ KV: { Verb: 'lock', Key: 'kept', Session: id } }]) }),
       ],
     ])(
-      'after a crash their lock-delay counts from the end of its TTL, whoever looks when: an acquire %s',
+      'after a crash their lock-delay counts from the end of its TTL, whenever it is looked at: an acquire %s',
       async (_how, request) => {
         const memory = openMemoryGateway();
         const dead = await memory.newSession({ TTL: '10s', LockDelay: '15s' });

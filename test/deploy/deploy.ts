@@ -121,8 +121,8 @@ async function upgrade(deployed: Deployed, deployer: Deployer): Promise<string> 
     'a row of a later version was rewritten',
   );
   const [skipped, takenOver] = [await deployed.reported('RowsSkipped'), await deployed.reported('TasksTakenOver')];
-  assert(skipped > 0, 'nobody reported the row of a later version');
-  assert(takenOver > 0, 'nobody took over from the dead workers');
+  assert(skipped > 0, 'no worker reported the row of a later version');
+  assert(takenOver > 0, 'no worker took over from the dead ones');
   const attempts = effects.get('crash')?.attempt ?? 0;
   return (
     `${inFlight} were running at the upgrade; afterwards the old version did ${byOld} and the new ${byNew}; ` +

@@ -89,7 +89,7 @@ describe.skipIf(!hasEmbedded)('the embedded engine', () => {
     expect(new Set(engines.map(({ endpoint }) => endpoint)).size).toBe(2);
   });
 
-  test('refuses a port on which somebody else listens', async () => {
+  test('refuses a port on which another process listens', async () => {
     const { port } = new URL(await serve((_, response) => void response.end()));
 
     expect(await refusal({ kind: 'embedded', port: Number(port) })).toBe(
@@ -154,7 +154,7 @@ describe('an endpoint of the user', () => {
     );
   });
 
-  test('is refused by name when nobody listens', async () => {
+  test('is refused by name when no server listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -1,5 +1,5 @@
 /**
- * The local Lambda as whoever runs it sees it: what its environments do, what they print, how they end.
+ * The local Lambda as its user sees it: what its environments do, what they print, how they end.
  */
 import { describe, expect, test } from 'vitest';
 import { functionFrom, started } from '../support/local-lambda.ts';

@@ -10,7 +10,7 @@ interface End {
   readonly errors: string;
 }
 
-/** Ends when its output is closed: when nobody is left who could write to it. No leash, which would end its processes with it. */
+/** Ends when its output is closed: when no writer is left. No leash, which would end its processes with it. */
 function run(program: string): Promise<End> {
   return new Promise((resolve) => {
     execFile(process.execPath, [program], (error, output, errors) => {

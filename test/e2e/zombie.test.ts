@@ -55,7 +55,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a worker that is stopped b
     await until(async () => (await diary(file)).length >= 3 && atWork().length === 1);
     const [victim] = atWork();
     const before = await platform.tasks.get(id, queue);
-    if (victim === undefined || before?.state !== 'running') throw new Error('nobody is at work');
+    if (victim === undefined || before?.state !== 'running') throw new Error('no worker is at work');
 
     platform.lambda.freeze(victim.id);
     const frozenAt = Date.now();

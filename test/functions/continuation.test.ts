@@ -87,7 +87,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toEqual([{ functionName: 'the-worker', event: { ...START, after: result.session } }]);
     });
 
-    test('that has nothing left starts nobody', async () => {
+    test('that has nothing left starts no worker', async () => {
       await enqueue('quick', 't');
 
       const result = await createWorkHandler({ quick })(START, contextOf(60_000));
@@ -115,7 +115,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toHaveLength(1);
     });
 
-    test('starts nobody where that is switched off', async () => {
+    test('starts no worker where that is switched off', async () => {
       vi.stubEnv(ENV.continuation, '0');
       await enqueue('slow', 't');
 
@@ -142,7 +142,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       vi.restoreAllMocks();
     });
 
-    test('that can start nobody says why and fails; delivered again, the tick starts nobody either', async () => {
+    test('that can start no worker says why and fails; delivered again, the tick starts none either', async () => {
       lambda.fail();
       await enqueue('quick', 't');
 
@@ -186,7 +186,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect([first.started, second.backlog]).toEqual([1, 2]);
     });
 
-    test('starts nobody for a task that is for later', async () => {
+    test('starts no worker for a task that is for later', async () => {
       using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards: 1 });
       await leasehold.tasks.enqueue('quick', {}, { id: 't', delay: '1h' });
 

@@ -201,7 +201,7 @@ let locks = 0;
 
 async function freshLock(session: Session): Promise<Lock> {
   const acquisition = await session.tryLock(`fresh ${++locks}`);
-  if (acquisition.kind !== 'acquired') throw new Error('nobody should hold a lock that nobody has heard of');
+  if (acquisition.kind !== 'acquired') throw new Error('a new lock should have no holder');
   return acquisition.lock;
 }
 

@@ -42,7 +42,7 @@ describe('a row that was damaged by hand', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('that is so full that nothing can be added to it stops nobody else', async () => {
+  test('that is so full that nothing can be added to it stops no other', async () => {
     const lengths = Array.from({ length: 21 }, (_, step) => 409_100 + 20 * step);
     const wrong: string[] = [];
     for (const length of lengths) {
@@ -56,7 +56,7 @@ describe('a row that was damaged by hand', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('is reported by whoever meets it', async () => {
+  test('is reported by the worker that meets it', async () => {
     const outcome = await workBeside({ standing: 'ready', damages: [{ attribute: 'input', value: '{' }] });
 
     expect(outcome).toMatchObject({ reports: [{ damaged: expect.any(Number) as number }] });
@@ -79,7 +79,7 @@ async function complaintAbout(found: Poison): Promise<string | undefined> {
   const hurt = neighbours.find(({ state, attempts }) => state !== 'done' || attempts !== 1);
   if (hurt !== undefined) return `a neighbour is ${hurt.state} after ${hurt.attempts} attempts`;
   if (JSON.stringify(after) === JSON.stringify(before)) return undefined;
-  // A task of a name that nobody knows has the default number of attempts, and waits between them.
+  // A task of an unknown name has the default number of attempts, and waits between them.
   const waits = after.state === 'ready' && after.name !== fine.name && after.lastError !== undefined;
   if (!waits && !['done', 'dead', 'cancelled'].includes(String(after.state)))
     return `it is left ${String(after.state)}`;

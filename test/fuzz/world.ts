@@ -53,7 +53,7 @@ export function openWorld(recording: Recording = { expressions: new Set(), names
   };
 }
 
-/** The table as somebody with a console has it: any row, as it is. */
+/** The table as a person with AWS's console has it: any row, as it is. */
 function rawRows(driver: DynamoDriver) {
   const signal = new AbortController().signal;
   return {

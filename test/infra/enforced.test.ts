@@ -1,6 +1,6 @@
 /**
  * The policies at work: each principal does all that it is for, through a gate that enforces its synthesized policies.
- * A verb that needs more than `infra/access.ts` gives is refused here by name, before it is refused in somebody's account.
+ * A verb that needs more than `infra/access.ts` gives is refused here by name, before it is refused in a user's account.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';

@@ -93,7 +93,7 @@ const ROW_ACTIONS = [
   'Query',
 ] as const;
 const INDEX_ACTIONS = ['Query', 'Scan', 'GetItem'] as const;
-/** Never allowed to anybody, with keys or without. */
+/** Never allowed to any role, with keys or without. */
 const NEVER = [
   ...['Scan', 'BatchWriteItem', 'PartiQLSelect', 'PartiQLInsert', 'PartiQLUpdate', 'PartiQLDelete'],
   ...[

@@ -89,7 +89,7 @@ describe('LeaseholdStack', () => {
     expect(() => app.synth()).not.toThrow();
   });
 
-  test('would not pass them with a queue that anybody may read in the clear', () => {
+  test('would not pass them with a queue that may be read in the clear', () => {
     const { app, stack } = newStack(true);
     new Queue(stack, 'Careless');
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

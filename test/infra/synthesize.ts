@@ -31,7 +31,7 @@ export interface Synthesized {
   template(): Template;
 }
 
-/** One queue in a stack of somebody else's. */
+/** One queue in a stack of a user's own. */
 export function synthesize(props: Partial<TaskWorkersProps> = {}): Synthesized {
   const stack = new Stack(newApp(), 'Theirs');
   const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media', ...props });

@@ -18,7 +18,7 @@ export interface Share {
 
 const REPORT_EVERY_MS = 1_000;
 
-// Every abort makes an error, and most of its cost is a stack that nobody reads; a replay keeps them.
+// Every abort makes an error, and most of its cost is a stack that is not read; a replay keeps them.
 Error.stackTraceLimit = 0;
 
 const { from, step, histories, least, endsAt, profile } = workerData as Share;

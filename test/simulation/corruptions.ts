@@ -60,7 +60,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       { kind: 'believes', at: event.at, process: 'early', row: event.row, token: 1, session: 'early' },
       event,
     ]),
-    'somebody who acts on a permit after hearing that it was evicted': changed(isAdmitted, (event) => {
+    'a holder that acts on a permit after hearing that it was evicted': changed(isAdmitted, (event) => {
       const right = { row: event.row, token: Number(event.after?.leaseCounter), session: 'evicted' };
       const renewed: Applied = { ...ended(event, right.session, 0), operation: -2, at: event.at + 1 };
       const renewal = { ...called(renewed, -2, 'session.renew'), session: right.session };
@@ -107,10 +107,10 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     ]),
   },
   I3: { 'a counter that goes back': changed(isClaimed, (event) => [withAfter(event, { leaseCounter: 1 })]) },
-  I4: { 'a renewal by somebody else': changed(isRenewed, (event) => [{ ...event, process: 'impostor' }]) },
+  I4: { 'a renewal by another process': changed(isRenewed, (event) => [{ ...event, process: 'impostor' }]) },
   I5: {
-    'a task given back by nobody': changed(isRetried, (event) => [{ ...event, operation: undefined }]),
-    'a key of the living that somebody else tidies away': changed(isLocked, (event) => [
+    'a task given back by no call': changed(isRetried, (event) => [{ ...event, operation: undefined }]),
+    'a key of the living that another tidies away': changed(isLocked, (event) => [
       ...[event, called(event, -1, 'lock.settle', claimIn(event))],
       { ...followedBy(event, { session: undefined }), operation: -1, process: 'another' },
     ]),
@@ -279,7 +279,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         const early = { ...event, request: -1, operation: undefined, row: `${event.row}-early`, at: event.at };
         const said: Acknowledged = {
           kind: 'acknowledged',
-          at: 0, // before anybody called for the other
+          at: 0, // before a call for the other
           process: 'early',
           what: 'enqueued',
           row: early.row,
@@ -300,7 +300,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     ]),
   },
   L5: {
-    'somebody who enters before those who queue': changed(isAdmitted, (event) => {
+    'a contender that enters before those in the queue': changed(isAdmitted, (event) => {
       const waiting = ['first/1@1'];
       return [{ ...event, before: { ...event.before, waiting }, after: { ...event.after, waiting } }];
     }),

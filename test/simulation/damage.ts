@@ -40,7 +40,7 @@ export const withAfter = (event: Applied, after: DynamoItem): Applied => ({
   ...event,
   after: { ...event.after, ...after },
 });
-/** A write of nobody's, right after another, of the same row. */
+/** A write of no process, right after another, of the same row. */
 export const followedBy = (event: Applied, after: DynamoItem | undefined): Applied => ({
   ...event,
   ...{ request: -1, operation: undefined, before: event.after },
@@ -91,7 +91,7 @@ export const ended = ({ at, process }: Applied, id: string, lockDelayMs: number)
   before: { id, status: 'live', behaviour: 'release' },
   after: { id, status: 'invalid', reason: 'destroyed', lockDelayMs, invalidatedAt: 0, behaviour: 'release' },
 });
-/** A call of a holder's, which nobody made. */
+/** A call of a holder's, which was not made. */
 export const called = (
   { at, process, row }: Applied,
   operation: number,

@@ -30,7 +30,7 @@ export const KNOWN_FAULTS: readonly KnownFault[] = [
   },
   {
     ...{ rule: 'L12', profile: 'row', seed: 9n, row: /^semaphore#/, message: /no code of it knows/ },
-    what: 'an admission that the network delivers twice, the second time after its permit came back, takes a permit that nobody looks for',
+    what: 'an admission that the network delivers twice, the second time after its permit came back, takes a permit that is not looked for',
   },
 ];
 

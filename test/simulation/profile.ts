@@ -19,7 +19,7 @@ export interface Profile {
   readonly lockShare: number;
   /** Share of those that use semaphores, wait groups and rate limits. */
   readonly coordinationShare: number;
-  /** Whether somebody cancels, brings back, reschedules and pauses. */
+  /** Whether an operator cancels, brings back, reschedules and pauses. */
   readonly operator: boolean;
   /** Small tasks that share rows. */
   readonly items: number;
@@ -311,7 +311,7 @@ export function calmed(profile: Profile): Profile {
     ...{ items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards },
     ...{ environments, concurrency, shards, tasks, faultyMs, tickMs, invocationMs, ttlMs, maxClockSkewMs, lockDelayMs },
     ...{ users, thinkMs, feedEveryMs, floodTasks, floodOf, settleMs },
-    // Whoever has used locks helps with the tasks.
+    // Processes that have used locks help with the tasks.
     ...{ lockShare: 0, coordinationShare: 0 },
     ...{ latencyMs, clocksHold, clockErrorMs, leap },
   };

@@ -21,7 +21,7 @@ interface Believer extends RightName {
 export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> & {
   /** The wall time that the write states. */
   readonly now?: number;
-  /** False: it names a right that is somebody else's, or nobody's any more; no belief is asked for. */
+  /** False: it names a right that is another's, or no one's any more; no belief is asked for. */
   readonly isHolders?: boolean;
 };
 
@@ -109,7 +109,7 @@ export class Recorder {
     const operation = this.#operationOf(request);
     const session = operation?.session;
     const asked = session === undefined ? undefined : this.#holders.get(session);
-    // Only its own holder can vouch for a session. And nobody can help being stalled between the check and the act.
+    // Only its own holder can vouch for a session. And no process can help being stalled between the check and the act.
     const isAsked = asked?.process === request.process && !asked.process.isStalled;
     const believed = isAsked ? isBelieved(asked.process, asked.holder) : undefined;
     const { name } = request.process;

@@ -12,7 +12,7 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['a stale read without a session row was taken for a dead session', 20_081n, 'M37'],
   ['an acquire arrived after the release of its own tenure', 20_022n, 'X6'],
   ['an acquire was applied again after another tenure', 30_227n, 'X6'],
-  ['the answer to a snooze was lost, and somebody else had the task meanwhile', 30_080n, 'M14'],
+  ['the answer to a snooze was lost, and another worker had the task meanwhile', 30_080n, 'M14'],
   ['one small worker had all the work', 30_081n, undefined],
   ['a holder learnt by its heartbeat only that it was released by force', 24n, 'X16'],
   ['a clock stepped between two attempts of a request', 35n, undefined],
@@ -26,7 +26,7 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['a sender was frozen between two attempts and sent when it woke', 700_937n, 'X61'],
   ['a session was lost in the moment in which its permit was handed over', 103_987n, 'X60'],
   ['the answer to an enqueue was lost, its work done, and then begun once more', 100_928n, 'X56'],
-  ['what a committed item returned was written over, for nobody knew that it had committed', 4_182n, 'X62'],
+  ['what a committed item returned was written over, for its commit was unknown', 4_182n, 'X62'],
   ['a permit was evicted before its holder had heard of it', 5_865n, 'X63'],
   ['an item was cancelled just before its page was claimed', 8_730n, 'X64'],
 ];
@@ -34,13 +34,13 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
 /** What the simulation itself had got wrong: alarms without a violation. */
 const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
   ['an item of a page was taken for another task of its id, under the same token', 21_356n],
-  ['whoever settled for the dead had not seen that there was a value by then', 36_312n],
+  ['a contender that settled for the dead had not seen that there was a value by then', 36_312n],
   ['a clock that is wrong by more than a day may sweep a bucket early', 40_281n],
   ['two enqueues side by side may be acknowledged in either order', 71_477n],
   ['a producer of the first half went on in the second', 81_628n],
   ['a tick was delivered once more when its slot had long been swept', 14_431n],
   ['workers were not told where a tick had seen tasks', 17_346n],
-  ['whoever ended a task was answered after others had given it another payload', 14_331n],
+  ['a worker that ended a task was answered after others had given it another payload', 14_331n],
   ['an enqueue was answered after the row that it had met was swept', 17_572n],
 ];
 

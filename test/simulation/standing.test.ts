@@ -56,13 +56,13 @@ test.each([
   ['is not due', { ...DUE, readyAt: EPOCH_MS + 1e9 }],
   ['stands in a line', { ...DUE, heldKey: 'k' }],
   ['is of a key that is full', { ...DUE, key: { key: 'k', limit: 1 } }],
-])('L10 accuses nobody for a task that %s', (_what, task) => {
+])('L10 accuses no worker for a task that %s', (_what, task) => {
   const rows = { 'task#jobs#a': task, 'session#s': WORKER, 'key#jobs#k': { running: new Set(['b']) } };
 
   expect(violationsOf({ rows })).toEqual([]);
 });
 
-test('L10 accuses nobody for a task behind others, while all places are taken', () => {
+test('L10 accuses no worker for a task behind others, while all places are taken', () => {
   const right = { row: 'task#jobs#b', token: 7, session: 's' };
   const rows = {
     ...{ 'task#jobs#a': DUE, 'session#s': WORKER },

@@ -48,7 +48,7 @@ export class SimulatedStore implements AppliesRequests {
     this.#setStock(Number(stock) + 3);
   }
 
-  /** So that nobody waits for stock in vain. */
+  /** So that no process waits for stock in vain. */
   refill(): void {
     this.#setStock(ENOUGH);
   }

@@ -10,7 +10,7 @@ export function timelineOf(history: readonly HistoryEvent[], { row, at }: Violat
   const rows = new Set([row]);
   const processes = new Set<string>();
   const operations = new Set<number>();
-  // Whoever held the key, and the sessions it was held under, belong to its story.
+  // The holders of the key, and the sessions it was held under, belong to its story.
   for (const event of history) {
     if (!('row' in event) || event.row !== row || event.at > at) continue;
     processes.add(event.process);

@@ -159,7 +159,7 @@ class World {
 
   async run(): Promise<HistoryResult> {
     const onUnhandled = (error: unknown): void =>
-      this.#checker.report(MISTAKE, '', `a promise was rejected and nobody listened: ${String(error)}`);
+      this.#checker.report(MISTAKE, '', `a promise was rejected without a handler: ${String(error)}`);
     process.on('unhandledRejection', onUnhandled);
     try {
       return await this.#run();
@@ -237,7 +237,7 @@ class World {
     });
   }
 
-  /** Time passes in which nothing runs, and TTL sweeps what it may: nobody waits for an answer for so long. */
+  /** Time passes in which nothing runs, and TTL sweeps what it may: no wait for an answer lasts so long. */
   #leap(): void {
     for (const visitor of this.#visitors) visitor.kill();
     this.#visitors.clear();
@@ -278,7 +278,7 @@ class World {
       this.#store.restock();
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
       const slot = String(++ticks);
-      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards that nobody knows of.
+      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards that no worker knows of.
       const isHealed = this.#profile !== this.#options.profile;
       if ((!isHealed || profile().strayShards > 0) && prng.chance(DISPATCH_SHARE))
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
@@ -357,7 +357,7 @@ class World {
       this.#timeline.after(prng.exponential(100), () => this.#fleet.invoke({ after }));
   }
 
-  /** One operator after the other: whoever is killed is replaced, so that a pause does not last for ever. */
+  /** One operator after the other: one that is killed is replaced, so that a pause does not last for ever. */
   #operate(groups: readonly (readonly string[])[]): void {
     const process = this.#fleet.start('operator', () => {
       this.#timeline.after(100, () => this.#operate(groups));

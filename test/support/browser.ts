@@ -43,7 +43,7 @@ export async function openPage(
     if (message.type() === 'error') complaints.push(message.text());
   });
   page.on('dialog', (dialog) => {
-    complaints.push(`a script of somebody else's ran: ${dialog.message()}`);
+    complaints.push(`a script from elsewhere ran: ${dialog.message()}`);
     void dialog.dismiss();
   });
   await page.goto(address);

@@ -56,7 +56,7 @@ export class FailingDriver extends FaultyDriver {
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
     if (this.isDown && this.accidents.length === 0)
-      throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'nobody is there' });
+      throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
     return super.attempt(kind, input, signal);
   }
 }

@@ -46,7 +46,7 @@ export const DRIVERS: readonly (readonly [name: string, open: (settings: DriverS
   ['wire', openWireDriver],
 ];
 
-/** The wire driver; `successor` is what takes over from it, and absent there is nobody. */
+/** The wire driver; `successor` is what takes over from it, absent: nothing takes over. */
 export function openWireDriver({
   endpoint,
   credentials = () => Promise.resolve(STATIC_CREDENTIALS),

@@ -5,7 +5,7 @@ import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 export type Accident =
   /** The request never arrives. */
   | 'dropRequest'
-  /** It is applied, and nobody hears of it. */
+  /** It is applied, and its answer is lost. */
   | 'dropResponse'
   | 'throttle'
   | 'conflict';

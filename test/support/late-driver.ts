@@ -48,7 +48,7 @@ export class LateDriver implements DynamoDriver {
     return this.#driver.attempt(kind, input, signal);
   }
 
-  /** Whatever is still on its way arrives now. What it is answered, nobody hears. */
+  /** Whatever is still on its way arrives now. Its answers are not heard. */
   async deliver(): Promise<void> {
     const held = this.#held;
     this.#held = undefined;

@@ -1,4 +1,4 @@
-/** What tests about locks begin with: two processes with a session each, and a key that nobody has used. */
+/** What tests about locks begin with: two processes with a session each, and an unused key. */
 import type { Lock, LockOptions } from '../../shared/lock/lock.ts';
 import type { Session } from '../../shared/session.ts';
 import type { Process, World } from './coordination.ts';
@@ -32,7 +32,7 @@ export async function acquireNow(session: Session, key: string, options: LockOpt
   return acquisition.lock;
 }
 
-/** Whoever holds something is gone without a word; the clock runs to where its session may be ended by others. */
+/** A holder is gone without a word; the clock runs to where its session may be ended by others. */
 export function outlive(world: World): void {
   world.clock.step(TTL_MS + SKEW_MS);
 }

@@ -35,7 +35,7 @@ export interface MemoryQueue {
   readonly client: TaskClient;
   /** Of everyone. */
   readonly meter: Meter;
-  /** Starts a worker: somebody else lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
+  /** Starts a worker: the test lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
   /** The same, with all the time that it needs. */
   work(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;

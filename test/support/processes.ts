@@ -16,7 +16,7 @@ export function isStopped(pid: number): boolean {
   return stateOf(pid) === 'T';
 }
 
-/** Nobody is told of the end of a process that is not his child, so this one has to look again and again. */
+/** The end of a process is told to its parent alone, so this one has to look again and again. */
 export async function expectGone(pids: readonly number[]): Promise<void> {
   await expect.poll(() => pids.filter(isRunning), { interval: 20 }).toEqual([]);
 }

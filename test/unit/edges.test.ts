@@ -1,4 +1,4 @@
-/** Where users hand something over: a name that nobody reads, and a value of the wrong kind, are refused there. */
+/** Where users hand something over: an unknown name, and a value of the wrong kind, are refused there. */
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
@@ -38,7 +38,7 @@ const unknownOption = (name: string): RegExp => new RegExp(`unknown option "${na
 const LIMITER = { maximum: 1 };
 const RATE = { rate: 1, per: '1s' } as const;
 
-describe('a name that nobody reads is refused', () => {
+describe('an unknown name is refused', () => {
   test.each<[string, string, (hand: Hand) => unknown]>([
     ['createLeasehold', 'maxClockSkewMs', () => createLeasehold(wrong({ table: 't', maxClockSkewMs: 5 }))],
     ['session', 'ttlMs', ({ leasehold }) => leasehold.session(wrong({ ttlMs: 5 }))],

@@ -211,7 +211,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
     });
   });
 
-  test('a page of a task that nobody knows waits for somebody who does, whole', async () => {
+  test('a page of an unknown task waits for a worker that knows it, whole', async () => {
     const unknown = defineTask({ name: 'other', run: () => undefined });
     await q.client.enqueueBulk('nobody-knows', [0, 1], { id: 'b' });
 

@@ -165,7 +165,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       );
     });
 
-    test('ends without its callback when that id is taken: whoever has it stands for it', async () => {
+    test('ends without its callback when that id is taken: the task that has it stands for it', async () => {
       await q.client.enqueue(callback, { other: true }, { id: 'b/then' });
       await enqueueBatch(1);
 
@@ -175,7 +175,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
 
     test('whose callback names an unknown task keeps that one for a worker that knows it', async () => {
       const impatient = { maxAttempts: 1 };
-      await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn('nobody knows it', {}) });
+      await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn('unknown', {}) });
       await q.work({ child: defineTask({ name: 'child', retry: impatient, run: () => undefined }) });
 
       const then = await get('b/then');
@@ -257,7 +257,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(await q.client.getBatch('kids')).toMatchObject({ pending: 0, done: 2 });
     });
 
-    test('cannot wait for nobody', async () => {
+    test('cannot wait for no children', async () => {
       const parent = defineTask({
         name: 'parent',
         retry: { maxAttempts: 1 },

@@ -80,7 +80,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('b')).kind).toBe('applied');
   });
 
-  test('a dead worker’s place is kept for whoever takes its task over', async () => {
+  test('a dead worker’s place is kept for the worker that takes its task over', async () => {
     await enqueue('a', { limit: 1 });
     await enqueue('b', { limit: 1 });
     const dead = await run('a');

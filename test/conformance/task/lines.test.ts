@@ -198,7 +198,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('c')).toMatchObject({ state: 'done' });
   });
 
-  test('one that somebody has removed by hand is passed over', async () => {
+  test('one that was removed by hand is passed over', async () => {
     await enqueueEach('a', 'b', 'c');
     const head = await run('a');
     const { client, table } = open();
@@ -322,7 +322,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('a')).toBeUndefined();
   });
 
-  test('refuses order inside a transaction of somebody else', async () => {
+  test('refuses order inside a transaction of its caller', async () => {
     const writes = q.client.enqueueWrites('work', {}, { key: 'k', ordered: true });
 
     await expect(writes).rejects.toThrow('enqueue it by itself');

@@ -112,7 +112,7 @@ describeOnEveryStore('operating on tasks', (open) => {
   });
 
   describe('expiry', () => {
-    test('drops a task that nobody started in time', async () => {
+    test('drops a task that was not started in time', async () => {
       const { id } = await enqueued(q.tasks, { queue: q.queue, expiresAt: q.runtime.clock.now() - 1 });
 
       const report = await q.work({ noop });
@@ -263,7 +263,7 @@ describeOnEveryStore('operating on tasks', (open) => {
   });
 
   describe('pause', () => {
-    test('keeps workers from claiming until somebody resumes; what was enqueued meanwhile is run then', async () => {
+    test('keeps workers from claiming until it is resumed; what was enqueued meanwhile is run then', async () => {
       await q.operator.pause({ reason: 'maintenance' });
       const { id } = await q.client.enqueue(noop, {});
 

@@ -99,7 +99,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(await inSight()).toEqual(['b']);
   });
 
-  test('are claimed by nobody who saw them before', async () => {
+  test('are not claimed by a worker that saw them before', async () => {
     await enqueue('a');
     await enqueue('b');
     const a = await run('a');
@@ -194,7 +194,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(await inSight()).toEqual([]);
   });
 
-  test('one that an older worker claimed out of sight is found by whoever takes it over', async () => {
+  test('one that an older worker claimed out of sight is found by the worker that takes it over', async () => {
     await enqueue('a');
     await enqueue('b');
     const a = await run('a');

@@ -134,7 +134,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(seen).toEqual([{ ...LARGE, n: 3 }]);
   });
 
-  test('whoever removes the payload of work that is over leaves that of new work alone', async () => {
+  test('a worker that removes the payload of work that is over leaves that of new work alone', async () => {
     await enqueue(LARGE);
     const old = await get();
     await q.operator.cancel('t');

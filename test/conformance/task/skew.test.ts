@@ -7,7 +7,7 @@ import { claimed } from '../../support/tasks.ts';
 const noop = defineTask({ name: 'work', run: () => undefined });
 
 describeOnEveryStore('a worker whose clock is proven wrong by more than the bound', (open) => {
-  test('declares nobody dead, says so once, and works on what nobody holds', async () => {
+  test('declares no session dead, says so once, and works on what has no holder', async () => {
     const q = openQueue(open());
     const dying = await q.session();
     const held = await claimed(q.tasks, dying.id, { queue: q.queue });

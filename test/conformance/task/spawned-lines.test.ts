@@ -79,7 +79,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['first', 'a', 'b']);
   });
 
-  test('of a parent in the same line stand behind whoever waits behind it, and its end calls that one', async () => {
+  test('of a parent in the same line stand behind the task that waits behind it, and its end calls that one', async () => {
     const parent = await start('parent', inLine());
     await q.client.enqueue('work', {}, { id: 'next', ...inLine() });
 
@@ -149,7 +149,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await q.client.getBatch('batch')).toMatchObject({ pending: 0, done: 1 });
   });
 
-  test('are planned anew when somebody joins between the look and the commit', async () => {
+  test('are planned again when a task joins between the look and the commit', async () => {
     let intruders = 2;
     const { driver } = open();
     const disturbed: DynamoDriver = {
@@ -305,7 +305,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     return q.meter.read().writeUnits - before;
   };
 
-  test('are refused where they would wait for whoever waits for them', async () => {
+  test('are refused where they would wait for the task that waits for them', async () => {
     const parent = defineTask({
       name: 'parent',
       retry: { maxAttempts: 1 },

@@ -62,7 +62,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(bigBefore).toBeGreaterThan(0);
   });
 
-  test('all of everybody is done, with tasks of nobody among them', async () => {
+  test('the tasks of all tenants are done, with tasks without a tenant among them', async () => {
     const work = defineTask({ name: 'work', run: () => undefined });
     for (let n = 0; n < 30; n++)
       await q.client.enqueue(work, { n }, n % 3 === 0 ? {} : { tenant: `t${n % 7}`, priority: n % 2 ? 'low' : 'high' });
@@ -72,7 +72,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(reports.reduce((sum, { settled }) => sum + settled.done, 0)).toBe(30);
   });
 
-  test('what is not due yet is not run, and holds nobody up', async () => {
+  test('what is not due yet is not run, and holds no other up', async () => {
     const work = defineTask({ name: 'work', run: () => undefined });
     for (let n = 0; n < 60; n++) await enqueue(`later-${n}`, { delay: '1h' });
     await enqueue('now', { tenant: 'zebra' });
@@ -227,7 +227,7 @@ describe('the way round the tenants', () => {
     expect(hints.map(({ tenant }) => tenant)).toEqual(['7']);
   });
 
-  test('says when there is nobody at all', async () => {
+  test('says when there is no tenant at all', async () => {
     expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isRound: true });
   });
 });

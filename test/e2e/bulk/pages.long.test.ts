@@ -92,7 +92,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
     await until(async () => (await numbers('begin')).length >= begun && atWork().length === 1);
     const [victim] = atWork();
     const before = await platform.store.get({ queue: QUEUE, id: 'b/0' });
-    if (victim === undefined || before?.state !== 'running') throw new Error('nobody is at work');
+    if (victim === undefined || before?.state !== 'running') throw new Error('no worker is at work');
     return { victim: victim.id, before };
   }
 

@@ -1,5 +1,5 @@
 /**
- * I1 belief exclusion (while clocks hold): no two incarnations believe in the same right at once, and nobody is granted what another still believes in.
+ * I1 belief exclusion (while clocks hold): no two incarnations believe in the same right at once, and none is granted what another still believes in.
  *   An operator's forced release, or eviction, takes a right away under its holder's eyes: who was ousted is not counted until its session's heartbeat has told it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */

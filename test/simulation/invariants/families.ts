@@ -73,7 +73,7 @@ export const families: Family = (_assumptions, report) => {
       }
       touched.add(name);
     }
-    // An operator may bring a parent forward, and whoever asks for other work under its id.
+    // An operator may bring a parent forward, and so may a caller that asks for other work under its id.
     const verb = operation === undefined ? undefined : verbs.get(operation);
     const isWoken =
       verb !== 'task.reschedule' &&
@@ -147,7 +147,7 @@ export const families: Family = (_assumptions, report) => {
     if (waiter.kind !== 'nobody' && !wakes.some(({ batch }) => batch === name)) missed.add(name);
   }
 
-  /** Allowed where whoever waits was cancelled, or is there already: judged when the batch is swept, or at the end. */
+  /** Allowed where the waiting task was cancelled, or is there already: judged when the batch is swept, or at the end. */
   const missed = new Set<string>();
   const seenRows = new Map<string, DynamoItem>();
 
@@ -158,7 +158,7 @@ export const families: Family = (_assumptions, report) => {
       readonly task?: { readonly id: string };
     };
     const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
-    // Nobody is called who was cancelled meanwhile, has been brought forward by an operator, or got other work, which waits for children of its own.
+    // No task is called that was cancelled meanwhile, has been brought forward by an operator, or got other work, which waits for children of its own.
     const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
     if (task !== undefined && (row === undefined || isWaiting))
       report('BATCH', name, `its last child ended, and ${task.id} was not called`);

@@ -13,7 +13,7 @@ export const lines: Family = (_assumptions, report) => {
   /** By line: the rows that stand in it, or stood. */
   const members = new Map<string, Map<string, DynamoItem>>();
   const acknowledged = new Set<string>();
-  /** By row: when somebody first asked for it. */
+  /** By row: when it was first asked for. */
   const calledAt = new Map<string, number>();
   /** By line: the largest ticket that was acknowledged by then, in order of time. */
   const largest = new Map<string, { readonly at: number; readonly ticket: number }[]>();
@@ -47,7 +47,7 @@ export const lines: Family = (_assumptions, report) => {
       if (item === undefined || item.generation !== undefined) continue;
       const ticket = Number(item.ticket);
       const known = largest.get(line) ?? [];
-      // What a commit spawns nobody has called for by name.
+      // What a commit spawns was not called for by name.
       const begunAt = calledAt.get(row) ?? at;
       const before = known.findLast((other) => other.at <= begunAt);
       if (before !== undefined && ticket <= before.ticket)

@@ -1,6 +1,6 @@
 /**
  * I0 outcome soundness: `applied` means applied exactly once, between call and return; `not applied` means never, neither before nor after.
- * What is in doubt is said to be in doubt, and nobody is refused whose guard held all the time.
+ * What is in doubt is said to be in doubt, and no write is refused whose guard held all the time.
  *
  * I17 acknowledged is durable, is the same rule read from the application's side, and is judged here for writes:
  * whatever was reported applied is in the history of its row.
@@ -23,7 +23,7 @@ interface Operation {
 /**
  * Verbs that a late attempt may apply once more, because what that does is harmless and is judged where it shows:
  * a permit that its session does not know of is pruned by that session's next look or with its end, and counts towards the limit until then;
- * a bucket gives too little rather than too much; a member that is there stays as it is, and is done once somebody has said so, whenever that is heard.
+ * a bucket gives too little rather than too much; a member that is there stays as it is, and is done once it was said to be, whenever that is heard.
  */
 const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
@@ -43,7 +43,7 @@ export const outcomes: Family = (assumptions, report) => {
     if (event.operation === undefined) {
       // The user's own tables are written by the user's own client as well.
       if (!event.row.startsWith(`${USER_TABLE}/`) && !isUnstamped(event))
-        report('I0', event.row, `written by request ${event.request}, which no call made: its nonce is nobody's`);
+        report('I0', event.row, `written by request ${event.request}, which no call made: its nonce belongs to none`);
       return;
     }
     const operation = operations.get(event.operation);
@@ -90,7 +90,7 @@ export const outcomes: Family = (assumptions, report) => {
     const { claim } = called;
     const current = rows.get(called.row);
     if (claim === undefined || current?.item === undefined || current.version !== version) return false;
-    // Whoever settles for the dead also rests on there being no value, and had looked before.
+    // A contender that settles for the dead also rests on there being no value, and had looked before.
     if (['lock.settle', 'lock.disown'].includes(called.verb) && current.item.value !== undefined) return false;
     const { state, leaseCounter, session } = current.item;
     const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);

@@ -1,6 +1,6 @@
 /**
  * PAGE: the small tasks of a page, its items.
- *   What is recorded of them only grows, whoever has the page, and is never taken back: no end is lost.
+ *   What is recorded of them only grows, whichever worker has the page, and is never taken back: no end is lost.
  *   An item is recorded as done only after its code ended well under the very claim that records it, and it has one end: done, or moved, not both.
  *   What was recorded when a claim began does not run again under it; and under one claim an item runs once.
  *   It is moved in the very write that creates its own row, and no other write creates that row: none is lost, none is there twice.
@@ -20,7 +20,7 @@ const MARKS = ['done', 'moved', 'cancelled'] as const;
 
 export const isPage = (item: DynamoItem | undefined): boolean => item?.total !== undefined;
 
-/** What the history calls an item that runs in its page, whoever has the row of that name. */
+/** What the history calls an item that runs in its page, whatever has the row of that name. */
 export function itemName(row: string): string {
   return row.replace('task#', 'item#');
 }

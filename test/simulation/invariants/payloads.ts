@@ -1,6 +1,6 @@
 /**
  * PAYLOAD: a task that may still run, or be brought back, finds the input that it was given, wherever that is;
- * it is removed once the task is done, by whoever ended it, unless he dies.
+ * it is removed once the task is done, by the process that ended it, unless it dies.
  * What the code of a task reads is compared where it reads it.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -80,7 +80,7 @@ export const payloads: Family = (_assumptions, report) => {
     for (const [row, { payload }] of tasks) if ((payload as Payload | undefined)?.reference === reference) check(row);
   }
 
-  /** Whoever goes on later has not died, and has not done what it had to do first. */
+  /** A process that goes on later has not died, and has not done what it had to do first. */
   function onLater({ process, at }: Sent): void {
     for (const duty of duties.values()) if (duty.process === process && at > duty.at) duty.isOverdue = true;
   }

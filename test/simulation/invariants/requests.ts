@@ -1,6 +1,6 @@
 /**
  * LOAD bounded requests: in any ten seconds a process sends no more than it needs to look for work and to keep its sessions alive,
- * plus some for each write that it wants; so nobody asks in a loop, however long it waits, and retries stay few.
+ * plus some for each write that it wants; so no process asks in a loop, however long it waits, and retries stay few.
  */
 import type { Family } from './rule.ts';
 

@@ -58,7 +58,7 @@ const TASK: readonly [string, Check][] = Object.entries({
   result: (value, row) => (row.state === 'done' ? optional(json) : absent)(value, row),
   finishedAt: when(isEnded, whole),
   ttl: when(isEnded, whole),
-  // Whoever is held in a line, or belongs to a tenant, stands elsewhere.
+  // A task that is held in a line, or belongs to a tenant, stands elsewhere.
   readyKey: (value, row) =>
     (isEnded(row) || row.heldKey !== undefined || row.parkedKey !== undefined || row.tenant !== undefined
       ? absent

@@ -1,10 +1,10 @@
 /**
  * Semaphores.
- * I11 capacity: count and holders agree, nobody is admitted beyond the limit, each permit has a token of its own, and releasing or pruning
- *   concerns the permits named, of the dead alone. While clocks hold, nobody believes in a permit that is gone, but whom an operator evicted.
- * I12 limit change: another limit takes nothing from anybody, and admits nobody before there is room.
+ * I11 capacity: count and holders agree, no contender is admitted beyond the limit, each permit has a token of its own, and releasing or pruning
+ *   concerns the permits named, of the dead alone. While clocks hold, no holder believes in a permit that is gone, unless an operator evicted it.
+ * I12 limit change: another limit takes no permit away, and admits no contender before there is room.
  * I7 lock-delay (while clocks hold), for the room of the dead and of the evicted.
- * L5 order: while anybody stands in the queue, only its head is admitted.
+ * L5 order: while the queue is not empty, only its head is admitted.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, Belief, Called } from '../history.ts';

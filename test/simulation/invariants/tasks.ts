@@ -122,7 +122,7 @@ export const tasks: Family = (assumptions, report) => {
     if (deaths >= bound) report('I18', row, `was taken over after ${deaths} deaths, ${bound} are allowed`);
   }
 
-  /** Whoever takes a running task away, or buries it, must have found its session dead. */
+  /** A worker that takes a running task away, or buries it, must have found its session dead. */
   function onTakenFrom(row: string, before: DynamoItem, what: string): void {
     const session = String(before.session);
     if (live.has(session)) report('I14', row, `${what} while session ${session} lives`);

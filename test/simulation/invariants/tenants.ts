@@ -1,5 +1,5 @@
 /**
- * TENANT fairness between tenants (while clocks hold and reads are fresh): as long as a task of one tenant is due that nobody has taken,
+ * TENANT fairness between tenants (while clocks hold and reads are fresh): as long as an untaken task of one tenant is due,
  * one worker takes no more than so many of another tenant in the same partition: none is starved by the backlog of another.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -37,7 +37,7 @@ export const tenants: Family = (assumptions, report) => {
     if (typeof item?.tenant !== 'string') return;
     if (before !== undefined) waiting.get(partitionOf(before))?.delete(row);
     if (after === undefined) return;
-    // Whoever shares a key with others, or has been tried already, may wait for reasons of its own.
+    // A task that shares a key with others, or has been tried already, may wait for reasons of its own.
     const isFresh = after.state === 'ready' && after.attempts === 0 && after.leaseCounter === before?.leaseCounter;
     const isNew = after.state === 'ready' && before === undefined;
     const isKnown = after.name !== UNKNOWN_NAME;

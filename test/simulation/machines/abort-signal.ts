@@ -38,7 +38,7 @@ export class SimulatedAbortSignal {
 
   static any(signals: Iterable<SimulatedAbortSignal>): SimulatedAbortSignal {
     const sources = [...signals];
-    // Asked as anybody asks: a signal may compute its answer.
+    // Asked as all code asks: a signal may compute its answer.
     const aborted = sources.find((source) => source.aborted);
     if (aborted !== undefined) return SimulatedAbortSignal.abort(aborted.reason);
     const signal = new SimulatedAbortSignal();
@@ -52,7 +52,7 @@ export class SimulatedAbortSignal {
     return signal.#aborted;
   }
 
-  /** What a controller does: all that it reaches is aborted before anybody hears of it. */
+  /** What a controller does: all that it reaches is aborted before a listener hears of it. */
   static abortBy(signal: SimulatedAbortSignal, reason: unknown): void {
     if (signal.#aborted) return;
     signal.#aborted = true;
@@ -92,7 +92,7 @@ export class SimulatedAbortSignal {
     const until = options?.signal;
     if (until?.aborted === true) return;
     until?.addEventListener('abort', () => this.removeEventListener('abort', listener));
-    // An abort happens once, so nobody could hear of it twice; and after it nobody hears anything.
+    // An abort happens once, so no listener could hear of it twice; and after it none hears anything.
     if (this.#aborted) return;
     const registrations = (this.#registrations ??= []);
     for (const known of registrations) if (known.listener === listener) return;
@@ -150,7 +150,7 @@ function hear(listener: Listener, event: AbortEvent): void {
   try {
     listener.call(event.target, event);
   } catch (error) {
-    // As with Node's: nobody's fault but the listener's.
+    // As with Node's: the listener's fault alone.
     process.nextTick(() => {
       throw error;
     });

@@ -53,7 +53,7 @@ export interface Fate {
   readonly requestMs: number;
   /** From being applied to being heard. */
   readonly replyMs: number;
-  /** The network delivers it a second time, this long after the first; nobody hears that answer. */
+  /** The network delivers it a second time, this long after the first; that answer is not heard. */
   readonly duplicateAfterMs?: number | undefined;
 }
 
@@ -114,7 +114,7 @@ export class Network {
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
     process.touch();
-    // Whoever is dead is not heard; its code is still on the stack until its next await.
+    // A dead process is not heard; its code is still on the stack until its next await.
     if (!process.isAlive) return unanswerable();
     const { events, fateOf } = this.#options;
     const request: Request<K> = { process, kind, input, sentAt: process.now, number: this.#sent++ };
@@ -209,10 +209,10 @@ export class Network {
   }
 }
 
-/** A promise of its own for each request: one for all would keep whoever waits for it in memory for ever. */
+/** A promise of its own for each request: one for all would keep its waiters in memory for ever. */
 function unanswerable(): Promise<never> {
   return new Promise<never>(() => {
-    // Nobody will ever answer.
+    // There will never be an answer.
   });
 }
 

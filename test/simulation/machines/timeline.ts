@@ -17,7 +17,7 @@ export interface TimelineEvent {
 }
 
 const TURNS_PER_BATCH = 256;
-/** Bound on the events of one turn that wake nobody, so that `isOver` is asked in a world where everybody sleeps. */
+/** Bound on the events of one turn that wake no process, so that `isOver` is asked in a world where all sleep. */
 const EVENTS_PER_TURN = 64;
 
 export class Timeline {
@@ -53,7 +53,7 @@ export class Timeline {
     for (const { at, run } of queued) if (run !== undefined) this.at(at + ms, run);
   }
 
-  /** To be called by whoever resolves a promise that code under test waits for: the turn ends after this event. */
+  /** To be called by code that resolves a promise that code under test waits for: the turn ends after this event. */
   wake(): void {
     this.#woke = true;
   }

@@ -34,7 +34,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'M43',
-    what: 'whoever looks before it enters finds room for one more than there is',
+    what: 'a contender that looks before it enters finds room for one more than there is',
     edits: [
       {
         file: 'shared/semaphore/semaphore.ts',
@@ -87,7 +87,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X15',
-    what: 'whoever is not fair enters before those who queue',
+    what: 'a contender that is not fair enters before those in the queue',
     edits: [
       { file: SEMAPHORE, find: '${HAS_ROOM} AND ${NOBODY_QUEUES} AND', replace: '${HAS_ROOM} AND' },
       {
@@ -101,7 +101,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X19',
-    what: 'a contender prunes whoever it has not heard of lately',
+    what: 'a contender prunes the holders that it has not heard of lately',
     edits: [
       {
         file: 'shared/semaphore/survey.ts',
@@ -195,7 +195,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X8',
-    what: 'adding a member again leases it to whoever adds it (found by the simulation)',
+    what: 'adding a member again leases it to the session that adds it (found by the simulation)',
     edits: [
       { file: WAIT_GROUP, find: "':session': session ?? NOBODY },", replace: "':session': session }," },
       {

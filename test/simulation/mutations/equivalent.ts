@@ -15,7 +15,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   },
   {
     id: 'M59',
-    what: 'a worker is started for each tick, whoever is at work',
+    what: 'a worker is started for each tick, however many are at work',
     by: 'test/unit/dispatch/plan.test.ts: starts the difference to those that live',
   },
   { id: 'M60', what: 'the parts of keys are joined without being escaped', by: 'test/unit/dynamo/engine/keys.test.ts' },
@@ -42,7 +42,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'X61',
     what: 'a sender who wakes behind its time sends all the same',
-    by: 'test/unit/dynamo/engine/send.test.ts: whoever was frozen between two attempts sends nothing when he wakes behind his time',
+    by: 'test/unit/dynamo/engine/send.test.ts: a process that was frozen between two attempts sends nothing when it wakes behind its time',
   },
   {
     id: 'X75',

@@ -19,7 +19,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X11',
-    what: 'the last child of a batch calls nobody',
+    what: 'the last child of a batch calls nothing',
     edits: [
       {
         file: 'shared/dynamo/task/linked-rows.ts',
@@ -36,7 +36,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X20',
-    what: 'every child that ends calls whoever waits',
+    what: 'every child that ends calls the waiting task',
     edits: [
       { file: BATCH, find: "guard: '#pending > :one',", replace: "guard: '#pending > :one AND #pending < :one'," },
       { file: BATCH, find: "guard: '#pending = :one',", replace: "guard: '#pending >= :one'," },

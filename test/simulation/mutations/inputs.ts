@@ -2,7 +2,7 @@ import type { Mutant } from './mutation.ts';
 
 const PAYLOAD = 'shared/dynamo/payload/statements.ts';
 
-/** Large inputs, tenants, whoever waits, and ids that are asked for again. */
+/** Large inputs, tenants, waiters, and ids that are asked for again. */
 export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X36',
@@ -85,7 +85,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'M39',
-    what: 'whoever waits for a key asks again at once, without back-off or jitter',
+    what: 'a contender that waits for a key asks again at once, without back-off or jitter',
     edits: [
       {
         file: 'shared/wait/wait.ts',

@@ -12,7 +12,7 @@ const CROWD = { users: 6, thinkMs: 1_000 } as const;
 export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N1',
-    what: 'who leaves the front of a line within its process wakes nobody',
+    what: 'a caller that leaves the front of a line within its process wakes none',
     edits: [{ file: TURNS, find: 'else if (wasFirst) waiting[0]?.wake();', replace: '' }],
     ...{ killedBy: ['L13'], profile: 'row', changes: CROWD },
   },

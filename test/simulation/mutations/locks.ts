@@ -18,7 +18,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'M22',
-    what: 'whoever finds a holder expired takes over at once, before the lock-delay',
+    what: 'a contender that finds a holder expired takes over at once, before the lock-delay',
     edits: [
       {
         file: 'shared/session/contender.ts',

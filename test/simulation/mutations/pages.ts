@@ -103,7 +103,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X29',
-    what: 'a page that is told to stop ends as done, with items that nobody has begun',
+    what: 'a page that is told to stop ends as done, with items that have not begun',
     edits: [
       {
         file: 'shared/bulk/run-page.ts',

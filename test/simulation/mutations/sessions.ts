@@ -153,14 +153,14 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X3',
-    what: 'an unanswered renewal is not recognised, and taken for somebody else',
+    what: 'an unanswered renewal is not recognised, and taken for another write',
     edits: [{ file: HOLDER, find: 'this.#unanswered.includes(current.nonce)', replace: 'false' }],
     killedBy: ['I9'],
     profile: 'network',
   },
   {
     id: 'X25',
-    what: 'a renewal that is refused because the clock has jumped is taken for somebody else’s work (found by the simulation)',
+    what: 'a renewal that is refused because the clock has jumped is taken for another’s work (found by the simulation)',
     edits: [
       {
         file: HOLDER,

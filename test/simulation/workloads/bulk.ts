@@ -16,7 +16,7 @@ export interface Bulk {
   readonly inputs: readonly TaskInput[];
   readonly pageSize: number;
   readonly priority: (typeof PRIORITIES)[number];
-  /** An item's id that somebody else takes before. */
+  /** An item's id that another caller takes before. */
   readonly taken: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const DEFINITIONS = ['items', 'items', 'frailItems', 'onceItems'] as const;
 const KINDS = ['quick', 'quick', 'quick', 'slow', 'commits', 'commits', 'spawns'] as const;
 const BAD_KINDS = ['stumbles', 'refuses', 'snoozes', 'deaf', 'unstorable', 'overruns'] as const;
 
-/** What a half's bulk is made of; whoever goes on with it after a crash asks for the same. */
+/** What a half's bulk is made of; a producer that goes on with it after a crash asks for the same. */
 export function drawBulk(prng: Prng, count: number, half: number): Bulk {
   const definition = prng.pick(DEFINITIONS);
   const badShare = prng.pick([0, 0.1, 0.3]);
@@ -42,7 +42,7 @@ export function drawBulk(prng: Prng, count: number, half: number): Bulk {
   };
 }
 
-/** Ids of the pages and of some items, for whoever operates on them. */
+/** Ids of the pages and of some items, for operators. */
 export function bulkIds({ inputs, pageSize }: Bulk): readonly string[] {
   return Array.from({ length: Math.ceil(inputs.length / pageSize) }, (_, page) => itemId(BULK_ID, page)).flatMap(
     (page) => [page, itemId(page, 0), itemId(page, pageSize - 1)],

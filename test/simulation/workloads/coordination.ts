@@ -110,7 +110,7 @@ async function usePermit({ place, session, holder }: User): Promise<void> {
     await process.runtime.clock.sleep(prng.between(1, 0.4 * profile.ttlMs), permit.signal);
     if (permit.signal.aborted) seen('permit lost');
     else recorder.acted(process, right);
-    // Whoever forgets to release is cleaned up after by the session's end.
+    // What a holder forgets to release is cleaned up by its session's end.
     if (prng.chance(0.15)) return;
     endBelief();
     const times = prng.chance(0.2) ? 2 : 1;
@@ -171,7 +171,7 @@ async function work({ place: { process, prng, seen }, holder, group: open }: Use
   }
 }
 
-/** Waits, and says what it was told; whoever finds it complete may begin anew. */
+/** Waits, and says what it was told; a waiter that finds it complete may begin the next generation. */
 async function waitForAll({ place, group: open }: User): Promise<void> {
   const { process, profile, prng, recorder, seen } = place;
   const group = await open(prng.pick(GROUPS));

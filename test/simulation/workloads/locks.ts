@@ -46,7 +46,7 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
     while (runtime.clock.monotonic() < endsAt && holder.remainingTrustMs() > 0) {
       const client = new LockClient(ports, maxClockSkewMs);
       if (prng.chance(0.05)) await forceRelease(client, place);
-      // Whoever looks writes down what has become of keys whose sessions are dead.
+      // A reader writes down what has become of keys whose sessions are dead.
       if (prng.chance(0.2)) await client.get(prng.pick(LOCK_KEYS));
       await useOne(place, session, holder);
       await runtime.clock.sleep(prng.exponential(150));
@@ -88,7 +88,7 @@ async function useOne(place: WorkerPlace, session: Session, holder: SessionHolde
   const endBelief = recorder.believes(process, right, isBelieved);
   try {
     await workUnder(place, lock, right);
-    // Whoever forgets to release is cleaned up after by the session's end.
+    // What a holder forgets to release is cleaned up by its session's end.
     if (prng.chance(0.2)) return;
     endBelief();
     const isReleased = await lock.release(prng.chance(0.2) ? { value: 'left behind' } : {});
@@ -133,7 +133,7 @@ async function workUnder(place: WorkerPlace, lock: Lock, right: RightName): Prom
   }
 }
 
-/** The user's own client: three tries, each with a time-out. Undefined: refused, or nobody knows. */
+/** The user's own client: three tries, each with a time-out. Undefined: refused, or unknown. */
 async function sendFenced(
   { process, driver, profile, seen, violated }: WorkerPlace,
   input: UpdateCommandInput,
@@ -175,7 +175,7 @@ async function attemptWithin(process: SimulatedProcess, driver: DynamoDriver, in
   }
 }
 
-/** An operator takes a key away from whoever has it. */
+/** An operator takes a key away from its holder. */
 async function forceRelease(client: LockClient, { process, prng, seen }: WorkerPlace): Promise<void> {
   const key = prng.pick(LOCK_KEYS);
   const info = await client.get(key);

@@ -118,7 +118,7 @@ async function askAgain(
     const way = prng.pick(ways);
     const hasFiller = prng.chance(profile.payloadShare);
     await insist(ports, async () => {
-      // Nobody is asked twice for the same: what a request left without an answer did is told from what the next one does.
+      // No request is made twice for the same: what a request left without an answer did is told from what the next one does.
       const version = ports.nextVersion();
       const filler = hasFiller ? { filler: fillerOf(id, { half, version }, 18_000) } : {};
       await put(ports, kind, { id, input: { kind, half, version, ...filler }, ...options, ...way });

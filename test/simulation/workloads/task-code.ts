@@ -286,7 +286,7 @@ async function believing(
   // The task's own signal, without the refresh that reading it would cause; and its session, which is asked without side effects.
   const isBelieved = (): boolean => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0);
   const endBelief = recorder.believes(process, right, isBelieved);
-  // Whoever runs an item holds its page.
+  // A worker that runs an item holds its page.
   const endBeliefInPage =
     page === undefined ? undefined : recorder.believes(process, { ...right, row: page }, isBelieved);
   const ran = { process: process.name, ...right };

@@ -95,7 +95,7 @@ export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPla
     onLost({ reason }) {
       seen(`session lost: ${reason}`);
       recorder.happened(process.name, `session lost: ${reason}`);
-      // Nobody else has its id, so nobody else can have renewed it.
+      // No other process has its id, so none can have renewed it.
       if (reason === 'superseded' || reason === 'missing')
         violated('I9', `lost its session as ${reason}, which only itself can have caused`);
     },

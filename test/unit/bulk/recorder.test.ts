@@ -59,7 +59,7 @@ describe('the ends of items', () => {
     expect(recorder.settled).toEqual({ done: 2 });
   });
 
-  test('stay to be written when the store answers with an error that nobody foresaw, and nobody hears of it unasked', async () => {
+  test('stay to be written when the store answers with an unforeseen error, which is told only when asked for', async () => {
     const q = openMemoryQueue();
     const page = await claimedPage(q, 3);
     const pages: PageStore = Object.create(q.tasks.bulk) as PageStore;
@@ -134,7 +134,7 @@ describe('a page that has moved on', () => {
     expect(recorder.settled).toEqual({});
   });
 
-  test('by a commit whose outcome nobody knows keeps what that returned', async () => {
+  test('by a commit of unknown outcome keeps what that returned', async () => {
     const q = openMemoryQueue();
     const page = await claimedPage(q, 4);
     const pages: PageStore = Object.create(q.tasks.bulk) as PageStore;

@@ -43,7 +43,7 @@ describe('an item that kills its worker', () => {
     [2, 2],
     [3, 3],
     [5, 5],
-  ])('with %i attempts dies of the last one, and takes nobody with it', async (maxAttempts, deaths) => {
+  ])('with %i attempts dies of the last one, and takes no other with it', async (maxAttempts, deaths) => {
     const killer = 3;
     const { runs, items, page, ...rest } = await liveWith([killer], maxAttempts);
 

@@ -74,7 +74,7 @@ describe('the index of a list', () => {
     expect(new PrefixIndexes().indexOf('x', contentOf('', 0), 0)).toBeGreaterThan(0);
   });
 
-  test('never goes back, and tells a change, to whoever hands it from gateway to gateway', () => {
+  test('never goes back, and tells a change, to a client that hands it from gateway to gateway', () => {
     const step = fc.record({ gateway: fc.nat(2), content: fc.constantFrom('a', 'b', 'c', 'd'), asks: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

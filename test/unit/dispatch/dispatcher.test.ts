@@ -199,7 +199,7 @@ describe('a tick that failed after it had taken its slot', () => {
     expect(await q.tick({}, { slot: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
   });
 
-  test('belongs to nobody else', async () => {
+  test('belongs to no other', async () => {
     const q = await failOnce();
 
     expect(await q.tick({}, { slot: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
@@ -311,7 +311,7 @@ describe('the shards that a queue ever had', () => {
   });
 });
 
-test('a task that waits for a place of its key is not due, and comes back when nobody has put it back', async () => {
+test('a task that waits for a place of its key is not due, and comes back when it was not put back', async () => {
   const q = open();
   const end = await q.park('a', 'b');
 

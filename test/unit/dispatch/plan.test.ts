@@ -9,7 +9,7 @@ function backlogOf(...due: readonly number[]): PartitionBacklog[] {
 }
 
 describe('planWorkers', () => {
-  test('starts nobody for nothing', () => {
+  test('starts no worker for nothing', () => {
     expect(planWorkers(backlogOf(0, 0, 0, 0), 0, settings)).toEqual([]);
   });
 

@@ -22,7 +22,7 @@ const PLACE_IN_RING = /(#past)\d/g;
 /** How many revocations one renewal removes depends on how many came since the one before. */
 const MORE_REVOKED = /(#revoked\[0\])(?:, #revoked\[\d+\])+/g;
 
-/** Whoever changes the protocol sees the change in the protocol's own words, in the review of this one file. */
+/** A change of the protocol is seen in the protocol's own words, in the review of this one file. */
 test('the statements of the protocol, as the exercise of all verbs sends them', async () => {
   const texts = new Map<string, Set<string>>();
   const sender = new Sender({

@@ -39,7 +39,7 @@ describe('a sequencer', () => {
       expect(() => parseSequencer(nothing as never, 't')).toThrow('not a sequencer');
   });
 
-  test('that somebody made up, with a digest that fits, is refused', () => {
+  test('that was made up, with a digest that fits, is refused', () => {
     const body = 'leasehold-1:t:lock:%E0:1:s';
     const digest = hash('sha256', body, 'base64url').slice(0, 12);
 

@@ -14,7 +14,7 @@ const KEYS = ['a', 'b'];
 const ACCIDENTS: (Accident | 'none')[] = ['dropRequest', 'dropResponse', 'throttle', 'none', 'none', 'none'];
 const ITEM = { pk: 'guarded', sk: 'row' };
 
-/** One participant: takes, updates and releases locks, loses its network, dies, and is looked after by nobody. */
+/** One participant: takes, updates and releases locks, loses its network, dies, and is not looked after. */
 class Participant {
   readonly process: Process;
   readonly #world: World;

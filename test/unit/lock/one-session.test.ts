@@ -98,7 +98,7 @@ describe('a key that several callers of one session want', () => {
     expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
   });
 
-  test('is shared by callers that ask for that, whoever waits', async () => {
+  test('is shared by callers that ask for that, even while others wait', async () => {
     const lock = await session.lock(KEY);
     const waiting = session.lock(KEY, { wait: '60s' });
 
@@ -108,7 +108,7 @@ describe('a key that several callers of one session want', () => {
     expect((await passTime(world, waiting)).fencingToken).toBe(lock.fencingToken + 1);
   });
 
-  test('is given to nobody when the session ends', async () => {
+  test('is given to no waiter when the session ends', async () => {
     await session.lock(KEY);
     const waiting = session.lock(KEY).catch((thrown: unknown) => thrown);
     await world.clock.advance(1_000);

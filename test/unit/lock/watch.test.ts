@@ -63,7 +63,7 @@ describe('watching a key', () => {
     expect((await timeOf(watching)).result.index).toBe(index + 1);
   });
 
-  test('answers after a holder died, without anybody else having touched the key', async () => {
+  test('answers after a holder died, without another having touched the key', async () => {
     const dying = await writer.leasehold.session({ ttl: '10s' });
     await dying.lock(KEY);
     const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf() });
@@ -115,7 +115,7 @@ describe('watching a key', () => {
     expect(cost.requests / 60).toBeLessThanOrEqual(1.34);
   });
 
-  test('stops polling when nobody watches any more', async () => {
+  test('stops polling when the last watcher has left', async () => {
     await writer.leasehold.locks.put(KEY, 'a');
     await timeOf(reader.leasehold.locks.watch(KEY, { index: await indexOf(), timeout: '3s' }));
 

@@ -59,7 +59,7 @@ test('refuses what is no bucket', () => {
   expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
 });
 
-test('waits for no bucket that does not answer, and gives up what nobody waits for', async () => {
+test('waits for no bucket that does not answer, and gives up what is no longer waited for', async () => {
   const variables = {
     ...{ AWS_ENDPOINT_URL_S3: server.endpoint, AWS_REGION: 'us-east-1', AWS_MAX_ATTEMPTS: '1' },
     ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },

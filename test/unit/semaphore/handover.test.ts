@@ -22,7 +22,7 @@ test('a permit whose session was lost in the moment in which it was handed over 
     { store: createSessionStore(sender, table), runtime, gauge: noSkewGauge },
   );
   const record = { session: session.id, since: clock.now(), permits: 1, token: 1 };
-  // Nobody has asked since.
+  // It was not asked for since.
   clock.step(3_000);
 
   const permit = new Permit(

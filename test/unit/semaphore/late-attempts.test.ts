@@ -22,7 +22,7 @@ test('of joining the queue and of leaving it change nothing that others were giv
   const join = queueTicket(TABLE, NAME, ticket, { now: 2, nonce: 'joined' });
   dynamo.apply('update', join.input);
   const queued = await semaphores.get(NAME);
-  if (queued === undefined) throw new Error('nobody queues');
+  if (queued === undefined) throw new Error('the queue is empty');
   const leave = replaceSemaphore(TABLE, queued, { ...queued, waiting: [] }, { now: 3, nonce: 'left' });
   dynamo.apply('update', leave.input);
   const admitted = admitHolder(TABLE, declared, { session: 'c', since: 4, permits: 1 }, { now: 4, nonce: 'admitted' });

@@ -45,7 +45,7 @@ describe('a permit', () => {
     expect([mayEnter(held, claim(2)), mayEnter(held, claim(2, 2))]).toEqual([true, false]);
   });
 
-  test('waits for its turn when somebody else is first in the queue', () => {
+  test('waits for its turn when another is first in the queue', () => {
     const queued = { ...EMPTY, waiting: [{ ...claim(1), until: 9 }] };
 
     expect([mayEnter(queued, claim(1)), mayEnter(queued, claim(2))]).toEqual([true, false]);
@@ -56,7 +56,7 @@ describe('a permit', () => {
 describe('the limit', () => {
   const held = withHolder(withHolder(EMPTY, claim(1)), claim(2));
 
-  test('goes below what is held, and then nobody enters', () => {
+  test('goes below what is held, and then admits no contender', () => {
     const lowered = withLimit(held, 1);
 
     expect(lowered).toMatchObject({ limit: 1, declared: 3, free: -1 });

@@ -57,7 +57,7 @@ describe('contenders of one process', () => {
     expect((await passTime(world, large)).permits).toBe(10);
   });
 
-  test('learn at once that others declare another limit, whoever stands before them', async () => {
+  test('learn at once that others declare another limit, also behind others in the queue', async () => {
     const session = await simulatedWorld().start().leasehold.session({ ttl: '10m' });
     await session.permit('vendor', { limit: 1 });
     const stop = new AbortController();

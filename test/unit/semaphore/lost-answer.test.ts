@@ -61,7 +61,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('of a place in the queue holds nobody up: a place without a caller is given back', async () => {
+  test('of a place in the queue holds no contender up: a place without a caller is given back', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     const queueing = new LossyNetwork(here, /list_append/);
     queueing.fate = 'late';
@@ -80,7 +80,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '30s' }))).resolves.toBeDefined();
   });
 
-  test('while leaving the queue holds nobody up', async () => {
+  test('while leaving the queue holds no contender up', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     const stop = new AbortController();
     const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h', signal: stop.signal });

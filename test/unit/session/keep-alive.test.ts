@@ -29,7 +29,7 @@ describe('a hook that throws', () => {
     expect(warned).toHaveBeenCalledOnce();
   });
 
-  test('keeps nobody from what a heartbeat has brought', async () => {
+  test('keeps no listener from what a heartbeat has brought', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const session = await leasehold.session({ ttl: '30s', events: { onRenewed: throws } });

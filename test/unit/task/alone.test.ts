@@ -1,4 +1,4 @@
-/** A worker that is at home in some of the shards, while nobody is in the others; and what it leaves behind when it goes. */
+/** A worker that is at home in some of the shards, while no worker is in the others; and what it leaves behind when it goes. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queueKey, shardOf } from '../../../shared/dynamo/engine/keys.ts';
@@ -116,7 +116,7 @@ test.each([
   ).toEqual(CHILDREN.map(() => 'done'));
 });
 
-test('a lane that nobody had used is looked at as soon as the row of the queue names it', async () => {
+test('an unused lane is looked at as soon as the row of the queue names it', async () => {
   const q = open();
   const client = q.client();
   const startedAt = new Map<string, number>();
@@ -178,7 +178,7 @@ test('a queue whose row is damaged is taken for paused, and said to be damaged',
   expect(await q.work({ child })).toMatchObject({ ended: 'paused', claimed: 0, damaged: 1 });
 });
 
-test('a store for payloads that never answers holds up nobody for longer than the grace', async () => {
+test('a store for payloads that never answers holds nothing up for longer than the grace', async () => {
   const q = open();
   const kept = new Map<string, string>();
   let signal: AbortSignal | undefined;

@@ -10,7 +10,7 @@ test('a definition without code is refused', () => {
   );
 });
 
-test('an input that does not fit is told by its place, to whoever enqueues it and in the row of the dead task', async () => {
+test('an input that does not fit is told by its place, to the client that enqueues it and in the row of the dead task', async () => {
   const resize = defineTask({
     name: 'resize',
     input: z.object({ size: z.object({ width: z.number() }) }),

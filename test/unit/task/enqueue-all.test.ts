@@ -1,4 +1,4 @@
-/** Many tasks at once, and a store that goes away between them: whoever is told of it knows that nothing is sent any more. */
+/** Many tasks at once, and a store that goes away between them: a caller that is told of it knows that nothing is sent any more. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
@@ -24,7 +24,7 @@ describe('when the store goes away', () => {
     queue = openMemoryQueue(leaving);
   });
 
-  /** Answers late, and one after the other: whoever does not wait for all is told of the first failure while others are under way. */
+  /** Answers late, and one after the other: a caller that does not wait for all is told of the first failure while others are under way. */
   function leaving(driver: DynamoDriver): DynamoDriver {
     return {
       async attempt(kind, input, signal) {

@@ -140,7 +140,7 @@ test('large inputs go to the payload store that it is given, and leave it with t
   expect(payloads.references).toEqual([]);
 });
 
-test('a task whose payload somebody has deleted is dead, with the reason', async () => {
+test('a task whose payload was deleted is dead, with the reason', async () => {
   const measure = defineTask({ name: 'measure', run: () => undefined });
   const payloads = new MemoryPayloads();
   const kit = createTestKit({ tasks: { measure }, payloads });

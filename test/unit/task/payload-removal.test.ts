@@ -1,4 +1,4 @@
-/** Payloads that nobody needs any more, in a store that lets nobody remove them: what was done is told all the same. */
+/** Payloads that are no longer needed, in a store that lets no client remove them: what was done is told all the same. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MismatchError } from '../../../shared/errors.ts';
 import { TaskClient } from '../../../shared/queue/client.ts';
@@ -31,24 +31,24 @@ describe('a payload store from which nothing can be removed', () => {
     await client.enqueue('work', huge('a'), { id: 't', delay: '1h' });
   });
 
-  test('hides from nobody that a task was there already', async () => {
+  test('does not hide that a task was there already', async () => {
     expect(await client.enqueue('work', huge('a'), { id: 't' })).toMatchObject({ created: false, replaced: false });
     expect(payloads.asked).toHaveLength(1);
   });
 
-  test('hides from nobody that other work was there', async () => {
+  test('does not hide that other work was there', async () => {
     await expect(client.enqueue('work', huge('b'), { id: 't' })).rejects.toThrow(MismatchError);
     expect(payloads.asked).toHaveLength(1);
   });
 
-  test('hides from nobody that the work was replaced', async () => {
+  test('does not hide that the work was replaced', async () => {
     const replacing = client.enqueue('work', huge('b'), { id: 't', onDuplicate: 'replace' });
 
     expect(await replacing).toMatchObject({ created: false, replaced: true });
     expect(payloads.asked).toHaveLength(1);
   });
 
-  test('hides from nobody that an ended task was begun anew', async () => {
+  test('does not hide that an ended task was renewed', async () => {
     const task = await client.get('t');
     if (task?.state !== 'ready') throw new Error('it waits for an hour');
     const cancellation = { at: queue.clock.now(), reason: 'enough' };

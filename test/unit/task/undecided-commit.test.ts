@@ -1,11 +1,11 @@
-/** What task code is told of a commit that its own condition refused, after an attempt that nobody answered. */
+/** What task code is told of a commit that its own condition refused, after an attempt without an answer. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
 
-/** The first so many transactions never arrive, and nobody says so. */
+/** The first so many transactions never arrive, and no error says so. */
 function losing(count: number): (driver: DynamoDriver) => DynamoDriver {
   let lost = 0;
   return (driver) => ({

@@ -11,7 +11,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 
 const PAUSES = { firstMs: 100, longestMs: 1_000, spreadMs: 2_000 };
 const BUSY: Look<string, string> = { kind: 'blocked', by: 'busy', until: null };
-const away = (): StoreUnavailableError => new StoreUnavailableError('nobody is there', { applied: 'no' });
+const away = (): StoreUnavailableError => new StoreUnavailableError('no answer', { applied: 'no' });
 
 /** Knows how many sleep by it. */
 class CountingClock extends ManualClock {
@@ -164,7 +164,7 @@ describe('an outage of the store', () => {
     ['rate limit', false],
     ['permit', true],
     ['wait group', true],
-  ])('is waited out by whoever waits for a %s (from the first look on: %s)', async (what, isDownFirst) => {
+  ])('is waited out by a wait for a %s (from the first look on: %s)', async (what, isDownFirst) => {
     const here = world.start();
     const there = world.start();
     const quiet = { ttl: null, heartbeat: '1d' } as const;

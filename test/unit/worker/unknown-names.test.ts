@@ -68,7 +68,7 @@ test('are met again after a minute at most, by a worker that lives on', async ()
   expect(report?.unknown).toBe(4);
 });
 
-test('are cancelled when they have expired: nobody has to know a task for that', async () => {
+test('are cancelled when they have expired, by workers that do not know them too', async () => {
   const q = openMemoryQueue();
   await q.client.enqueue('other', null, { id: 't', expiresIn: 1_000 });
   await q.clock.advance(2_000);

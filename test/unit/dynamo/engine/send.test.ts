@@ -9,7 +9,7 @@ import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 
-test('whoever was frozen between two attempts sends nothing when he wakes behind his time', async () => {
+test('a process that was frozen between two attempts sends nothing when it wakes behind its time', async () => {
   let monotonic = 0;
   let attempts = 0;
   const clock: Clock = {
@@ -35,7 +35,7 @@ test('whoever was frozen between two attempts sends nothing when he wakes behind
 
 type Kind = 'unanswered' | 'rejected';
 
-test('whoever is rejected after an attempt without an answer does not say that nothing was written', async () => {
+test('a caller that is rejected after an attempt without an answer does not say that nothing was written', async () => {
   const driver = (kinds: Kind[]): DynamoDriver => ({
     attempt: () => Promise.reject(new DynamoFault(kinds.shift()!, { code: 'any', message: 'no longer allowed' })),
   });

@@ -1,4 +1,4 @@
-/** What becomes of requests that never leave: whoever asked is told so, and what to do. */
+/** What becomes of requests that never leave: the caller is told so, and what to do. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSdkDriver } from '../../../../shared/dynamo/wire/sdk-driver.ts';
@@ -8,7 +8,7 @@ import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
 import { readSession } from '../../../../shared/dynamo/session/statements.ts';
 import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
 
-/** The discard port: nobody listens, and the system says so at once. */
+/** The discard port: nothing listens, and the system says so at once. */
 const NOBODY = 'http://127.0.0.1:9';
 const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
 const NOWHERE = { endpoint: NOBODY, region: 'local', credentials: CREDENTIALS };
@@ -32,7 +32,7 @@ describe('a request that cannot be sent', () => {
     vi.unstubAllEnvs();
   });
 
-  test('was not applied, where nobody listens', async () => {
+  test('was not applied, where nothing listens', async () => {
     await expect(read({ endpoint: NOBODY, region: 'local', credentials: CREDENTIALS })).rejects.toMatchObject({
       name: 'StoreUnavailableError',
       applied: 'no',
@@ -94,7 +94,7 @@ describe('a write with a value that cannot be stored', () => {
     await expect(write({ pk: 'x', ...item })).rejects.toThrow(message);
   });
 
-  test('is told from one that can be, and that nobody took', async () => {
+  test('is told from one that can be, and that was not taken', async () => {
     const storable = {
       tags: new Set(['a']),
       none: undefined,

@@ -4,7 +4,7 @@ import { simulatedDriver } from '../../../../testing/simulated-dynamo/driver.ts'
 import { increment, TABLE, World } from './world.ts';
 
 describe('what goes in and out', () => {
-  test('is copied, so that nobody can change what is stored', () => {
+  test('is copied, so that no caller can change what is stored', () => {
     const world = new World();
     const item = { pk: 'a', list: [1], map: { x: 1 }, set: new Set(['a']), bytes: new Uint8Array([1]) };
     world.put(item);
