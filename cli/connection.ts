@@ -19,6 +19,8 @@ import { DEFAULT_SHARDS } from '../shared/task/task.ts';
 import type { QueueStore } from '../shared/task/queue-store.ts';
 import type { ScheduleStore } from '../shared/schedule/store.ts';
 import type { TaskAndPageStore } from '../shared/bulk/store.ts';
+import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
+import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import type { ConnectOptions, GlobalOptions } from './settings.ts';
 
 export interface Connection extends Disposable {
@@ -83,7 +85,7 @@ export async function connect(
       const ofQueue = new TaskOperator({ ...ofItsShards, runtime, gauge }, { queue, maxClockSkewMs: maxClockSkew });
       return {
         ...{ queue, shards, store, queues, schedules },
-        client: new TaskClient({ store, runtime }, { queue }),
+        client: new TaskClient({ store, runtime }, { queue, spans: new TaskSpans(openTelemetry) }),
         operator: ofQueue,
         operations: new Operations({ ...operated, operator: ofQueue }),
       };

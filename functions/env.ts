@@ -7,8 +7,12 @@ import { validName } from '../shared/validate/name.ts';
 import type { SessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
+import type { AttemptSpans } from '../shared/tracing/task-spans.ts';
+import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tracing/task-spans.ts';
 
 /** For the stack, which sees nothing of tasks. */
+export type { AttemptSpans } from '../shared/tracing/task-spans.ts';
+export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tracing/task-spans.ts';
 export { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
 
 export const ENV = {
@@ -27,6 +31,8 @@ export const ENV = {
   deadlineMarginMs: 'LEASEHOLD_DEADLINE_MARGIN_MS',
   /** Whether a worker that nears its deadline with tasks left starts its successor. */
   continuation: 'LEASEHOLD_CONTINUATION',
+  /** How the spans of attempts hang on the context in the task's row: `parent` or `link`. */
+  attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
   /** What the Consul gateway calls its own node. */
   consulNode: 'LEASEHOLD_CONSUL_NODE',
   /** The longest wait of its blocking queries. */
@@ -84,6 +90,7 @@ export interface WorkEnv extends QueueEnv {
   readonly deadlineMarginMs: number;
   /** Whether it starts its successor when it has to end with tasks left. */
   readonly continuation: boolean;
+  readonly attemptSpans: AttemptSpans;
 }
 
 /** @throws ConfigurationError naming the variable and its value */
@@ -105,6 +112,7 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     timing: parseTiming(env),
     deadlineMarginMs: wholeNumber(env, ENV.deadlineMarginMs, { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS }),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
+    attemptSpans: parseAttemptSpans(env[ENV.attemptSpans]),
   };
 }
 
@@ -144,6 +152,14 @@ function parseQueueEnv(env: Environment): QueueEnv {
 
 function parseConcurrency(env: Environment): number {
   return wholeNumber(env, ENV.concurrency, { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY });
+}
+
+/** @throws ConfigurationError naming the setting as its caller knows it */
+export function parseAttemptSpans(value: string | undefined, name: string = ENV.attemptSpans): AttemptSpans {
+  const found = ATTEMPT_SPANS.find((known) => known === (value ?? DEFAULT_ATTEMPT_SPANS));
+  if (found === undefined)
+    throw new ConfigurationError(`${name} = ${JSON.stringify(value)}: give one of ${ATTEMPT_SPANS.join(', ')}`);
+  return found;
 }
 
 /** Defaults and relations are the protocol's own: a heartbeat that is not given is a third of the TTL. */

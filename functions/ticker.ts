@@ -8,6 +8,8 @@ import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
+import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import { parseDispatchEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import type { Telemetry } from './runtime.ts';
@@ -31,6 +33,7 @@ export function createTicker(): Ticker {
   const env = parseDispatchEnv();
   const connection = connect(env);
   const telemetry = createTelemetry(env);
+  const spans = new TaskSpans(openTelemetry);
   const starter = createStarter({ InvokeCommand, LambdaClient }, START);
   const startWorker = async (event: WorkEvent): Promise<void> => {
     try {
@@ -54,7 +57,7 @@ export function createTicker(): Ticker {
         declareLimit: () => semaphores.declareLimit(workersSemaphore(env.queue), env.maxWorkers),
         countLive: async () => (await semaphores.read(workersSemaphore(env.queue)))?.live ?? 0,
       };
-      const report = await dispatch(tick, by, { ...stores, workers, onDamaged }, env);
+      const report = await dispatch(tick, by, { ...stores, workers, onDamaged, spans }, env);
       const capacity = meter.read();
       reportMetrics(telemetry, report, capacity);
       telemetry.logger.info('tick dispatched', { ...tick, report, capacity });

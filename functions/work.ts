@@ -20,6 +20,8 @@ import type { TaskMiddleware } from '../shared/task/middleware.ts';
 import { withMiddleware } from '../shared/task/middleware.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
 import { exportedPayloads } from '../shared/task/payload.ts';
+import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
+import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/worker/worker.ts';
 import { runWorker } from '../shared/worker/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
@@ -64,6 +66,7 @@ export function createWorkHandler(
   const payloads = options.payloads ?? exportedPayloads(taskExports);
   const connection = connect(env);
   const telemetry = createTelemetry(env);
+  const spans = new TaskSpans(openTelemetry, env.attemptSpans);
   const invocations = new WeakMap<Context, Invocation>();
   const invocationOf = (context: Context): Invocation => {
     const found = invocations.get(context);
@@ -130,7 +133,7 @@ export function createWorkHandler(
       const report = await runWorker(
         registry,
         {
-          ...{ ...stores, session, log: telemetry.logger, events: options.events, payloads },
+          ...{ ...stores, session, log: telemetry.logger, events: options.events, payloads, spans },
           onCounted: (what, count) => metrics.count(what, count),
         },
         settings,

@@ -48,6 +48,7 @@ export class Dispatcher extends Construct {
       memorySize: MEMORY_MB,
       logRetention: props.logRetention,
       production: props.production,
+      tracing: settings.tracing,
       environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
     });
     table.grant(this.function, dispatchAccess(settings.queue));

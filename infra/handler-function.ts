@@ -66,6 +66,8 @@ export interface HandlerFunctionProps {
   readonly reservedConcurrency?: number | undefined;
   /** What Lambda does with a function that invokes itself, again and again. Default: it ends that. */
   readonly recursiveLoop?: RecursiveLoop | undefined;
+  /** By X-Ray. Default: active. */
+  readonly tracing?: Tracing | undefined;
   /** Default: in no network of yours. */
   readonly network?: NetworkPlace | undefined;
   /** On top of ours, for what a user's tasks need: native modules, loaders. */
@@ -108,7 +110,7 @@ export class HandlerFunction extends Construct {
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below
     });
-    this.trace();
+    if (props.tracing !== Tracing.DISABLED) this.trace(props.tracing ?? Tracing.ACTIVE);
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaDLQ',
       reason:
@@ -127,9 +129,9 @@ export class HandlerFunction extends Construct {
   }
 
   /** The construct library would mix X-Ray's wildcard into the role's other permissions, where excusing it would excuse them too. */
-  private trace(): void {
+  private trace(mode: Tracing): void {
     const resource = this.function.node.defaultChild as CfnFunction;
-    resource.tracingConfig = { mode: 'Active' };
+    resource.tracingConfig = { mode };
     const policy = new Policy(this, 'Tracing', {
       roles: [this.role],
       statements: [

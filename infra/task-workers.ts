@@ -12,13 +12,15 @@ import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Function as LambdaFunction, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import type { AttemptSpans } from '../functions/env.ts';
 import {
+  DEFAULT_ATTEMPT_SPANS,
   DEFAULT_CONCURRENCY,
   DEFAULT_DEADLINE_MARGIN_MS,
   DEFAULT_MAX_WORKERS,
@@ -111,6 +113,13 @@ export interface TaskWorkersProps {
   /** Default: a group of its own that lets everything out. */
   readonly securityGroups?: ISecurityGroup[];
 
+  /** X-Ray's tracing of the functions. Default: active; `Tracing.DISABLED` for those who trace otherwise, or not at all. */
+  readonly tracing?: Tracing;
+  /**
+   * How the OpenTelemetry spans of attempts hang on the trace that their task was enqueued in. Default: `parent`, so that one trace leads from
+   * the enqueueing to the last child. `link`: each attempt begins a trace, for tasks that wait for longer than your collector keeps one open.
+   */
+  readonly attemptSpans?: AttemptSpans;
   /** Default: a month. */
   readonly logRetention?: RetentionDays;
   /** Thresholds of the alarms, or `false` for none. Default: see `AlarmThresholds`. */
@@ -151,6 +160,8 @@ const PROPS = {
   vpc: true,
   vpcSubnets: true,
   securityGroups: true,
+  tracing: true,
+  attemptSpans: true,
   logRetention: true,
   alarms: true,
   alarmTopic: true,
@@ -366,6 +377,8 @@ function settingsOf(props: TaskWorkersProps, expression: string): WorkerSettings
     workerMemoryMb: props.workerMemory ?? DEFAULT_WORKER_MEMORY_MB,
     reservedConcurrency: props.reservedConcurrency,
     continuation: props.continuation ?? true,
+    attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
+    tracing: props.tracing,
     environment: props.environment ?? {},
   };
 }

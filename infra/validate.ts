@@ -4,7 +4,9 @@
  * Rules of the protocol are not repeated here: they are called.
  */
 import { statSync } from 'node:fs';
-import { MAX_CONCURRENCY, MAX_SHARDS, MAX_WORKERS_LIMIT } from '../functions/env.ts';
+import type { Tracing } from 'aws-cdk-lib/aws-lambda';
+import type { AttemptSpans } from '../functions/env.ts';
+import { MAX_CONCURRENCY, MAX_SHARDS, MAX_WORKERS_LIMIT, parseAttemptSpans } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { validateSessionTiming } from '../shared/lease/timing.ts';
 
@@ -32,6 +34,9 @@ export interface WorkerSettings {
   readonly workerMemoryMb: number;
   readonly reservedConcurrency: number | undefined;
   readonly continuation: boolean;
+  readonly attemptSpans: AttemptSpans;
+  /** Of all functions, by X-Ray; absent: active. */
+  readonly tracing: Tracing | undefined;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -63,6 +68,7 @@ export function validateWorkers(settings: WorkerSettings): void {
   wholeNumber('workerMemory', settings.workerMemoryMb, LAMBDA_MEMORY_MB);
   validateTimes(settings);
   validateReservedConcurrency(settings);
+  parseAttemptSpans(settings.attemptSpans, 'attemptSpans');
   validateEnvironment(settings.environment);
 }
 

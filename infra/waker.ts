@@ -42,7 +42,7 @@ export class Waker extends Construct {
       description: `Wakes workers of the queue ${queue} when a task is enqueued`,
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,
-      ...{ logRetention, production },
+      ...{ logRetention, production, tracing: settings.tracing },
       environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
     });
     table.grant(this.function, dispatchAccess(queue, wakeSchedule(queue)));

@@ -48,6 +48,7 @@ export class Worker extends Construct {
       // Lambda takes a long chain of workers for a mistake, and ends it after about sixteen; what ends ours is the backlog.
       recursiveLoop: settings.continuation ? RecursiveLoop.ALLOW : undefined,
       network: props.network,
+      tracing: settings.tracing,
       logRetention: props.logRetention,
       production: props.production,
       bundling: { externalModules: [...RARELY_NEEDED, ...LOADED_WHEN_NEEDED], ...props.bundling },
@@ -120,5 +121,6 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
     [ENV.deadlineMarginMs]: String(settings.deadlineMarginMs),
     [ENV.continuation]: settings.continuation ? '1' : '0',
+    [ENV.attemptSpans]: settings.attemptSpans,
   };
 }

@@ -20,6 +20,8 @@ const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   '@aws-sdk/client-s3': '^3.1162.0',
   // middy's own types ask for those of Lambda.
   '@middy/core': '^7.0.0',
+  // Never imported: what a process registers with it is found where all its copies look.
+  '@opentelemetry/api': '^1.3.0',
   '@types/aws-lambda': '^8.10.0',
   'aws-cdk-lib': `^${OLDEST_CDK}`,
   constructs: '^10.0.5',

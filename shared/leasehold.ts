@@ -51,6 +51,8 @@ import type { PayloadStore } from './task/payload.ts';
 import { ScheduleClient } from './schedule/client.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from './task/task.ts';
 import { verifyTask } from './task/verify.ts';
+import { openTelemetry } from './tracing/open-telemetry.ts';
+import { TaskSpans } from './tracing/task-spans.ts';
 import { WaitGroup } from './waitgroup/group.ts';
 
 export interface LeaseholdOptions extends ConnectionOptions {
@@ -184,7 +186,8 @@ export class Leasehold implements Disposable {
     this.#turns = new Turns(runtime.clock);
     this.#line = new Turns(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
-    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads });
+    const spans = new TaskSpans(openTelemetry);
+    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });
     this.operator = new TaskOperator(ports, { queue, maxClockSkewMs: this.#maxClockSkewMs });
     this.schedules = new ScheduleClient(ports, { queue });
     this.locks = new LockClient(ports, this.#maxClockSkewMs);

@@ -37,6 +37,8 @@ import { validMoment } from '../shared/validate/moment.ts';
 import type { ScheduleClient } from '../shared/schedule/client.ts';
 import type { TaskAndPageStore } from '../shared/bulk/store.ts';
 import { DEFAULT_QUEUE } from '../shared/task/task.ts';
+import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
+import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/worker/worker.ts';
 import { runWorker } from '../shared/worker/worker.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -113,6 +115,7 @@ export class TestKit {
   readonly #runtime: Runtime;
   readonly #concurrency: number;
   readonly #stores: TaskStores;
+  readonly #spans = new TaskSpans(openTelemetry);
   /** Task code at work: time stands still for it. */
   #running = 0;
 
@@ -180,7 +183,8 @@ export class TestKit {
 
   /** What the dispatcher does for schedules with each tick. @returns how many tasks were made of slots */
   tick(): Promise<number> {
-    return enqueueDueSlots(this.#queue, { ...this.#stores, runtime: this.#runtime }, (error) => {
+    const spans = this.#spans;
+    return enqueueDueSlots(this.#queue, { ...this.#stores, runtime: this.#runtime, spans }, (error) => {
       throw error;
     });
   }
@@ -219,6 +223,7 @@ export class TestKit {
     const { log = silent, events, payloads } = this.#options;
     const ports = {
       ...{ ...this.#stores, tasks, payloads, session, runtime: this.#runtime, gauge: noSkewGauge, log },
+      spans: this.#spans,
       events:
         plan.crash === 'afterSettle'
           ? {

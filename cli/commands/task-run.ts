@@ -2,13 +2,15 @@
 import { Command } from 'commander';
 import { isPage } from '../../shared/task/page.ts';
 import type { ClaimReport } from '../../shared/bulk/run-page.ts';
-import { runTaskOrPage } from '../../shared/bulk/run-page.ts';
+import { runTraced } from '../../shared/bulk/run-traced.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import { loadWork } from '../../shared/task/module.ts';
 import type { Settlement } from '../../shared/run/settle.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
+import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
+import { TaskSpans } from '../../shared/tracing/task-spans.ts';
 import { name } from '../arguments.ts';
 import type { QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -61,10 +63,16 @@ async function runTask(context: Context, options: Options, id: string): Promise<
     interrupted.addEventListener('abort', () => {
       handBack.abort(new HandedBackError('interrupted'));
     });
-    report = await runTaskOrPage(task, definition, {
-      ...{ tasks: there.store, payloads, session: session.holder, runtime, log: logTo(output) },
-      ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, lifeMs: Infinity, graceMs: GRACE_MS },
-    });
+    const spans = new TaskSpans(openTelemetry);
+    report = await runTraced(
+      task,
+      definition,
+      { takenOver: false },
+      {
+        ...{ spans, tasks: there.store, payloads, session: session.holder, runtime, log: logTo(output) },
+        ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, lifeMs: Infinity, graceMs: GRACE_MS },
+      },
+    );
   });
   const after = await there.store.get(task);
   output.answer({ ...report, task: after ?? null }, () => printable(reportText(report, after)));

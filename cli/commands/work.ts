@@ -1,6 +1,6 @@
 /** `leasehold work`: a worker of a queue that goes on until it is stopped: on a laptop, in a container, beside those that are deployed. */
-import { Command } from 'commander';
-import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
+import { Command, Option } from 'commander';
+import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { enqueueDueSlots } from '../../shared/dispatch/recur.ts';
 import { workerName } from '../../shared/dispatch/live-workers.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
@@ -13,6 +13,9 @@ import type { TaskEvents } from '../../shared/run/events.ts';
 import { loadWork } from '../../shared/task/module.ts';
 import type { PayloadStore } from '../../shared/task/payload.ts';
 import type { Session } from '../../shared/session.ts';
+import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
+import type { AttemptSpans } from '../../shared/tracing/task-spans.ts';
+import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tracing/task-spans.ts';
 import type { WorkerReport } from '../../shared/worker/worker.ts';
 import { runWorker } from '../../shared/worker/worker.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
@@ -32,6 +35,7 @@ interface Options extends QueueOptions {
   readonly concurrency: number;
   readonly sessionTtl: number;
   readonly untilDrained?: boolean;
+  readonly attemptSpans: AttemptSpans;
 }
 
 /** For task code to stop after Ctrl+C, before its task is handed back. */
@@ -59,6 +63,12 @@ export function workCommand(bind: Bind): Command {
         'how long after its last sign of life its tasks are taken over',
         DEFAULT_TTL_MS,
       ),
+    )
+    .addOption(
+      new Option('--attempt-spans <how>', 'how OpenTelemetry spans of attempts hang on the trace of their task')
+        .choices(ATTEMPT_SPANS)
+        .env(ENV.attemptSpans)
+        .default(DEFAULT_ATTEMPT_SPANS),
     )
     .option('--until-drained', 'end when no task is due or running here; with code 1 if tasks died')
     .addHelpText(
@@ -152,14 +162,16 @@ async function workOnce(context: Context, connection: Connection, round: Round):
     log.error('row skipped', { error: String(error) });
   };
   try {
-    await enqueueDueSlots(round.queue, { tasks: there.store, schedules: there.schedules, runtime }, onDamaged);
+    const spans = new TaskSpans(openTelemetry, round.attemptSpans);
+    const recurring = { tasks: there.store, schedules: there.schedules, runtime, spans };
+    await enqueueDueSlots(round.queue, recurring, onDamaged);
     const shards = await shardsInUse(there);
     const session = await round.sessions.current();
     const report = await runWorker(
       round.registry,
       {
         ...{ tasks: there.store, queues: there.queues, sessions, gauge, runtime, log },
-        ...{ session: session.holder, events: round.events, payloads: round.payloads },
+        ...{ session: session.holder, events: round.events, payloads: round.payloads, spans },
       },
       {
         ...{ queue: round.queue, shards, concurrency: round.concurrency },

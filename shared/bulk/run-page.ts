@@ -32,7 +32,7 @@ import { PageRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
 
 /** As of any run, with a store that has pages. */
-type RunPagePorts = RunPorts & { readonly tasks: TaskAndPageStore };
+export type RunPagePorts = RunPorts & { readonly tasks: TaskAndPageStore };
 
 export interface ClaimReport {
   readonly settlement: Settlement;
@@ -119,9 +119,25 @@ class PageRun {
       );
   }
 
-  #runItem(index: number, signal: AbortSignal): Promise<Settlement> {
-    return runClaim(itemTask(this.#page, index), this.#definition, {
+  async #runItem(index: number, signal: AbortSignal): Promise<Settlement> {
+    const task = itemTask(this.#page, index);
+    const { trace, runtime } = this.#ports;
+    const span = trace?.spans.item(task, runtime.clock.now());
+    const run = (): Promise<Settlement> => this.#runItemClaim(task, index, signal);
+    let settlement: Settlement = 'unsettled';
+    try {
+      settlement = await (span === undefined ? run() : span.within(run));
+      return settlement;
+    } finally {
+      trace?.spans.endAttempt(span, { at: runtime.clock.now(), settlement });
+    }
+  }
+
+  #runItemClaim(task: RunningTask, index: number, signal: AbortSignal): Promise<Settlement> {
+    return runClaim(task, this.#definition, {
       ...this.#ports,
+      // An end of its own is recorded with those of the page's other items.
+      trace: undefined,
       tasks: itemVerbs(this.#page, index, {
         ...{ tasks: this.#ports.tasks, recorder: this.#recorder, policy: this.#definition.bulk },
         isPageStopping: () => signal.aborted,

@@ -6,11 +6,13 @@ import type { ScheduleRecord } from '../schedule/schedule.ts';
 import { dueSlots, slotTaskId } from '../schedule/schedule.ts';
 import type { ScheduleStore } from '../schedule/store.ts';
 import type { TaskStore } from '../task/store.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
 
 export interface RecurPorts {
   readonly tasks: TaskStore;
   readonly schedules?: ScheduleStore | undefined;
   readonly runtime: Runtime;
+  readonly spans?: TaskSpans | undefined;
 }
 
 /**
@@ -27,13 +29,14 @@ export async function enqueueDueSlots(
   return made.reduce((sum, tasks) => sum + tasks, 0);
 }
 
-async function enqueueSlotsOf(schedule: ScheduleRecord, { tasks, schedules, runtime }: RecurPorts): Promise<number> {
+async function enqueueSlotsOf(schedule: ScheduleRecord, ports: RecurPorts): Promise<number> {
+  const { tasks, schedules, runtime, spans } = ports;
   const { slots, nextAt } = dueSlots(schedule, runtime.clock.now());
   let made = 0;
   for (const slot of slots) {
     const { queue, task: name, input, priority } = schedule;
     const task = { queue, name, input, priority, id: slotTaskId(schedule, slot), runAt: slot };
-    const outcome = await tasks.enqueue(task, stampOf(runtime));
+    const outcome = await tasks.enqueue(spans?.create(task, slot) ?? task, stampOf(runtime));
     if (outcome.kind === 'applied') made++;
   }
   // Refused: another dispatcher has moved it, or it was defined again.

@@ -3,7 +3,7 @@ import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
 import { findItem, putBulk } from '../bulk/client.ts';
 import type { BulkOptions } from '../bulk/request.ts';
 import { newBulkOf } from '../bulk/request.ts';
-import { ConfigurationError, MismatchError, StoreUnavailableError, assert } from '../errors.ts';
+import { ConfigurationError, MismatchError, StoreUnavailableError, assert, messageOf } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import type { Outcome } from '../lease/outcome.ts';
@@ -34,6 +34,7 @@ import type { TaskAndPageStore } from '../bulk/store.ts';
 import type { NewTask, UserWrite } from '../task/store.ts';
 import type { ReadyTask, TaskRecord } from '../task/task.ts';
 import { DEFAULT_QUEUE, describeTask } from '../task/task.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
 
 export type { EnqueueOptions, TaskReference } from '../task/request.ts';
 
@@ -68,15 +69,14 @@ export class TaskClient {
   readonly #store: TaskAndPageStore;
   readonly #runtime: Runtime;
   readonly #queue: string;
-  readonly #traceparent: () => string | undefined;
+  readonly #spans: TaskSpans | undefined;
   readonly #payloads: PayloadStore | undefined;
 
   constructor(
     ports: { readonly store: TaskAndPageStore; readonly runtime: Runtime },
     options: {
       readonly queue?: string | undefined;
-      /** The trace of the moment: tasks that are given none belong to it. */
-      readonly traceparent?: () => string | undefined;
+      readonly spans?: TaskSpans | undefined;
       /** Where inputs go that do not fit into the table; absent: they are refused. */
       readonly payloads?: PayloadStore | undefined;
     } = {},
@@ -84,7 +84,7 @@ export class TaskClient {
     this.#store = ports.store;
     this.#runtime = ports.runtime;
     this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
-    this.#traceparent = options.traceparent ?? (() => undefined);
+    this.#spans = options.spans;
     this.#payloads = options.payloads;
   }
 
@@ -163,7 +163,7 @@ export class TaskClient {
     ensureUnordered(asked);
     ensureTransactable(asked, 'part of a transaction of your own');
     const { id, queue } = asked;
-    const checked = await this.#checkedIn(asked);
+    const checked = await this.#checkedIn(this.#spans?.create(asked, this.#runtime.clock.now()) ?? asked);
     return { id, queue, writes: this.#store.enqueueWrites(checked, stampOf(this.#runtime)) };
   }
 
@@ -196,7 +196,12 @@ export class TaskClient {
     options: BulkOptions = {},
   ): Promise<EnqueuedBulk> {
     const bulk = await newBulkOf(task, inputs, options, this.#defaults());
-    return putBulk(bulk, { store: this.#store, runtime: this.#runtime });
+    const name = typeof task === 'string' ? task : task.name;
+    const asked = { ...bulk, name, traceparent: options.traceparent, count: inputs.length };
+    return this.#sending(asked, (traceparent) => {
+      const pages = bulk.pages.map((page) => (traceparent === undefined ? page : { ...page, traceparent }));
+      return putBulk({ ...bulk, pages }, { store: this.#store, runtime: this.#runtime });
+    });
   }
 
   /** One task of a bulk, by its id; undefined when there is none, or none any more. */
@@ -220,7 +225,7 @@ export class TaskClient {
 
   #defaults(): RequestDefaults {
     return {
-      ...{ runtime: this.#runtime, queue: this.#queue, traceparent: this.#traceparent() },
+      ...{ runtime: this.#runtime, queue: this.#queue },
       hasPayloadStore: this.#payloads !== undefined,
     };
   }
@@ -229,8 +234,33 @@ export class TaskClient {
     return checkedIn(task, this.#payloads, this.#runtime.ids.unique());
   }
 
+  #put(asked: NewTask): Promise<Enqueued> {
+    return this.#sending(asked, (traceparent) =>
+      this.#putWithPayload(traceparent === undefined ? asked : { ...asked, traceparent }),
+    );
+  }
+
+  /** Within a span, if anything listens: its context goes into the row, and what becomes of the task hangs on it. */
+  async #sending<Result>(
+    asked: Parameters<TaskSpans['send']>[0],
+    send: (traceparent: string | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const { clock } = this.#runtime;
+    const span = this.#spans?.send(asked, clock.now());
+    if (span === undefined) return send(undefined);
+    try {
+      const result = await span.within(() => send(span.traceparent));
+      span.end({ at: clock.now() });
+      return result;
+    } catch (error) {
+      const type = error instanceof Error ? error.name : 'Error';
+      span.end({ at: clock.now(), error: { type, message: messageOf(error) } });
+      throw error;
+    }
+  }
+
   /** With its payload in its place; one that turns out not to be needed is removed again. */
-  async #put(asked: NewTask): Promise<Enqueued> {
+  async #putWithPayload(asked: NewTask): Promise<Enqueued> {
     const task = await this.#checkedIn(asked);
     try {
       const enqueued = await this.#putRow(task);

@@ -15,6 +15,7 @@ import type { RequestDefaults, TaskRequest } from '../task/request.ts';
 import { newTaskOf, validRequests } from '../task/request.ts';
 import { laterBy } from '../validate/moment.ts';
 import type { Settlement } from './settle.ts';
+import type { AttemptTrace } from './traced.ts';
 import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { CommitOutcome, NewTask, TaskStore, UserWrite } from '../task/store.ts';
@@ -26,6 +27,8 @@ import { taskSequencer } from '../task/verify.ts';
 export type SendVerb = (
   settlement: Settlement | undefined,
   send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+  /** As its span is called; absent: by the settlement. */
+  name?: string,
 ) => Promise<void>;
 
 export interface RunContextPorts {
@@ -41,6 +44,7 @@ export interface RunContextPorts {
   readonly onFollowers: () => void;
   /** Other progress than the attempt began with has been saved. */
   readonly onProgress: () => void;
+  readonly trace?: AttemptTrace | undefined;
 }
 
 const SETTLED: Committed = { kind: 'leasehold.settled' };
@@ -99,10 +103,11 @@ class ClaimVerbs {
     ensureSpawnable(this.#claim, asked, writes.length);
     const stored = result === undefined ? undefined : storableJson(`the result of ${key}`, result, RESULT_LIMIT_BYTES);
     const children = await this.#checkedIn(asked);
-    await verb('done', async (stamp, limits) => {
+    const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
       const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
       return isApplied(await tasks.commit(this.#claim, stored, effects, stamp, limits), `commit of ${key}`);
-    });
+    };
+    await verb('done', send, 'commit');
     if (children.length > 0) this.#ports.onFollowers();
     return SETTLED;
   }
@@ -131,9 +136,9 @@ class ClaimVerbs {
     ensureAwaitable(this.#claim, asked);
     ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
     const children = await this.#checkedIn(asked);
-    await verb('snoozed', async (stamp, limits) =>
-      isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`),
-    );
+    const send: Parameters<SendVerb>[1] = async (stamp, limits) =>
+      isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`);
+    await verb('snoozed', send, 'wait_for');
     this.#ports.onFollowers();
     return SETTLED;
   }
@@ -149,8 +154,9 @@ class ClaimVerbs {
   }
 
   #checkedIn(children: readonly NewTask[]): Promise<readonly NewTask[]> {
-    const { payloads, runtime } = this.#ports;
-    return allOf(children.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
+    const { payloads, runtime, trace } = this.#ports;
+    const traced = children.map((child) => trace?.spans.create(child, runtime.clock.now(), trace.attempt) ?? child);
+    return allOf(traced.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
   }
 }
 

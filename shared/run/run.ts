@@ -48,6 +48,8 @@ import { aborted, cancelled } from './ending.ts';
 import type { Failure, Settlement } from './settle.ts';
 import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage, settlementOf } from './settle.ts';
 import { describeThrown } from './thrown.ts';
+import { tracedEnd } from './traced.ts';
+import type { AttemptTrace } from './traced.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
 import type { Cancellation, Claim, Json, ReadyTask, RunningTask } from '../task/task.ts';
@@ -71,6 +73,7 @@ export interface RunPorts {
   readonly onStalled?: (handBacks: number) => void;
   /** What ran has added tasks to the queue. */
   readonly onFollowers?: () => void;
+  readonly trace?: AttemptTrace | undefined;
 }
 
 export async function runClaim(task: RunningTask, definition: AnyTask, ports: RunPorts): Promise<Settlement> {
@@ -317,14 +320,16 @@ class TaskRun {
   #verb(
     settlement: Settlement | undefined,
     send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+    name?: string,
   ): Promise<void> {
     const { session, runtime } = this.#ports;
+    const traced = tracedEnd(this.#task, this.#ports, settlement, name);
     const verb = this.#underWay.then(async () => {
       const key = describeTask(this.#claim);
       if (this.#settlement !== undefined)
         throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
       session.ensureBelief();
-      if (await send(stampOf(runtime), limitsWithinTrust(session))) {
+      if (await traced(() => send(stampOf(runtime), limitsWithinTrust(session)))) {
         this.#settlement = settlement;
         return;
       }
@@ -350,7 +355,8 @@ class TaskRun {
       ...{ tasks, runtime, payloads, log, signal: this.#signal },
       remainingMs: () => this.#remainingMs(),
       nextSequence: () => session.nextSequence(),
-      verb: (settlement, send) => this.#verb(settlement, send),
+      verb: (settlement, send, name) => this.#verb(settlement, send, name),
+      trace: this.#ports.trace,
       onFollowers: () => this.#ports.onFollowers?.(),
       onProgress: () => {
         this.#hasProgressed = true;

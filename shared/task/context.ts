@@ -24,7 +24,7 @@ export interface TaskContext {
   readonly sequencer: string;
   /** What an earlier attempt saved, if any. */
   readonly progress: Json | undefined;
-  /** The trace that the task was enqueued in, as W3C Trace Context words it; what it spawns belongs to the same. */
+  /** The span that the task was enqueued in, as W3C Trace Context words it; what it spawns belongs to the same trace. */
   readonly traceparent: string | undefined;
   /** How the children ended that an earlier attempt waited for; undefined before it waits for any. */
   readonly children: BatchCounts | undefined;

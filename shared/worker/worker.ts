@@ -6,7 +6,7 @@
  * No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that is fenced.
  */
 import type { ClockSkewError } from '../errors.ts';
-import { runTaskOrPage } from '../bulk/run-page.ts';
+import { runTraced } from '../bulk/run-traced.ts';
 import { CorruptItemError, InvariantError, LeaseLostError, StoreUnavailableError, messageOf } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -30,6 +30,7 @@ import type { TaskAndPageStore } from '../bulk/store.ts';
 import type { ReadyTask, RunningTask } from '../task/task.ts';
 import type { Counted, WorkerCounts } from './tally.ts';
 import { Tally } from './tally.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
 
 export interface WorkerSettings {
@@ -58,6 +59,7 @@ export interface WorkerPorts {
   readonly gauge: SkewGauge;
   readonly log: TaskLog;
   readonly events?: TaskEvents | undefined;
+  readonly spans?: TaskSpans | undefined;
   /** Told of each figure of the report when it changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
 }
@@ -219,18 +221,24 @@ class Worker {
       });
       // A window that has turned has room for more than the one that waited for it in sight.
       if (task.links?.key?.rate !== undefined) this.#backlog.passOn(task);
-      this.#tell((events) => events.onClaimed?.(task, { takenOver: candidate.kind === 'abandoned' }));
-      const { settlement, settled } = await runTaskOrPage(task, definition, {
-        ...this.#ports,
-        handBack: this.#handBack,
-        deadlineMonotonicMs: this.#settings.deadlineMonotonicMs,
-        graceMs: this.#settings.graceMs,
-        lifeMs: this.#lifeMs,
-        onStalled: (handBacks) => {
-          if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
+      const takenOver = candidate.kind === 'abandoned';
+      this.#tell((events) => events.onClaimed?.(task, { takenOver }));
+      const { settlement, settled } = await runTraced(
+        task,
+        definition,
+        { takenOver },
+        {
+          ...this.#ports,
+          handBack: this.#handBack,
+          deadlineMonotonicMs: this.#settings.deadlineMonotonicMs,
+          graceMs: this.#settings.graceMs,
+          lifeMs: this.#lifeMs,
+          onStalled: (handBacks) => {
+            if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
+          },
+          onFollowers: () => this.#backlog.expectFollowers(),
         },
-        onFollowers: () => this.#backlog.expectFollowers(),
-      });
+      );
       if (settlement === 'retried' && this.#hasFailedLong(task)) this.#tally.count('failing');
       this.#tally.countSettled(settled);
       this.#tell((events) => events.onSettled?.(task, settlement));
@@ -308,6 +316,7 @@ class Worker {
     if (outcome.kind === 'applied') {
       this.#tally.count('buried');
       this.#tell((events) => events.onBuried?.(task, error));
+      this.#ports.spans?.buried(task, now);
       log.error('task is dead', { task: task.id, name: task.name, error });
       this.#backlog.passOn(task);
     }

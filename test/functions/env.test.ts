@@ -11,6 +11,7 @@ describe('parseWorkEnv', () => {
       table: 'leases',
       queue: 'default',
       continuation: false,
+      attemptSpans: 'parent',
       shards: 8,
       maxWorkers: 10,
       endpoint: undefined,

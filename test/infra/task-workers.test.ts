@@ -3,6 +3,7 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
+import { Tracing } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { describe, expect, test } from 'vitest';
@@ -112,6 +113,14 @@ describe('the functions', () => {
       });
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
     template.resourceCountIs('AWS::Logs::LogGroup', 2);
+  });
+
+  test('are not traced by X-Ray, and may not, where that is switched off', () => {
+    const template = synthesize({ tracing: Tracing.DISABLED }).template();
+
+    const functions = propertiesOf<{ readonly TracingConfig?: unknown }>(template, 'AWS::Lambda::Function');
+    expect(functions.filter(({ TracingConfig }) => TracingConfig !== undefined)).toEqual([]);
+    expect(JSON.stringify(template.toJSON())).not.toContain('xray:');
   });
 
   test('get every setting that was given, by the names that the handlers read', () => {

@@ -84,6 +84,7 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
     { reservedConcurrency: 9 },
     'reservedConcurrency = 9 is below maxWorkers = 10: Lambda would refuse workers that the dispatcher counts on; raise it, or lower maxWorkers',
   ],
+  [{ attemptSpans: 'links' as 'link' }, 'attemptSpans = "links": give one of parent, link'],
   [
     { environment: { LEASEHOLD_TABLE: 'other' } },
     'environment sets LEASEHOLD_TABLE: names that begin with LEASEHOLD_ are set from the other properties',
@@ -130,6 +131,8 @@ describe('settings that pass', () => {
     workerMemoryMb: fc.constant(512),
     reservedConcurrency: fc.option(whole(1_100), { nil: undefined }),
     continuation: fc.boolean(),
+    attemptSpans: fc.constantFrom('parent', 'link'),
+    tracing: fc.constant(undefined),
     environment: fc.constant({}),
   });
 

@@ -18,7 +18,7 @@ interface Layer {
 const GROUND = ['runtime', 'errors', 'validate'];
 const PROTOCOL = [...GROUND, 'lease', 'wait', 'session'];
 const COORDINATION = ['lock', 'election', 'semaphore', 'waitgroup', 'ratelimit', 'remote'];
-const TASKS = ['task', 'run', 'bulk', 'schedule', 'backlog', 'worker', 'queue'];
+const TASKS = ['task', 'tracing', 'run', 'bulk', 'schedule', 'backlog', 'worker', 'queue'];
 const ROWS = ['dynamo engine', 'dynamo wire', 'dynamo rows', 'dynamo'];
 const SHARED = [...PROTOCOL, ...COORDINATION, ...TASKS, 'dispatch', ...ROWS, 's3', 'cost', 'operate', 'library'];
 
@@ -41,14 +41,16 @@ const LAYERS: readonly Layer[] = [
   { name: 'remote', holds: ['shared/remote/'], imports: [...PROTOCOL, 'lock'] },
   // What a task is; one run of it; pages of tasks; what a worker tries next; a worker; those who enqueue, and operators.
   { name: 'task', holds: ['shared/task/'], imports: PROTOCOL },
-  { name: 'run', holds: ['shared/run/'], imports: [...PROTOCOL, 'task'] },
-  { name: 'bulk', holds: ['shared/bulk/'], imports: [...PROTOCOL, 'task', 'run'] },
+  // The spans of a task's life.
+  { name: 'tracing', holds: ['shared/tracing/'], imports: ['task'] },
+  { name: 'run', holds: ['shared/run/'], imports: [...PROTOCOL, 'task', 'tracing'] },
+  { name: 'bulk', holds: ['shared/bulk/'], imports: [...PROTOCOL, 'task', 'tracing', 'run'] },
   { name: 'schedule', holds: ['shared/schedule/'], imports: [...PROTOCOL, 'task'] },
   { name: 'backlog', holds: ['shared/backlog/'], imports: [...PROTOCOL, 'task'] },
-  { name: 'worker', holds: ['shared/worker/'], imports: [...PROTOCOL, 'task', 'run', 'bulk', 'backlog'] },
-  { name: 'queue', holds: ['shared/queue/'], imports: [...PROTOCOL, 'task', 'bulk'] },
+  { name: 'worker', holds: ['shared/worker/'], imports: [...PROTOCOL, 'task', 'tracing', 'run', 'bulk', 'backlog'] },
+  { name: 'queue', holds: ['shared/queue/'], imports: [...PROTOCOL, 'task', 'tracing', 'bulk'] },
   // Ticks of a schedule into workers.
-  { name: 'dispatch', holds: ['shared/dispatch/'], imports: [...PROTOCOL, 'semaphore', 'task', 'schedule'] },
+  { name: 'dispatch', holds: ['shared/dispatch/'], imports: [...PROTOCOL, 'semaphore', 'task', 'tracing', 'schedule'] },
   {
     name: 'dynamo engine',
     holds: ['shared/dynamo/engine/'],

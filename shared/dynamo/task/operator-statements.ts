@@ -237,31 +237,33 @@ function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: 
 }
 
 /** What only some tasks have is set, or dropped: an attribute can stand in one clause only. */
-function dropped({ expiresAt, links, payload }: NewTask): string {
+function dropped({ expiresAt, links, payload, traceparent }: NewTask): string {
   const names = [
     '#cancellation',
     ...(expiresAt === undefined ? ['#expiresAt'] : []),
     ...(links?.key === undefined ? ['#key'] : []),
     ...(payload === undefined ? ['#payload'] : []),
+    ...(traceparent === undefined ? ['#traceparent'] : []),
   ];
   return `REMOVE ${names.join(', ')}`;
 }
 
 /** What a request says of a task, as a part of a `SET` clause. */
 function ask(task: NewTask, shards: number, { nonce }: Stamp, isHeld: boolean): Pick<UpdateParts, 'effect' | 'values'> {
-  const { name, input, priority, runAt, expiresAt, links, payload } = task;
+  const { name, input, priority, runAt, expiresAt, links, payload, traceparent } = task;
   const place = moveTo(task, runAt, shards, isHeld);
   return {
     effect:
       `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
       `${expiresAt === undefined ? '' : ', #expiresAt = :expiresAt'}${links?.key === undefined ? '' : ', #key = :key'}` +
-      (payload === undefined ? '' : ', #payload = :payload'),
+      `${payload === undefined ? '' : ', #payload = :payload'}${traceparent === undefined ? '' : ', #traceparent = :traceparent'}`,
     values: {
       ...{ ':name': name, ':input': JSON.stringify(input), ':priority': priority, ':nonce': nonce },
       ...place.values,
       ...(expiresAt === undefined ? {} : { ':expiresAt': expiresAt }),
       ...(links?.key === undefined ? {} : { ':key': keyAttribute(links.key) }),
       ...(payload === undefined ? {} : { ':payload': payloadAttribute(payload, nonce) }),
+      ...(traceparent === undefined ? {} : { ':traceparent': traceparent }),
     },
   };
 }

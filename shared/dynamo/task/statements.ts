@@ -24,7 +24,7 @@
  * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
  * | cancellation | M: at, reason | it is to end, or has ended, without a result | see `operator-statements.ts` |
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
- * | traceparent | S | the trace that it was enqueued in | enqueue |
+ * | traceparent | S | the context of the span that enqueued it, or that its caller gave. Clients before 0.2 leave what stands there when they replace or renew | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | the key of which it takes a place while it runs | enqueue |
  * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |

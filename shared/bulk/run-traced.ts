@@ -1,0 +1,26 @@
+/** A claim that is run within the span of its attempt. */
+import type { RunningTask } from '../task/task.ts';
+import type { AnyTask } from '../task/definition.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
+import type { ClaimReport, RunPagePorts } from './run-page.ts';
+import { runTaskOrPage } from './run-page.ts';
+
+/** Runs what was claimed; with `spans`, and where anything listens, its attempt and what came before it become spans. */
+export async function runTraced(
+  task: RunningTask,
+  definition: AnyTask,
+  how: { readonly takenOver: boolean },
+  ports: RunPagePorts & { readonly spans?: TaskSpans | undefined },
+): Promise<ClaimReport> {
+  const { spans, runtime } = ports;
+  const attempt = spans?.attempt(task, how);
+  if (spans === undefined || attempt === undefined) return runTaskOrPage(task, definition, ports);
+  let settlement = 'unsettled';
+  try {
+    const report = await attempt.within(() => runTaskOrPage(task, definition, { ...ports, trace: { spans, attempt } }));
+    settlement = report.settlement;
+    return report;
+  } finally {
+    spans.endAttempt(attempt, { at: runtime.clock.now(), settlement });
+  }
+}

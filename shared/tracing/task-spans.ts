@@ -1,0 +1,187 @@
+/**
+ * The spans of a task's life, with the attributes of OpenTelemetry's conventions for messaging, and our own where those have none.
+ *
+ *   send media ─┬─ wait media ── from when it was due until it was claimed
+ *               ├─ process media ── an attempt; killed: written by the worker that takes over
+ *               └─ process media ─┬─ … what the task's code traces
+ *                                 ├─ create media ── a child; its own attempts hang on it
+ *                                 └─ commit media
+ *
+ * All of them hang on the context that the row keeps: that of the span that enqueued it. A span is exported when it ends, so that of a killed
+ * worker is not; nothing hangs on it but what the code traced itself, and the row still says when it began. The worker that takes the task
+ * over, or buries it, writes it with that time, ended when it was found, with `leasehold.takeover.written`. A worker that was taken for
+ * dead and lived has written its own as well; they have one `leasehold.lease_counter`.
+ *
+ * A row without a context, enqueued where nothing was registered, has attempts that are traces of their own.
+ */
+import type { RunningTask, TaskKey } from '../task/task.ts';
+import type { Attributes, Span, Tracing } from './tracing.ts';
+
+/**
+ * How an attempt hangs on the context of its row.
+ * `parent`: one trace from the enqueueing to the last child; the invocation, or whatever else is active, is a link.
+ * `link`: each attempt begins a trace and links to the row's: for tasks that wait for longer than a collector keeps a trace open.
+ */
+export const ATTEMPT_SPANS = ['parent', 'link'] as const;
+export type AttemptSpans = (typeof ATTEMPT_SPANS)[number];
+/** A trace that leads through a takeover is what people look for; of tasks that wait for long the spans arrive in parts. */
+export const DEFAULT_ATTEMPT_SPANS: AttemptSpans = 'parent';
+
+interface Named extends TaskKey {
+  readonly name: string;
+  readonly traceparent?: string | undefined;
+}
+
+/** A task that was observed or claimed, as a span describes it. */
+type Attempted = Pick<RunningTask, 'queue' | 'id' | 'name' | 'traceparent' | 'attempts' | 'leaseCounter'>;
+
+/** How an attempt ended, as far as its span tells. */
+export interface AttemptEnd {
+  readonly at: number;
+  readonly settlement: string;
+}
+
+/** Endings that an attempt's span shows as errors. */
+const FAILED: ReadonlySet<string> = new Set(['retried', 'dead', 'lost', 'unsettled']);
+
+export class TaskSpans {
+  readonly #tracing: Tracing;
+  readonly #attempts: AttemptSpans;
+
+  constructor(tracing: Tracing, attempts: AttemptSpans = DEFAULT_ATTEMPT_SPANS) {
+    this.#tracing = tracing;
+    this.#attempts = attempts;
+  }
+
+  /** The enqueueing of a task, or of a bulk of `count`; ended by the caller. */
+  send(task: Named & { readonly count?: number }, at: number): Span | undefined {
+    const { count } = task;
+    return this.#tracing.begin(() => ({
+      ...{ name: `send ${task.queue}`, kind: 'producer', startAt: at, parent: task.traceparent },
+      attributes: {
+        ...messaging('send', 'send', task),
+        ...(count === undefined ? {} : { 'messaging.batch.message_count': count }),
+      },
+    }));
+  }
+
+  /** A task that is made by another write than its own: a child, a slot of a schedule, part of a transaction. */
+  create<Task extends Named>(task: Task, at: number, attempt?: Span): Task {
+    const span = this.#tracing.begin(() => ({
+      ...{ name: `create ${task.queue}`, kind: 'producer', startAt: at, fallback: attempt },
+      attributes: messaging('create', 'create', task),
+    }));
+    span?.end({ at });
+    return span?.traceparent === undefined ? task : { ...task, traceparent: span.traceparent };
+  }
+
+  /** An attempt that has just been claimed. Writes what came before it: its wait, or the attempt that died. */
+  attempt(task: RunningTask, { takenOver }: { readonly takenOver: boolean }): Span | undefined {
+    const { claimedAt } = task;
+    const past = takenOver ? task.past.at(-1) : undefined;
+    if (past?.how === 'died')
+      this.#writeDead(task, { ...past, attempt: task.attempts - 1, claimedAt: past.claimedAt ?? past.endedAt });
+    if (!takenOver) this.#writeWait(task);
+    return this.#tracing.begin(() => ({
+      ...this.#onRow(task),
+      ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: claimedAt },
+      attributes: {
+        ...attemptAttributes(task, task.attempts),
+        'leasehold.session': task.session,
+        'leasehold.takeover': takenOver,
+      },
+    }));
+  }
+
+  /** The last attempt of a task whose worker died, and which is dead itself now. */
+  buried(task: RunningTask, at: number): void {
+    const { attempts, leaseCounter, session, claimedAt } = task;
+    this.#writeDead(task, { leaseCounter, session, claimedAt, attempt: attempts, endedAt: at });
+  }
+
+  endAttempt(span: Span | undefined, { at, settlement }: AttemptEnd): void {
+    const error = FAILED.has(settlement)
+      ? { type: settlement, message: `the attempt ended as ${settlement}` }
+      : undefined;
+    span?.end({ at, error, attributes: { 'leasehold.settlement': settlement } });
+  }
+
+  /** An item of a page, within the attempt of the page. */
+  item(task: Attempted, at: number): Span | undefined {
+    return this.#tracing.begin(() => ({
+      ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: at },
+      attributes: attemptAttributes(task, task.attempts),
+    }));
+  }
+
+  /** The write that ends an attempt: `commit`, `complete`, `retry` and so on. */
+  settle(
+    verb: string,
+    task: Attempted,
+    { at, within }: { readonly at: number; readonly within: Span | undefined },
+  ): Span | undefined {
+    return this.#tracing.begin(() => ({
+      ...{ name: `${verb} ${task.queue}`, kind: 'client', startAt: at, parent: within },
+      attributes: { ...messaging(verb, 'settle', task), 'leasehold.lease_counter': task.leaseCounter },
+    }));
+  }
+
+  /** From when it was due, which the row still says. */
+  #writeWait(task: RunningTask): void {
+    const span = this.#tracing.begin(() => ({
+      ...{ name: `wait ${task.queue}`, kind: 'internal', startAt: task.readyAt, parent: task.traceparent },
+      isRoot: task.traceparent === undefined,
+      attributes: { ...messaging('wait', undefined, task), 'leasehold.attempt': task.attempts },
+    }));
+    span?.end({ at: task.claimedAt });
+  }
+
+  #writeDead(
+    task: RunningTask,
+    died: {
+      readonly attempt: number;
+      readonly leaseCounter: number;
+      readonly session: string;
+      readonly claimedAt: number;
+      readonly endedAt: number;
+    },
+  ): void {
+    const { attempt, leaseCounter, session, claimedAt, endedAt } = died;
+    const span = this.#tracing.begin(() => ({
+      ...this.#onRow(task),
+      ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: claimedAt },
+      attributes: {
+        ...attemptAttributes({ ...task, leaseCounter }, attempt),
+        ...{ 'leasehold.session': session, 'leasehold.settlement': 'died', 'leasehold.takeover.written': true },
+      },
+    }));
+    const message = `its worker, session ${session}, was found dead`;
+    span?.end({ at: endedAt, error: { type: 'WorkerDied', message } });
+  }
+
+  #onRow({ traceparent }: Attempted): { parent?: string; isRoot?: boolean; links?: string[]; linksActive: boolean } {
+    if (traceparent === undefined) return { isRoot: true, linksActive: true };
+    return this.#attempts === 'parent'
+      ? { parent: traceparent, linksActive: true }
+      : { isRoot: true, links: [traceparent], linksActive: true };
+  }
+}
+
+function messaging(operation: string, type: string | undefined, { queue, id, name }: Named): Attributes {
+  return {
+    'messaging.system': 'leasehold',
+    'messaging.operation.name': operation,
+    ...(type === undefined ? {} : { 'messaging.operation.type': type }),
+    'messaging.destination.name': queue,
+    'messaging.message.id': id,
+    'leasehold.task.name': name,
+  };
+}
+
+function attemptAttributes(task: Attempted, attempt: number): Attributes {
+  return {
+    ...messaging('process', 'process', task),
+    'leasehold.attempt': attempt,
+    'leasehold.lease_counter': task.leaseCounter,
+  };
+}
