@@ -120,6 +120,7 @@ export type {
   RunningTask,
   TaskKey,
   TaskLinks,
+  TaskPolicy,
   TaskRecord,
   TaskState,
 } from '../shared/task/task.ts';

@@ -108,7 +108,7 @@ export function workAccess(queue: string): AccessRule[] {
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
   ...['nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'heldKey', 'line', 'ticket', 'expiresAt'],
-  ...['traceparent', 'tenant', 'payload', 'batch', 'key', 'total'],
+  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'key', 'total'],
 ];
 
 /** A producer: puts tasks and batches into the queue, and looks at them. */

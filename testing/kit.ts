@@ -74,6 +74,11 @@ export interface TestTable {
 }
 
 export interface WorkOptions {
+  /**
+   * Lets time pass while task code runs, so that code which waits for what never comes meets its timeout, or the end of its worker's life,
+   * which is 15 minutes then unless you say otherwise. Absent: time stands still while task code runs.
+   */
+  readonly timePasses?: boolean;
   /** How long the worker lives: then it hands back what it runs, and code that lets time pass is told to stop. */
   readonly lifetime?: Duration;
 }
@@ -200,7 +205,8 @@ export class TestKit {
   async #work(
     plan: WorkOptions & { readonly concurrency: number; readonly attempts?: number; readonly crash?: CrashPoint },
   ): Promise<WorkerReport> {
-    const lifetimeMs = plan.lifetime === undefined ? Infinity : durationMs('lifetime', plan.lifetime);
+    const { timePasses = false, lifetime = timePasses ? LAMBDA_LIFE_MS : undefined } = plan;
+    const lifetimeMs = lifetime === undefined ? Infinity : durationMs('lifetime', lifetime);
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },
@@ -250,7 +256,7 @@ export class TestKit {
         isOver.abort();
       }
     };
-    return this.clock.runUntil(workAndEnd(), () => this.#running === 0);
+    return this.clock.runUntil(workAndEnd(), () => timePasses || this.#running === 0);
   }
 
   #watched(registry: TaskRegistry): TaskRegistry {
@@ -267,6 +273,9 @@ export class TestKit {
     }));
   }
 }
+
+/** The longest that a Lambda lives. */
+const LAMBDA_LIFE_MS = 15 * 60_000;
 
 const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
 

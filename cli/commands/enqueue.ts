@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
 import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
 import type { Enqueued } from '../../shared/queue/client.ts';
+import { MAX_ATTEMPTS_LIMIT } from '../../shared/task/definition.ts';
 import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/task/dedup.ts';
 import type { BadLine, Line } from '../../shared/queue/task-file.ts';
@@ -12,7 +13,7 @@ import { checkLines, referenceTo } from '../../shared/queue/task-file.ts';
 import { loadTasks } from '../../shared/task/module.ts';
 import type { Priority } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
-import { name, spanOption, time } from '../arguments.ts';
+import { name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -30,6 +31,8 @@ interface Options extends QueueOptions {
   readonly delay?: number;
   readonly onDuplicate?: DuplicatePolicy;
   readonly expiresIn?: number;
+  readonly maxAttempts?: number;
+  readonly timeout?: number;
   readonly dryRun?: boolean;
 }
 
@@ -40,6 +43,8 @@ const OF_ONE_TASK = {
   runAt: '--run-at',
   delay: '--delay',
   expiresIn: '--expires-in',
+  maxAttempts: '--max-attempts',
+  timeout: '--timeout',
   onDuplicate: '--on-duplicate',
 } as const satisfies Partial<Record<keyof Options, string>>;
 
@@ -61,6 +66,12 @@ export function enqueueCommand(bind: Bind): Command {
     .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z', time)
     .addOption(spanOption('--delay <span>', 'delay before the task may run, such as 10m'))
     .addOption(spanOption('--expires-in <span>', 'discard the task if it has not started within this time'))
+    .option(
+      '--max-attempts <n>',
+      "claims before it is dead, instead of its definition's",
+      wholeNumber(1, MAX_ATTEMPTS_LIMIT),
+    )
+    .addOption(spanOption('--timeout <span>', "time of one attempt, instead of its definition's"))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
     .option('--dry-run', 'check only')
     .addHelpText('after', HELP);
@@ -92,13 +103,16 @@ function ensureOfFile(options: Options): void {
     );
 }
 
-function enqueueOptions({ id, priority, runAt, delay, expiresIn, onDuplicate }: Options) {
+function enqueueOptions(options: Options) {
+  const { id, priority, runAt, delay, expiresIn, maxAttempts, timeout, onDuplicate } = options;
   return {
     ...(id === undefined ? {} : { id }),
     ...(priority === undefined ? {} : { priority }),
     ...(runAt === undefined ? {} : { runAt }),
     ...(delay === undefined ? {} : { delay }),
     ...(expiresIn === undefined ? {} : { expiresIn }),
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(timeout === undefined ? {} : { timeout }),
     ...(onDuplicate === undefined ? {} : { onDuplicate }),
   };
 }
@@ -193,7 +207,7 @@ function progressOf(
 
 const HELP = `
 A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "priority": "high", "runAt": "2027-01-31T08:00:00Z"}
-Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn.
+Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn, maxAttempts, timeout.
 Tasks with ids may be added again after a failure: those that are there stay as they are. Those without are new each time.
 
 Exit codes: 1 there are bad lines, and nothing was added; 5 some ids stand for other work already, and all others were added.

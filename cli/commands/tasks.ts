@@ -5,7 +5,7 @@ import { findItem } from '../../shared/bulk/client.ts';
 import type { PageState } from '../../shared/task/task.ts';
 import { isOpen, isPage } from '../../shared/task/page.ts';
 import type { FailureRecord } from '../../shared/task/store.ts';
-import type { PastAttempt, TaskRecord } from '../../shared/task/task.ts';
+import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
@@ -13,7 +13,7 @@ import type { Bind, Context } from '../context.ts';
 import { notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
-import { factsOf, momentAndAge, printable, relative, shortened, span } from '../output.ts';
+import { factsOf, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
@@ -146,6 +146,7 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
       'attempts',
       `${task.attempts}${task.deaths > 0 ? `, of which ${task.deaths} killed their workers` : ''}${task.generation > 0 ? `, brought back ${task.generation} times` : ''}`,
     ],
+    ['its own', policyText(task.policy)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['counter', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
@@ -170,6 +171,15 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
   ]);
   const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, now)];
   return parts.filter((part) => part !== undefined).join('\n\n');
+}
+
+/** What holds for this task instead of what its definition says. */
+function policyText({ maxAttempts, timeoutMs }: TaskPolicy = {}): string | undefined {
+  const parts = [
+    ...(maxAttempts === undefined ? [] : [plural(maxAttempts, 'attempt')]),
+    ...(timeoutMs === undefined ? [] : [`${span(timeoutMs)} for each`]),
+  ];
+  return parts.length === 0 ? undefined : parts.join(', ');
 }
 
 function failureText({ stack, leaseCounter }: FailureRecord): string {

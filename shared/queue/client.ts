@@ -23,7 +23,7 @@ import type {
   TaskRequest,
   WithoutInput,
 } from '../task/request.ts';
-import { inputAndOptions, newTaskOf } from '../task/request.ts';
+import { inputAndOptions, isRequest, newTaskOf } from '../task/request.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { ensureSameBatch, newBatchOf } from './batch-request.ts';
@@ -58,7 +58,7 @@ export interface EnqueuedBatch {
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
 /** Whether it is what `validate` answers with: such a request has more than a name. */
-function isChecked(task: unknown): boolean {
+function isChecked(task: unknown): task is NewTask {
   return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
 }
 
@@ -101,23 +101,18 @@ export class TaskClient {
   }
 
   /**
-   * Adds many tasks that `validate` has checked, some of them at a time.
+   * Adds many tasks, some requests at a time: each is what `spawn` words of the arguments of `enqueue`, or what `validate` has checked.
+   * All are checked before the first is written.
    * Those of one line, or of one id, are added one after the other, in the order given.
    * A conflict with a task that is there is that task's own outcome and stops no other.
    * @throws StoreUnavailableError when the store is gone: then nothing more is sent; calling again with the same ids adds what is missing
    */
   async enqueueAll(
-    tasks: readonly NewTask[],
+    tasks: readonly (TaskRequest | NewTask)[],
     options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
   ): Promise<readonly (Enqueued | MismatchError)[]> {
     validOptions('the options of enqueueAll', options, { inFlight: true, onProgress: true });
-    const given: unknown = tasks;
-    if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
-    const stranger = tasks.findIndex((task: unknown) => !isChecked(task));
-    if (stranger >= 0)
-      throw new ConfigurationError(
-        `enqueueAll: item ${stranger + 1} is not a validated task: pass the result of \`validate\``,
-      );
+    const checked = await this.#checkedAll(tasks);
     const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
     let done = 0;
     const put = async (task: NewTask): Promise<Enqueued | MismatchError> => {
@@ -132,7 +127,7 @@ export class TaskClient {
     };
     const last = new Map<string, Promise<unknown>>();
     return allOf(
-      tasks.map((task) => {
+      checked.map((task) => {
         const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
         const before = last.get(line) ?? Promise.resolve();
         const adding = before.then(() => run(() => put(task)));
@@ -216,6 +211,29 @@ export class TaskClient {
 
   async get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
     return this.#store.get({ queue, id });
+  }
+
+  async #checkedAll(tasks: readonly (TaskRequest | NewTask)[]): Promise<readonly NewTask[]> {
+    const given: unknown = tasks;
+    if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
+    return allOf(
+      tasks.map(async (task, index) => {
+        if (isChecked(task)) return task;
+        if (isRequest(task)) return this.#checkedItem(task, index);
+        throw new ConfigurationError(
+          `enqueueAll: item ${index + 1} is not a task: give spawn(task, input, options), or the result of \`validate\``,
+        );
+      }),
+    );
+  }
+
+  async #checkedItem({ task, input, options }: TaskRequest, index: number): Promise<NewTask> {
+    try {
+      return await newTaskOf(task, input, options, this.#defaults());
+    } catch (cause) {
+      if (!(cause instanceof ConfigurationError)) throw cause;
+      throw new ConfigurationError(`enqueueAll: item ${index + 1}: ${cause.message}`, { cause });
+    }
   }
 
   #validated(task: TaskReference<unknown>, given: InputAndOptions): Promise<NewTask> {

@@ -33,6 +33,8 @@ const FIELDS = [
   'window',
   'expiresAt',
   'expiresIn',
+  'maxAttempts',
+  'timeout',
 ] as const;
 
 /**

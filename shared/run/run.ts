@@ -35,7 +35,7 @@ import {
   TaskTimeoutError,
 } from '../task/control.ts';
 import type { AnyTask } from '../task/definition.ts';
-import { retryOf } from '../task/definition.ts';
+import { retryOf, timeoutMsOf } from '../task/definition.ts';
 import { describeIssues } from '../validate/schema.ts';
 import { storableJson } from '../task/json.ts';
 import type { PayloadStore } from '../task/payload.ts';
@@ -367,7 +367,7 @@ class TaskRun {
   #remainingMs(): number {
     const { runtime, deadlineMonotonicMs } = this.#ports;
     const now = runtime.clock.monotonic();
-    const timeoutMs = this.#definition.timeoutMs ?? Infinity;
+    const timeoutMs = timeoutMsOf(this.#definition, this.#task) ?? Infinity;
     return Math.max(0, Math.min(deadlineMonotonicMs - now, this.#startedAt + timeoutMs - now));
   }
 
@@ -387,7 +387,7 @@ class TaskRun {
     const stopListening = session.onRevoked(revocationOf(this.#claim), () => {
       this.#stop.abort(new TaskCancelledError('an operator or a caller cancelled it while it ran'));
     });
-    const timeoutMs = this.#definition.timeoutMs;
+    const timeoutMs = timeoutMsOf(this.#definition, this.#task);
     if (timeoutMs !== undefined)
       void runtime.clock.sleep(timeoutMs, this.#finished.signal).then(() => {
         if (!this.#finished.signal.aborted)

@@ -7,7 +7,7 @@ import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import type { TaskContext } from './context.ts';
-import type { TaskLinks } from './task.ts';
+import type { TaskLinks, TaskPolicy } from './task.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
 import type { StandardSchemaV1 } from '../validate/standard-schema.ts';
 
@@ -69,7 +69,7 @@ const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
   ...{ maxAttempts: 5, maxDeaths: 5 },
   backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
 };
-const MAX_ATTEMPTS_LIMIT = 1_000;
+export const MAX_ATTEMPTS_LIMIT = 1_000;
 
 const TASK_OPTIONS = { name: true, input: true, retry: true, timeout: true, bulk: true, run: true } as const;
 const RETRY_OPTIONS = { maxAttempts: true, maxDeaths: true, backoff: true, backoffCap: true } as const;
@@ -86,15 +86,13 @@ export function defineTask<Input, Output, Given = Input>(
     throw new ConfigurationError(
       `task ${name}: input = ${shown(options.input)}: give a Standard Schema, such as one of zod, valibot or arktype`,
     );
-  const timeoutMs = options.timeout === undefined ? undefined : durationMs(`task ${name}: timeout`, options.timeout);
-  if (timeoutMs === 0) throw new ConfigurationError(`task ${name}: timeout = 0: give a time longer than zero`);
   return {
     kind: 'leasehold.task',
     name,
     input: options.input,
     retry: retryPolicy(name, options.retry, DEFAULT_RETRY),
     retryInLine: retryPolicy(name, options.retry, DEFAULT_RETRY_IN_LINE),
-    timeoutMs,
+    timeoutMs: options.timeout === undefined ? undefined : validTimeoutMs(`task ${name}: timeout`, options.timeout),
     bulk: bulkPolicy(`task ${name}`, options.bulk),
     run: (input, task) => options.run(input, task),
   };
@@ -103,15 +101,37 @@ export function defineTask<Input, Output, Given = Input>(
 /** How often a task is tried, and when again. */
 export function retryOf(
   { retry, retryInLine }: AnyTask,
-  { links }: { readonly links?: TaskLinks | undefined },
+  { links, policy }: { readonly links?: TaskLinks | undefined; readonly policy?: TaskPolicy | undefined },
 ): RetryPolicy {
-  return links?.line === undefined ? retry : retryInLine;
+  const defined = links?.line === undefined ? retry : retryInLine;
+  const { maxAttempts = defined.maxAttempts } = policy ?? {};
+  return { ...defined, maxAttempts, maxDeaths: Math.min(maxAttempts, defined.maxDeaths) };
+}
+
+/** The time of one attempt; undefined: as long as the worker lives. */
+export function timeoutMsOf(
+  definition: AnyTask,
+  { policy }: { readonly policy?: TaskPolicy | undefined },
+): number | undefined {
+  return policy?.timeoutMs ?? definition.timeoutMs;
+}
+
+/** @throws ConfigurationError */
+export function validMaxAttempts(what: string, maxAttempts: unknown): number {
+  return validWholeNumber(what, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
+}
+
+/** @throws ConfigurationError */
+export function validTimeoutMs(what: string, timeout: Duration): number {
+  const timeoutMs = durationMs(what, timeout);
+  if (timeoutMs === 0) throw new ConfigurationError(`${what} = 0: give a time longer than zero`);
+  return timeoutMs;
 }
 
 function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPolicy): RetryPolicy {
   validOptions(`task ${name}: retry`, options, RETRY_OPTIONS);
   const { maxAttempts = defaults.maxAttempts, backoff, backoffCap } = options;
-  validWholeNumber(`task ${name}: retry.maxAttempts`, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
+  validMaxAttempts(`task ${name}: retry.maxAttempts`, maxAttempts);
   const maxDeaths = options.maxDeaths ?? options.maxAttempts ?? defaults.maxDeaths;
   validWholeNumber(`task ${name}: retry.maxDeaths`, maxDeaths, { min: 1, max: MAX_ATTEMPTS_LIMIT });
   const baseMs = backoff === undefined ? defaults.backoff.baseMs : durationMs(`task ${name}: retry.backoff`, backoff);

@@ -11,10 +11,11 @@ import { describeIssues } from '../validate/schema.ts';
 import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
 import { arrivingInput, carriedInput } from './payload.ts';
+import { validMaxAttempts, validTimeoutMs } from './definition.ts';
 import type { BulkPolicy } from './page-policy.ts';
 import type { NewTask } from './store.ts';
 import { ensureSurvives } from './survival.ts';
-import type { Json, Priority } from './task.ts';
+import type { Json, Priority, TaskPolicy } from './task.ts';
 import { PRIORITIES } from './task.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
 import { laterBy, validMoment } from '../validate/moment.ts';
@@ -59,6 +60,10 @@ export interface EnqueueOptions {
   readonly expiresAt?: number | Date;
   /** Dropped unless some worker starts it within this long from when it is due; instead of `expiresAt`. */
   readonly expiresIn?: Duration;
+  /** Claims before this task is dead, instead of its definition's; its definition's `maxDeaths` holds as well. */
+  readonly maxAttempts?: number;
+  /** The time of one attempt of this task, instead of its definition's. */
+  readonly timeout?: Duration;
 }
 
 export const ENQUEUE_OPTIONS = {
@@ -77,6 +82,8 @@ export const ENQUEUE_OPTIONS = {
   window: true,
   expiresAt: true,
   expiresIn: true,
+  maxAttempts: true,
+  timeout: true,
 } as const;
 
 /** What a request is completed with. */
@@ -126,7 +133,8 @@ export function validRequests(what: string, requests: readonly TaskRequest[]): r
   return requests as readonly TaskRequest[];
 }
 
-function isRequest(request: unknown): request is TaskRequest {
+/** Whether it is what `spawn` words. */
+export function isRequest(request: unknown): request is TaskRequest {
   if (typeof request !== 'object' || request === null || !('task' in request)) return false;
   const { task, options } = request as { readonly task: unknown; readonly options?: unknown };
   const isTask = typeof task === 'string' || (typeof task === 'object' && task !== null && 'name' in task);
@@ -165,6 +173,7 @@ export async function newTaskOf(
     expiresAt: validExpiry(options, runAt),
     links: validLinks(options),
     line: validLine(options),
+    policy: validPolicy(options),
     tenant: validTenant(tenant),
     traceparent: validTraceparent(options.traceparent ?? defaults.traceparent),
     dedup: validDedup(options, now),
@@ -220,6 +229,14 @@ function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: 
       `onDuplicate = ${onDuplicate} and ordered are both given: what is replaced would have two places`,
     );
   return validName('key', key);
+}
+
+function validPolicy({ maxAttempts, timeout }: EnqueueOptions): TaskPolicy | undefined {
+  if (maxAttempts === undefined && timeout === undefined) return undefined;
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts: validMaxAttempts('maxAttempts', maxAttempts) }),
+    ...(timeout === undefined ? {} : { timeoutMs: validTimeoutMs('timeout', timeout) }),
+  };
 }
 
 function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {

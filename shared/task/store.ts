@@ -16,6 +16,7 @@ import type {
   TaskError,
   TaskKey,
   TaskLinks,
+  TaskPolicy,
   TaskRecord,
 } from './task.ts';
 import type { WriteRefusal } from './control.ts';
@@ -32,6 +33,8 @@ export interface NewTask extends TaskKey {
   readonly line?: string | undefined;
   /** An input that is too large for its row; `input` is null then. */
   readonly payload?: NewPayload | undefined;
+  /** What it has instead of what its definition says. */
+  readonly policy?: TaskPolicy | undefined;
   /** Whose it is, where tenants are served in turn. */
   readonly tenant?: string | undefined;
   /** The trace that it belongs to. */

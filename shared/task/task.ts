@@ -62,6 +62,13 @@ export interface TaskLinks {
   readonly line?: LinePlace | undefined;
 }
 
+/** What one task has instead of what its definition says. */
+export interface TaskPolicy {
+  readonly maxAttempts?: number | undefined;
+  /** Of one attempt. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** That it is to end without a result: by an operator, or by the expiry that it was given. */
 export interface Cancellation {
   readonly at: number;
@@ -112,6 +119,8 @@ interface TaskFacts extends TaskKey {
   readonly links: TaskLinks | undefined;
   /** Of an input that is too large for its row; `input` is null then. */
   readonly payload: Payload | undefined;
+  /** What its enqueuer asked for instead of its definition's. */
+  readonly policy: TaskPolicy | undefined;
   /** Whose it is, where tenants are served in turn. */
   readonly tenant: string | undefined;
   /** The batch of the children that it waits for, or has waited for. */

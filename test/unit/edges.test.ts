@@ -181,7 +181,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
     ],
     [
       'tasks',
-      'enqueueAll: item 1 is not a validated task',
+      'enqueueAll: item 1 is not a task: give spawn(task, input, options)',
       ({ leasehold }) => leasehold.tasks.enqueueAll(wrong([{ name: 'work' }])),
     ],
     ['tasks', 'enqueueAll takes a list of tasks', ({ leasehold }) => leasehold.tasks.enqueueAll(wrong('work'))],

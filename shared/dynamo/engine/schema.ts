@@ -114,7 +114,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     'finishedAt',
     'cancellation',
     ...['past0', 'past1', 'past2', 'past3'],
-    ...['batch', 'children', 'key', 'tenant', 'traceparent'],
+    ...['batch', 'children', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
   ...['paused', 'lanes', 'shards'],

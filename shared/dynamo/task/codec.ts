@@ -1,7 +1,7 @@
 import { assertNever } from '../../errors.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { Payload } from '../../task/task.ts';
-import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskRecord } from '../../task/task.ts';
+import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskPolicy, TaskRecord } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
@@ -34,6 +34,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     links: decodeLinks(row),
     traceparent: row.optional('traceparent', (attribute) => row.string(attribute)),
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
+    policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
     children: row.optional('children', (attribute) => row.string(attribute)),
     past: decodePast(row),
@@ -105,6 +106,18 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
     ...{ bytes, digest },
     reference: typeof reference === 'string' ? reference : undefined,
     nonce: typeof nonce === 'string' ? nonce : undefined,
+  };
+}
+
+function decodePolicy(row: ItemReader, attribute: string): TaskPolicy {
+  const { maxAttempts, timeoutMs } = row.map(attribute);
+  const isCount = (value: unknown): boolean =>
+    value === undefined || (Number.isSafeInteger(value) && Number(value) > 0);
+  if (!isCount(maxAttempts) || !isCount(timeoutMs))
+    throw row.corrupt(attribute, 'should hold a number of attempts, or the milliseconds of one');
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts: Number(maxAttempts) }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
   };
 }
 

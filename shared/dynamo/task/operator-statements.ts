@@ -13,7 +13,7 @@ import { deadPartitionKey, taskKey } from '../engine/keys.ts';
 import type { Statement, UpdateParts } from '../engine/statement.ts';
 import { directoryStatement, transactStatement, updateStatement } from '../engine/statement.ts';
 import { revokeFromSession } from '../session/statements.ts';
-import { keyAttribute, payloadAttribute } from './attributes.ts';
+import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { moveTo, unparked } from './place.ts';
 import type { Seat } from './statements.ts';
 import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './statements.ts';
@@ -236,34 +236,37 @@ function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: 
   return isHeld ? ', #directoryKey' : '';
 }
 
-/** What only some tasks have is set, or dropped: an attribute can stand in one clause only. */
-function dropped({ expiresAt, links, payload, traceparent }: NewTask): string {
-  const names = [
-    '#cancellation',
-    ...(expiresAt === undefined ? ['#expiresAt'] : []),
-    ...(links?.key === undefined ? ['#key'] : []),
-    ...(payload === undefined ? ['#payload'] : []),
-    ...(traceparent === undefined ? ['#traceparent'] : []),
-  ];
-  return `REMOVE ${names.join(', ')}`;
+/** What only some tasks have: it is set where it is given, else dropped, for an attribute can stand in one clause only. */
+function optional({ expiresAt, links, payload, traceparent, policy }: NewTask, nonce: string): Record<string, unknown> {
+  return {
+    expiresAt,
+    key: links?.key && keyAttribute(links.key),
+    payload: payload && payloadAttribute(payload, nonce),
+    traceparent,
+    policy: policy && policyAttribute(policy),
+  };
+}
+
+function dropped(task: NewTask): string {
+  const names = Object.entries(optional(task, '')).flatMap(([name, value]) =>
+    value === undefined ? [`#${name}`] : [],
+  );
+  return `REMOVE ${['#cancellation', ...names].join(', ')}`;
 }
 
 /** What a request says of a task, as a part of a `SET` clause. */
 function ask(task: NewTask, shards: number, { nonce }: Stamp, isHeld: boolean): Pick<UpdateParts, 'effect' | 'values'> {
-  const { name, input, priority, runAt, expiresAt, links, payload, traceparent } = task;
+  const { name, input, priority, runAt } = task;
   const place = moveTo(task, runAt, shards, isHeld);
+  const given = Object.entries(optional(task, nonce)).filter(([, value]) => value !== undefined);
   return {
     effect:
       `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
-      `${expiresAt === undefined ? '' : ', #expiresAt = :expiresAt'}${links?.key === undefined ? '' : ', #key = :key'}` +
-      `${payload === undefined ? '' : ', #payload = :payload'}${traceparent === undefined ? '' : ', #traceparent = :traceparent'}`,
+      given.map(([attribute]) => `, #${attribute} = :${attribute}`).join(''),
     values: {
       ...{ ':name': name, ':input': JSON.stringify(input), ':priority': priority, ':nonce': nonce },
       ...place.values,
-      ...(expiresAt === undefined ? {} : { ':expiresAt': expiresAt }),
-      ...(links?.key === undefined ? {} : { ':key': keyAttribute(links.key) }),
-      ...(payload === undefined ? {} : { ':payload': payloadAttribute(payload, nonce) }),
-      ...(traceparent === undefined ? {} : { ':traceparent': traceparent }),
+      ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
     },
   };
 }

@@ -27,6 +27,7 @@
  * | traceparent | S | the context of the span that enqueued it, or that its caller gave. Clients before 0.2 leave what stands there when they replace or renew | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | the key of which it takes a place while it runs | enqueue |
+ * | policy | M: maxAttempts, timeoutMs | what its enqueuer asked for instead of its definition's; absent: nothing. Workers before 0.2 go by the definition, and leave what stands there | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |
  * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
  * | children | S | the batch of the children that it waits for | wait |
@@ -47,7 +48,7 @@ import { deadPartitionKey, shardOf, taskKey } from '../engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement, UpdateParts } from '../engine/statement.ts';
 import { batchGetStatement, createStatement, getStatement, namesIn, updateStatement } from '../engine/statement.ts';
-import { keyAttribute, payloadAttribute } from './attributes.ts';
+import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
 
@@ -81,7 +82,7 @@ export function enqueueTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'put'> {
-  const { queue, id, name, priority, expiresAt, links, traceparent, tenant, payload } = task;
+  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload } = task;
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
     ...{
@@ -103,6 +104,7 @@ export function enqueueTask(
     ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce) }),
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.key === undefined ? {} : { key: keyAttribute(links.key) }),
+    ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
   });
 }
 

@@ -41,6 +41,26 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(await get()).toMatchObject({ input: { n: 1 } });
   });
 
+  test('a policy of its own comes, changes and goes with what asks for it', async () => {
+    const waits = (options: EnqueueOptions) => ask(2, { onDuplicate: 'replace', ...options });
+    await ask(1, { maxAttempts: 4, timeout: '1m' });
+    expect(await get()).toMatchObject({ policy: { maxAttempts: 4, timeoutMs: 60_000 } });
+
+    await waits({ timeout: '2m' });
+    expect((await get())?.policy).toEqual({ timeoutMs: 120_000 });
+    await waits({});
+    expect((await get())?.policy).toBeUndefined();
+    await waits({ maxAttempts: 2 });
+    await q.work({ noop });
+    expect(await get()).toMatchObject({ state: 'done', policy: { maxAttempts: 2 } });
+
+    await ask(3, { window: 0 });
+    expect(await get()).toMatchObject({ state: 'ready', policy: undefined });
+    await q.work({ noop });
+    await ask(4, { window: 0, maxAttempts: 7 });
+    expect(await get()).toMatchObject({ state: 'ready', policy: { maxAttempts: 7 } });
+  });
+
   test('within its window stands for the same work though that has ended, and for new work afterwards', async () => {
     await ask(1, { window: '1h' });
     await q.work({ noop });

@@ -43,6 +43,10 @@ test.each<[string, Record<string, unknown>, string]>([
   ['a trace that is none', { traceparent: 'here' }, 'traceparent = "here"'],
   ['order without a key', { ordered: true }, 'give a key'],
   ['an empty tenant', { tenant: '' }, 'tenant is empty'],
+  ['no attempt at all', { maxAttempts: 0 }, 'maxAttempts = 0'],
+  ['attempts without end', { maxAttempts: Infinity }, 'maxAttempts = Infinity'],
+  ['a timeout of no time', { timeout: 0 }, 'timeout = 0: give a time longer than zero'],
+  ['a timeout that is no duration', { timeout: 'short' }, 'timeout = "short"'],
 ])('refuses %s', async (_what, options, message) => {
   const enqueuing = kit.tasks.enqueue(work, {}, options);
 

@@ -1,9 +1,12 @@
 /** Many tasks at once, and a store that goes away between them: a caller that is told of it knows that nothing is sent any more. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
+import { spawn } from '../../../shared/task/request.ts';
 import type { NewTask } from '../../../shared/task/store.ts';
 import type { MemoryQueue } from '../../support/memory-queue.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
@@ -83,4 +86,38 @@ describe('when the store goes away', () => {
 
     expect(enqueued.filter((outcome) => 'created' in outcome && outcome.created)).toHaveLength(MANY);
   });
+});
+
+test('takes what enqueue takes, worded by spawn, beside what validate has checked, and answers in that order', async () => {
+  const queue = openMemoryQueue();
+  const noted = defineTask({ name: 'noted', input: z.object({ n: z.number() }), run: () => undefined });
+
+  const answers = await queue.client.enqueueAll([
+    spawn(noted, { n: 1 }, { id: 'a', priority: 'high' }),
+    await queue.client.validate(work, null, { id: 'b' }),
+    spawn('work', null, { id: 'b' }),
+    spawn(work),
+    spawn('noted', { n: 1 }, { id: 'b' }),
+  ]);
+
+  expect(answers.slice(0, 3)).toMatchObject([
+    { id: 'a', created: true },
+    { id: 'b', created: true },
+    { id: 'b', created: false },
+  ]);
+  expect(answers[3]).toMatchObject({ created: true });
+  expect(answers[4]).toBeInstanceOf(MismatchError);
+  expect(await queue.client.get('a')).toMatchObject({ priority: 'high', input: { n: 1 } });
+});
+
+test('one bad item among many is named by its place, and nothing is written', async () => {
+  const queue = openMemoryQueue();
+  const noted = defineTask({ name: 'noted', input: z.object({ n: z.number() }), run: () => undefined });
+  const tasks = [spawn(noted, { n: 1 }, { id: 'a' }), spawn(noted, { n: 'two' } as never, { id: 'b' })];
+
+  const enqueuing = queue.client.enqueueAll(tasks);
+
+  await expect(enqueuing).rejects.toThrow(ConfigurationError);
+  await expect(enqueuing).rejects.toThrow('enqueueAll: item 2: the input of task b does not fit the schema of noted');
+  expect(await queue.client.get('a')).toBeUndefined();
 });

@@ -7,6 +7,23 @@ import { spawn } from '../../../shared/task/request.ts';
 import { createTestKit } from '../../../testing/kit.ts';
 import { MemoryPayloads } from '../../../testing/memory-payloads.ts';
 
+test('time that passes while code runs ends code that never would, at its timeout or with its worker', async () => {
+  const never = () => Promise.race<never>([]);
+  const timed = defineTask({ name: 'timed', timeout: '30s', retry: { maxAttempts: 1 }, run: never });
+  const endless = defineTask({ name: 'endless', run: never });
+  const kit = createTestKit({ tasks: { timed, endless } });
+  await kit.tasks.enqueue(timed, null, { id: 't' });
+  const begun = kit.clock.now();
+
+  expect(await kit.drain({ timePasses: true })).toMatchObject({ settled: { dead: 1 } });
+  expect((await kit.tasks.get('t'))?.lastError).toMatchObject({ name: 'TaskTimeoutError' });
+  expect(kit.clock.now() - begun).toBeGreaterThanOrEqual(30_000);
+
+  await kit.tasks.enqueue(endless);
+  expect(await kit.drain({ timePasses: true })).toMatchObject({ ended: 'handedBack', settled: { released: 1 } });
+  expect(kit.clock.now() - begun).toBeLessThanOrEqual(16 * 60_000);
+});
+
 test('drain runs what is due, and what follows from it', async () => {
   const seen: unknown[] = [];
   const child = defineTask({ name: 'child', run: (input: unknown) => seen.push(input) });

@@ -159,3 +159,60 @@ test('a worker counts failures of tasks that have been failing for ten minutes, 
   expect(failing).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
   expect(await kit.tasks.get('t')).toMatchObject({ failingSince: kit.clock.now() - 13 * 60_000 });
 });
+
+test('attempts that are given when it is enqueued take the place of the definition’s, for that task alone', async () => {
+  const fails = defineTask({
+    name: 'fails',
+    retry: { maxAttempts: 3 },
+    run: () => Promise.reject(new Error('always')),
+  });
+  const kit = createTestKit({ tasks: { fails } });
+  await kit.tasks.enqueue(fails, null, { id: 'once', maxAttempts: 1 });
+  await kit.tasks.enqueue(fails, null, { id: 'often', maxAttempts: 6 });
+  await kit.tasks.enqueue(fails, null, { id: 'usual' });
+  for (const id of ['once', 'often', 'usual']) await untilEnded(kit, id);
+
+  expect(await kit.tasks.get('once')).toMatchObject({ state: 'dead', attempts: 1, policy: { maxAttempts: 1 } });
+  expect(await kit.tasks.get('often')).toMatchObject({ state: 'dead', attempts: 6 });
+  expect(await kit.tasks.get('usual')).toMatchObject({ state: 'dead', attempts: 3, policy: undefined });
+});
+
+test('attempts of a task bound its deaths, and the deaths of its definition hold whatever its attempts', async () => {
+  const kills = defineTask({ name: 'kills', retry: { maxAttempts: 9, maxDeaths: 2 }, run: () => undefined });
+  const kit = createTestKit({ tasks: { kills } });
+  await kit.tasks.enqueue(kills, null, { id: 'once', maxAttempts: 1 });
+  await kit.crash('beforeRun');
+  await kit.advance('2m');
+  await kit.drain();
+  await kit.tasks.enqueue(kills, null, { id: 'often', maxAttempts: 50 });
+  for (let death = 1; death <= 2; death++) {
+    await kit.crash('beforeRun');
+    await kit.advance('2m');
+  }
+  await kit.drain();
+
+  expect(await kit.tasks.get('once')).toMatchObject({ state: 'dead', attempts: 1, deaths: 1 });
+  expect(await kit.tasks.get('often')).toMatchObject({ state: 'dead', attempts: 2, deaths: 2 });
+});
+
+test('a timeout that is given when it is enqueued takes the place of the definition’s, and task code is told of it', async () => {
+  const left: number[] = [];
+  const hangs = defineTask({
+    name: 'hangs',
+    timeout: '1h',
+    retry: { maxAttempts: 1 },
+    run: (_: unknown, task) => {
+      left.push(task.remainingMs());
+      return Promise.race<never>([]);
+    },
+  });
+  const kit = createTestKit({ tasks: { hangs } });
+  await kit.tasks.enqueue(hangs, null, { id: 'short', timeout: '5s' });
+  await kit.drain({ timePasses: true });
+
+  expect(left).toEqual([5_000]);
+  const task = await kit.tasks.get('short');
+  expect(task).toMatchObject({ state: 'dead', policy: { timeoutMs: 5_000 } });
+  expect(task?.lastError).toMatchObject({ name: 'TaskTimeoutError' });
+  expect(task?.lastError?.message).toContain('5000 ms');
+});
