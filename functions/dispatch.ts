@@ -1,26 +1,55 @@
 /** The dispatcher function: one tick of the schedule becomes as many workers as the backlog justifies. */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
+import type { DispatchReport } from '../shared/dispatch/dispatcher.ts';
+import { dispatch } from '../shared/dispatch/dispatcher.ts';
 import type { Tick } from '../shared/dispatch/store.ts';
+import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError } from '../shared/errors.ts';
+import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
+import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import { validName } from '../shared/validate/name.ts';
-import type { DispatchResult } from './ticker.ts';
-import { createTicker } from './ticker.ts';
+import { parseDispatchEnv } from './env.ts';
+import { METRIC } from './metric-names.ts';
+import type { Telemetry } from './runtime.ts';
+import { connect, createTelemetry } from './runtime.ts';
+import { createLambdaStarter, workforceOf } from './workforce.ts';
 
-export type { DispatchResult } from './ticker.ts';
+export type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
 
 export const handler: MiddyfiedHandler<Tick, DispatchResult> = createDispatchHandler();
 
 function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
-  const { telemetry, tick } = createTicker();
+  const env = parseDispatchEnv();
+  const connection = connect(env);
+  const telemetry = createTelemetry(env);
+  const { logger } = telemetry;
+  const starter = createLambdaStarter();
+  const spans = new TaskSpans(openTelemetry);
+  const onDamaged = (error: unknown): void => {
+    logger.error('row skipped', { error: String(error) });
+  };
   return middy<Tick, DispatchResult>({ timeoutEarlyInMillis: 0 })
-    .use(injectLambdaContext(telemetry.logger))
+    .use(injectLambdaContext(logger))
     .use(logMetrics(telemetry.metrics))
-    .handler((event, context) =>
-      tick({ schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) }, context.awsRequestId),
-    );
+    .handler(async (event, { awsRequestId }) => {
+      const tick = { schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) };
+      const meter = createMeter();
+      const stores = connection.open(meter);
+      const workers = workforceOf(env, { stores, starter, logger });
+      const report = await dispatch(tick, awsRequestId, { ...stores, workers, onDamaged, spans }, env);
+      const capacity = meter.read();
+      reportMetrics(telemetry, report, capacity);
+      logger.info('tick dispatched', { ...tick, report, capacity });
+      const { shards, strays } = report;
+      if (strays > 0) logger.warn('tasks in shards that are not deployed', { strays, shards });
+      ensureStarted(report);
+      return { ...report, capacity };
+    });
 }
 
 /** The scheduler fills in the time that a tick was meant for. Text that it left as it is would make all ticks one. */
@@ -31,4 +60,26 @@ function validSlot(slot: unknown): string {
       `slot is ${JSON.stringify(name)}: the scheduler did not fill it in; no tick but the first would do anything`,
     );
   return name;
+}
+
+/**
+ * A dispatcher that can start no worker has failed, and its errors are what the alarm counts.
+ * Lambda tries its invocation again, which goes on with the slot that it took; then the next tick tries again.
+ */
+function ensureStarted({ started, failedStarts }: DispatchReport): void {
+  if (failedStarts > 0 && started === 0)
+    throw new Error(`none of ${failedStarts} workers could be started: the log says of each why`);
+}
+
+function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity: MeterReading): void {
+  if (report.duplicate) {
+    metrics.addMetric(METRIC.ticksDuplicated, MetricUnit.Count, 1);
+    return;
+  }
+  metrics.addMetric(METRIC.backlogSize, MetricUnit.Count, report.backlog);
+  metrics.addMetric(METRIC.oldestReadyTaskAgeMs, MetricUnit.Milliseconds, report.oldestReadyAgeMs);
+  metrics.addMetric(METRIC.workersLive, MetricUnit.Count, report.liveWorkers);
+  metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, report.started);
+  metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
+  metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);
 }

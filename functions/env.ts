@@ -29,6 +29,8 @@ export const ENV = {
   lockDelayMs: 'LEASEHOLD_LOCK_DELAY_MS',
   maxClockSkewMs: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
   deadlineMarginMs: 'LEASEHOLD_DEADLINE_MARGIN_MS',
+  /** The queues of a waker: a list of `WakeSettings`, as JSON. */
+  wakeQueues: 'LEASEHOLD_WAKE_QUEUES',
   /** Whether a worker that nears its deadline with tasks left starts its successor. */
   continuation: 'LEASEHOLD_CONTINUATION',
   /** How the spans of attempts hang on the context in the task's row: `parent` or `link`. */
@@ -55,8 +57,7 @@ export const DEFAULT_TASKS_PER_WORKER = 100;
 /** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 
-/** Names of ticks that no schedule sends; the names of schedules have no slash. */
-export const wakeSchedule = (queue: string): string => `wake/${queue}`;
+/** The name of ticks that no schedule sends; the names of schedules have no slash. */
 export const continuationSchedule = (queue: string): string => `continue/${queue}`;
 
 /** Whatever a superseded worker writes to its task is refused, so its successor need not wait until it has surely stopped. */
@@ -102,6 +103,54 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
     concurrency: parseConcurrency(env),
     maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
   };
+}
+
+/** What a waker knows of one queue; what is absent has its default. */
+export interface WakeSettings {
+  readonly queue: string;
+  readonly workerFunction: string;
+  readonly maxWorkers?: number;
+  readonly tasksPerWorker?: number;
+  readonly concurrency?: number;
+  readonly shards?: number;
+  readonly maxClockSkewMs?: number;
+}
+
+export interface WakeEnv {
+  readonly queues: readonly [DispatchEnv, ...DispatchEnv[]];
+}
+
+/** @throws ConfigurationError naming the variable and its value */
+export function parseWakeEnv(env: Environment = process.env): WakeEnv {
+  const [first, ...others] = wakeQueues(env).map((settings) => parseDispatchEnv({ ...env, ...variablesOf(settings) }));
+  if (first === undefined) throw new ConfigurationError(`${ENV.wakeQueues} names no queue: the stack sets it`);
+  return { queues: [first, ...others] };
+}
+
+function wakeQueues(env: Environment): readonly WakeSettings[] {
+  const text = required(env, ENV.wakeQueues);
+  try {
+    const queues: unknown = JSON.parse(text);
+    if (Array.isArray(queues)) return queues as WakeSettings[];
+  } catch {
+    // Not JSON, hence no list of queues: the same error says so.
+  }
+  throw new ConfigurationError(`${ENV.wakeQueues} = ${JSON.stringify(text)}: give a list of queues as JSON`);
+}
+
+/** The variables in which a dispatcher finds the same settings. */
+function variablesOf(settings: WakeSettings): Environment {
+  const names = [
+    'queue',
+    'workerFunction',
+    'maxWorkers',
+    'tasksPerWorker',
+    'concurrency',
+    'shards',
+    'maxClockSkewMs',
+  ] as const;
+  const given = names.flatMap((name) => (settings[name] === undefined ? [] : [[ENV[name], String(settings[name])]]));
+  return Object.fromEntries(given) as Environment;
 }
 
 /** @throws ConfigurationError naming the variable and its value, or both settings of a broken relation */

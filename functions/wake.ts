@@ -1,37 +1,87 @@
 /**
- * The waker function: a task that was just enqueued becomes a worker at once, where none is at work.
+ * The waker function: the table's stream tells it which task rows were inserted, and it starts workers for their queues.
  *
- * The table's stream says that rows were inserted, no more. What there is to do is looked up as with any tick, so an event that is late, lost or
- * doubled changes when tasks run, not which; the schedule goes on as the safety net.
- * One look a second serves all who wake: whoever comes second waits for the next second, in which somebody looks who has seen his task.
+ * One function serves all queues of a table that are to be woken. Lambda reads each shard of the stream with one invocation at a time and hands
+ * over what has gathered there, so what it costs is bounded by the stream's shards and not by the number of producers.
+ * An event that is late, lost or doubled changes when tasks run, not which: see `shared/dispatch/wake.ts`.
  */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
-import { wakeSchedule } from './env.ts';
-import type { DispatchResult } from './ticker.ts';
-import { createTicker } from './ticker.ts';
+import type { WakeReport } from '../shared/dispatch/wake.ts';
+import { Waker } from '../shared/dispatch/wake.ts';
+import { splitKey } from '../shared/dynamo/engine/keys.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import type { DispatchEnv } from './env.ts';
+import { parseWakeEnv } from './env.ts';
+import { METRIC } from './metric-names.ts';
+import type { Telemetry } from './runtime.ts';
+import { connect, createTelemetry } from './runtime.ts';
+import { createLambdaStarter, workforceOf } from './workforce.ts';
 
-const SLOT_MS = 1_000;
+/** By queue, what came of its wake; a queue whose wake failed is missing, and the log says why. */
+export type WakeResult = Readonly<Record<string, WakeReport>>;
 
-export const handler: MiddyfiedHandler<DynamoDBStreamEvent, DispatchResult> = createWakeHandler();
+export const handler: MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> = createWakeHandler();
 
-function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, DispatchResult> {
-  const { queue, telemetry, clock, tick } = createTicker();
-  const look = (by: string): Promise<DispatchResult> => {
-    const second = clock.now() - (clock.now() % SLOT_MS);
-    return tick({ schedule: wakeSchedule(queue), slot: new Date(second).toISOString() }, by);
+interface WokenQueue {
+  readonly waker: Waker;
+  readonly metrics: Telemetry['metrics'];
+}
+
+function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> {
+  const env = parseWakeEnv();
+  const [first] = env.queues;
+  const { logger } = createTelemetry(first);
+  const starter = createLambdaStarter();
+  // All queues are of one table.
+  const stores = connect(first).open(createMeter());
+  const open = (queue: DispatchEnv): WokenQueue => {
+    const { metrics } = createTelemetry(queue);
+    const workers = workforceOf(queue, { stores, starter, logger });
+    const onDamaged = (error: unknown): void => {
+      metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, 1);
+      logger.error('row skipped', { queue: queue.queue, error: String(error) });
+    };
+    return { metrics, waker: new Waker({ ...stores, workers, onDamaged }, queue) };
   };
-  return middy<DynamoDBStreamEvent, DispatchResult>({ timeoutEarlyInMillis: 0 })
-    .use(injectLambdaContext(telemetry.logger))
-    .use(logMetrics(telemetry.metrics))
-    .handler(async (_event, { awsRequestId }) => {
-      const first = await look(awsRequestId);
-      // Somebody has looked already, perhaps too early; or the index is behind the stream, or the task is for later.
-      if (!first.duplicate && first.backlog > 0) return first;
-      await clock.sleep(SLOT_MS - (clock.now() % SLOT_MS));
-      return look(awsRequestId);
+  const queues = new Map(env.queues.map((queue) => [queue.queue, open(queue)]));
+
+  return middy<DynamoDBStreamEvent, WakeResult>({ timeoutEarlyInMillis: 0 })
+    .use(injectLambdaContext(logger))
+    .handler(async (event) => {
+      const wake = async ([name, ids]: [string, readonly string[]]): Promise<[string, WakeReport][]> => {
+        const queue = queues.get(name);
+        if (queue === undefined) return [];
+        try {
+          const report = await queue.waker.wake(ids);
+          const { started, failedStarts } = report;
+          if (started > 0) queue.metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, started);
+          // Of a busy queue, four wakes a second and shard start nothing.
+          const level = started + failedStarts > 0 ? 'info' : 'debug';
+          logger[level]('queue woken', { queue: name, inserted: ids.length, ...report });
+          return [[name, report]];
+        } finally {
+          if (queue.metrics.hasStoredMetrics()) queue.metrics.publishStoredMetrics();
+        }
+      };
+      const woken = await Promise.allSettled([...insertedTasks(event)].map(wake));
+      const failures = woken.filter((outcome) => outcome.status === 'rejected');
+      for (const { reason } of failures) logger.error('queue not woken', { error: String(reason) });
+      // A queue that fails does not hold up the others; when all have failed, Lambda delivers these records again.
+      if (failures.length > 0 && failures.length === woken.length) throw failures[0]?.reason;
+      return Object.fromEntries(woken.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])));
     });
+}
+
+/** Ids of the tasks that these records are of, by queue. */
+function insertedTasks({ Records }: DynamoDBStreamEvent): ReadonlyMap<string, readonly string[]> {
+  const tasks = Records.flatMap(({ eventName, dynamodb }) => {
+    const [kind, queue, id] = splitKey(dynamodb?.Keys?.pk?.S ?? '');
+    return eventName === 'INSERT' && kind === 'task' && queue !== undefined && id !== undefined ? [{ queue, id }] : [];
+  });
+  const byQueue = Map.groupBy(tasks, ({ queue }) => queue);
+  return new Map([...byQueue].map(([queue, some]) => [queue, [...new Set(some.map(({ id }) => id))]]));
 }

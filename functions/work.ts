@@ -47,6 +47,8 @@ export interface WorkHandlerOptions {
   readonly payloads?: PayloadStore;
 }
 
+/** Rows that are read before the first look; more cannot have been meant. */
+const MAX_NAMED = 25;
 /** Between looks at an empty backlog while tasks are still at work. */
 const POLL_MS = 1_000;
 /** The part of the deadline margin in which task code may still stop by itself; the rest is for handing back and ending the session. */
@@ -124,6 +126,7 @@ export function createWorkHandler(
         queue: env.queue,
         shards: env.shards,
         homeShards,
+        named: validNamed(event),
         concurrency: env.concurrency,
         pollMs: POLL_MS,
         graceMs: env.deadlineMarginMs * GRACE_SHARE,
@@ -177,6 +180,12 @@ function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
     ? (homeShards as readonly number[]).filter((shard) => Number.isInteger(shard) && 0 <= shard && shard < MAX_SHARDS)
     : [];
   return named.length > 0 ? [...new Set(named)] : Array.from({ length: env.shards }, (_, shard) => shard);
+}
+
+/** Tasks to try first: at most what a wake names, and nothing that is no id. */
+function validNamed({ tasks }: WorkEvent): readonly string[] {
+  const named: readonly unknown[] = Array.isArray(tasks) ? tasks.slice(0, MAX_NAMED) : [];
+  return named.filter((id): id is string => typeof id === 'string' && id !== '');
 }
 
 function sessionLog(logger: Telemetry['logger'], { meter, metrics }: Invocation): SessionEvents {

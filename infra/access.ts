@@ -61,13 +61,10 @@ const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
 const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
-/**
- * The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be and which lanes are in use, and counts workers and the backlog.
- * @param schedule names the ticks: the queue's own are named like it, so that no two queues share them
- */
-export function dispatchAccess(queue: string, schedule = queue): AccessRule[] {
+/** The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be and which lanes are in use, and counts workers and the backlog. */
+export function dispatchAccess(queue: string): AccessRule[] {
   return [
-    { on: 'table', actions: ['PutItem'], keys: [slotRows(schedule)] },
+    { on: 'table', actions: ['PutItem'], keys: [slotRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['GetItem'], keys: [keyRows(queue)] },
@@ -76,6 +73,20 @@ export function dispatchAccess(queue: string, schedule = queue): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
+  ];
+}
+
+/**
+ * The waker: counts workers and the backlog, looks at tasks that were just inserted, and says how many workers there may be and which lanes are in use.
+ * It writes no task: what it is told of cannot come from itself.
+ */
+export function wakeAccess(queue: string): AccessRule[] {
+  return [
+    { on: 'table', actions: ['BatchGetItem'], keys: [taskRows(queue), 'session#*'] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue), permitsRow(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [permitsRow(queue)] },
+    { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
   ];
 }
 

@@ -5,8 +5,15 @@
  * and two holders of one key would be the result. What cannot be configured cannot be configured wrongly.
  */
 import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
-import type { ITable, StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
-import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import type { CfnTable, ITable } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  ProjectionType,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
@@ -22,7 +29,7 @@ export interface CoordinationTableProps {
   readonly production?: boolean;
   /** Encrypt with this key. Default: a key that AWS owns, at no cost. */
   readonly encryptionKey?: IKey;
-  /** Publish changes of rows. Default: no stream. */
+  /** What the stream says of a changed row. Default: its keys, as soon as a queue is woken by it; no stream before. */
   readonly stream?: StreamViewType;
   /** Default: CloudFormation makes one up, which lets a changed table be replaced. */
   readonly tableName?: string;
@@ -38,7 +45,7 @@ const TABLE_PROPS = {
   removalPolicy: true,
 } as const satisfies Record<keyof CoordinationTableProps, true>;
 
-/** Of each of its shards, by DynamoDB's own limit; every queue that is woken by it has a reader. */
+/** Of each of its shards, by DynamoDB's own limit; every stack whose queues are woken has a reader. */
 const STREAM_READERS_LIMIT = 2;
 
 /** The table, with the grants that its rows allow. */
@@ -63,9 +70,10 @@ export class CoordinationTable extends Construct {
   }
 
   readonly table: ITable;
+  private readonly isAdopted: boolean;
   private readonly encryptionKey: IKey | undefined;
   private readonly queues = new Set<string>();
-  private readonly wokenQueues = new Set<string>();
+  private readonly streamReaders = new Set<Stack>();
 
   /** @param existing see `fromTable` */
   constructor(scope: Construct, id: string, props: CoordinationTableProps = {}, existing?: ITable) {
@@ -74,6 +82,7 @@ export class CoordinationTable extends Construct {
     this.encryptionKey = props.encryptionKey;
     // Its stream is there once it is asked for, which exact optional types do not say.
     this.table = existing ?? (this.createTable(props) as ITable);
+    this.isAdopted = existing !== undefined;
   }
 
   private createTable(props: CoordinationTableProps): Table {
@@ -124,23 +133,27 @@ export class CoordinationTable extends Construct {
     this.queues.add(queue);
   }
 
+  /** The stream of what changes in it: switched on with this, unless the table was there already. Undefined: that one has none. */
+  streamArn(): string | undefined {
+    const { tableStreamArn } = this.table;
+    if (tableStreamArn !== undefined || this.isAdopted) return tableStreamArn;
+    const table = this.table.node.defaultChild as CfnTable;
+    table.streamSpecification = { streamViewType: StreamViewType.KEYS_ONLY };
+    return table.attrStreamArn;
+  }
+
   /**
-   * Takes a place among the readers of the stream.
-   * @throws ConfigurationError when there is no stream, or no place
+   * Takes a place among the readers of the stream, for the queues of one stack.
+   * @throws ConfigurationError when there is none left
    */
-  claimStream(queue: string): string {
-    const stream = this.table.tableStreamArn;
-    if (stream === undefined)
+  claimStream(reader: Stack): void {
+    this.streamReaders.add(reader);
+    if (this.streamReaders.size > STREAM_READERS_LIMIT)
       throw new ConfigurationError(
-        `wakeOnEnqueue of queue ${queue}: the table has no stream; give it one, such as stream: StreamViewType.KEYS_ONLY`,
+        `wakeOnEnqueue in stack ${reader.stackName}: the stacks ${[...this.streamReaders].map(({ stackName }) => stackName).join(', ')} ` +
+          `would each read the table's stream, and DynamoDB throttles more than ${STREAM_READERS_LIMIT} readers; ` +
+          'put the queues into fewer stacks, or set wakeOnEnqueue: false in some',
       );
-    if (this.wokenQueues.size >= STREAM_READERS_LIMIT)
-      throw new ConfigurationError(
-        `wakeOnEnqueue of queue ${queue}: the table's stream wakes ${[...this.wokenQueues].join(' and ')} already, ` +
-          `and DynamoDB throttles more than ${STREAM_READERS_LIMIT} readers; give the queue a table of its own, or leave it to its schedule`,
-      );
-    this.wokenQueues.add(queue);
-    return stream;
   }
 
   /** Sessions, locks, elections, semaphores and wait groups; no tasks. */

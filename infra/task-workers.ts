@@ -9,7 +9,6 @@
 import type { RemovalPolicy, TimeZone } from 'aws-cdk-lib';
 import { Duration } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
-import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction, Tracing } from 'aws-cdk-lib/aws-lambda';
@@ -94,8 +93,8 @@ export interface TaskWorkersProps {
   /** Let a worker that nears its end with tasks left start its successor. Default: true; otherwise they wait for the next tick. */
   readonly continuation?: boolean;
   /**
-   * Start a worker as soon as a task is enqueued, by the table's stream; the schedule stays as the safety net. Default: false.
-   * A table that is given needs a stream.
+   * Start workers as soon as tasks are enqueued, by the table's stream; the schedule stays as the safety net. Default: true, unless the table
+   * was there already (`CoordinationTable.fromTable`) and has no stream. With `false` there is neither stream nor function, nor their price.
    */
   readonly wakeOnEnqueue?: boolean;
   /** Memory of the worker in MB; it is also its share of a processor. Default: 512. */
@@ -182,6 +181,7 @@ export class TaskWorkers extends Construct implements IGrantable {
   readonly table: CoordinationTable;
   readonly worker: Worker;
   readonly dispatcher: Dispatcher;
+  /** The waker of its table, which the queues of one stack share. */
   readonly waker: Waker | undefined;
   readonly alarms: Alarms | undefined;
   readonly dashboard: QueueDashboard | undefined;
@@ -200,13 +200,11 @@ export class TaskWorkers extends Construct implements IGrantable {
     const logRetention = props.logRetention ?? RetentionDays.ONE_MONTH;
     const scheduleEnabled = props.scheduleEnabled ?? true;
     this.queue = settings.queue;
-    const wakeOnEnqueue = props.wakeOnEnqueue ?? false;
     this.table =
       props.table ??
       new CoordinationTable(this, 'Table', {
         production,
         ...(props.removalPolicy === undefined ? {} : { removalPolicy: props.removalPolicy }),
-        ...(wakeOnEnqueue ? { stream: StreamViewType.KEYS_ONLY } : {}),
       });
     this.table.claimQueue(this.queue);
     this.worker = new Worker(this, 'Worker', {
@@ -221,13 +219,14 @@ export class TaskWorkers extends Construct implements IGrantable {
       table: this.table,
       worker: this.worker.function,
     });
-    this.waker = wakeOnEnqueue
-      ? new Waker(this, 'Waker', {
-          ...{ settings, logRetention, production },
-          table: this.table,
-          worker: this.worker.function,
-        })
-      : undefined;
+    this.waker =
+      props.wakeOnEnqueue === false
+        ? undefined
+        : Waker.ofTable(this, this.table, {
+            ...{ logRetention, production, tracing: settings.tracing },
+            isAskedFor: props.wakeOnEnqueue === true,
+          });
+    this.waker?.serve(settings, this.worker.function);
     this.alarms =
       props.alarms === false
         ? undefined

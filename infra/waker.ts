@@ -1,14 +1,28 @@
-/** The function that the table's stream invokes when a task is enqueued, and what lets it read that stream. */
-import { Duration } from 'aws-cdk-lib';
+/**
+ * The function that a table's stream invokes when tasks are enqueued, and what lets it read that stream.
+ *
+ * One for all queues of the table in a stack, because every reader of a stream is paid for and DynamoDB allows two. A queue in another stack than its
+ * table has a waker there: the table's stack cannot name functions of stacks that depend on it.
+ */
+import { Annotations, Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
 import { Grant, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { EventSourceMapping, FilterCriteria, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import type { CfnEventSourceMapping, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { wakeSchedule } from '../functions/env.ts';
-import { dispatchAccess } from './access.ts';
+import type { WakeSettings } from '../functions/env.ts';
+import {
+  DEFAULT_CONCURRENCY,
+  DEFAULT_MAX_WORKERS,
+  DEFAULT_SHARDS,
+  DEFAULT_TASKS_PER_WORKER,
+  ENV,
+} from '../functions/env.ts';
+import { ConfigurationError } from '../shared/errors.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
+import { wakeAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
-import { dispatcherEnvironment } from './dispatcher.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -17,39 +31,66 @@ import type { WorkerSettings } from './validate.ts';
 const BATCH_SIZE = 1_000;
 /** By then the schedule has been there. */
 const MAX_RECORD_AGE = Duration.minutes(1);
-/** Looking twice, a second apart; the rest is room for a slow store. */
-const TIMEOUT = Duration.minutes(1);
+/** Looking takes a fraction of a second; the rest is room for a slow store. */
+const TIMEOUT = Duration.seconds(30);
 const MEMORY_MB = 256;
+/** Of a function's environment, 4 KB by Lambda's limit, what its queues may take: the rest is for the other variables. */
+export const WAKE_QUEUES_LIMIT_CHARACTERS = 3_500;
+/** Lambda's limit on the name of a function, which is not known before the deployment. */
+const FUNCTION_NAME_CHARACTERS = 64;
 
 export interface WakerProps {
-  readonly settings: WorkerSettings;
   readonly table: CoordinationTable;
-  readonly worker: NodejsFunction;
+  readonly stream: string;
   readonly logRetention: RetentionDays;
   readonly production: boolean;
+  readonly tracing: Tracing | undefined;
 }
 
 export class Waker extends Construct {
-  readonly handler: HandlerFunction;
+  /**
+   * The waker of this table in the stack of `scope`; undefined where the table has no stream, with a warning unless that is an error.
+   * @throws ConfigurationError when it is asked for and the table has no stream, or when too many stacks read it
+   */
+  static ofTable(
+    scope: Construct,
+    table: CoordinationTable,
+    { isAskedFor, ...props }: Omit<WakerProps, 'table' | 'stream'> & { readonly isAskedFor: boolean },
+  ): Waker | undefined {
+    const stream = table.streamArn();
+    if (stream === undefined) {
+      const problem =
+        'the table has no stream, so tasks wait for the next tick: switch it on (KEYS_ONLY is enough) and name it';
+      if (isAskedFor) throw new ConfigurationError(`wakeOnEnqueue: ${problem}`);
+      Annotations.of(scope).addWarningV2('leasehold:noStream', `${problem}, or set wakeOnEnqueue: false`);
+      return undefined;
+    }
+    const stack = Stack.of(scope);
+    const isBeside = Stack.of(table) === stack;
+    const [parent, id] = isBeside ? [table, 'Waker'] : [stack, `LeaseholdWaker${table.node.addr.slice(-8)}`];
+    const found = parent.node.tryFindChild(id) as Waker | undefined;
+    return found ?? new Waker(parent, id, { ...props, table, stream });
+  }
 
-  /** @throws ConfigurationError when the table has no stream, or too many read it */
-  constructor(scope: Construct, id: string, { settings, table, worker, logRetention, production }: WakerProps) {
+  readonly handler: HandlerFunction;
+  readonly #table: CoordinationTable;
+  readonly #queues: WakeSettings[] = [];
+
+  /** @throws ConfigurationError when too many stacks read the stream */
+  constructor(scope: Construct, id: string, { table, stream, logRetention, production, tracing }: WakerProps) {
     super(scope, id);
-    const { queue } = settings;
-    const stream = table.claimStream(queue);
+    table.claimStream(Stack.of(this));
+    this.#table = table;
     this.handler = new HandlerFunction(this, 'Handler', {
       entry: handlerModule('wake'),
-      description: `Wakes workers of the queue ${queue} when a task is enqueued`,
+      description: 'Starts workers when tasks are enqueued',
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,
-      ...{ logRetention, production, tracing: settings.tracing },
-      environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
-    });
-    table.grant(this.function, dispatchAccess(queue, wakeSchedule(queue)));
-    Grant.addToPrincipal({
-      grantee: this.function,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: [worker.functionArn],
+      ...{ logRetention, production, tracing },
+      environment: {
+        [ENV.table]: table.tableName,
+        [ENV.wakeQueues]: Lazy.string({ produce: () => Stack.of(this).toJsonString(this.#queues) }),
+      },
     });
     const mapping = new EventSourceMapping(this, 'Stream', {
       target: this.function,
@@ -58,7 +99,9 @@ export class Waker extends Construct {
       batchSize: BATCH_SIZE,
       maxRecordAge: MAX_RECORD_AGE,
       retryAttempts: 2,
-      filters: [insertedTasks(queue)],
+    });
+    (mapping.node.defaultChild as CfnEventSourceMapping).filterCriteria = Lazy.any({
+      produce: () => ({ filters: [{ pattern: insertedTasks(this.#queues.map(({ queue }) => queue)) }] }),
     });
     acknowledge(mapping, {
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
@@ -70,6 +113,29 @@ export class Waker extends Construct {
 
   get function(): NodejsFunction {
     return this.handler.function;
+  }
+
+  /**
+   * Wakes this queue, too.
+   * @throws ConfigurationError when the settings of all its queues do not fit into the variables of one function
+   */
+  serve(settings: WorkerSettings, worker: NodejsFunction): void {
+    this.#queues.push(wakeSettings(settings, worker.functionName));
+    const characters = JSON.stringify(this.#queues, (_, value: unknown) =>
+      Token.isUnresolved(value) ? '_'.repeat(FUNCTION_NAME_CHARACTERS) : value,
+    ).length;
+    if (characters > WAKE_QUEUES_LIMIT_CHARACTERS)
+      throw new ConfigurationError(
+        `wakeOnEnqueue of queue ${settings.queue}: the settings of ${this.#queues.length} queues take ${characters} characters of the waker's ` +
+          `variables, and ${WAKE_QUEUES_LIMIT_CHARACTERS} are free; set wakeOnEnqueue: false where a minute's wait is no matter, or use another table`,
+      );
+    this.#table.grant(this.function, wakeAccess(settings.queue));
+    // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.
+    Grant.addToPrincipal({
+      grantee: this.function,
+      actions: ['lambda:InvokeFunction'],
+      resourceArns: [worker.functionArn],
+    });
   }
 
   private allowReading(stream: string): Policy {
@@ -91,8 +157,21 @@ export class Waker extends Construct {
   }
 }
 
+/** What `parseWakeEnv` of the handler will read; defaults are left out, because Lambda allows 4 KB. */
+export function wakeSettings(settings: WorkerSettings, workerFunction: string): WakeSettings {
+  const { queue, maxWorkers, tasksPerWorker, concurrency, shards, maxClockSkewMs } = settings;
+  return {
+    ...{ queue, workerFunction },
+    ...(maxWorkers === DEFAULT_MAX_WORKERS ? {} : { maxWorkers }),
+    ...(tasksPerWorker === DEFAULT_TASKS_PER_WORKER ? {} : { tasksPerWorker }),
+    ...(concurrency === DEFAULT_CONCURRENCY ? {} : { concurrency }),
+    ...(shards === DEFAULT_SHARDS ? {} : { shards }),
+    ...(maxClockSkewMs === DEFAULT_MAX_CLOCK_SKEW_MS ? {} : { maxClockSkewMs }),
+  };
+}
+
 /** Only what was inserted: tasks that come back are seen by the worker that had them. */
-function insertedTasks(queue: string): Record<string, string> {
-  const keys = { pk: { S: [{ prefix: `task#${queue}#` }] } };
-  return FilterCriteria.filter({ eventName: ['INSERT'], dynamodb: { Keys: keys } });
+function insertedTasks(queues: readonly string[]): string {
+  const keys = { pk: { S: queues.map((queue) => ({ prefix: `task#${queue}#` })) } };
+  return JSON.stringify({ eventName: ['INSERT'], dynamodb: { Keys: keys } });
 }

@@ -8,7 +8,6 @@ const stack = new Stack(new App(), 'Mine');
 const { table } = new TaskWorkers(stack, 'Greetings', {
   entry: `${import.meta.dirname}/tasks.mjs`,
   queue: 'greetings',
-  wakeOnEnqueue: true,
 });
 new ConsulGateway(stack, 'Consul', { table });
 const template = Template.fromStack(stack);

@@ -131,6 +131,11 @@ export class Backlog {
     return candidate;
   }
 
+  /** Those of the tasks that may be tried are proposed before all others: the index may not show them yet. */
+  async beginWith(tasks: readonly TaskKey[]): Promise<void> {
+    this.#handover.propose(await this.#candidates.choose(tasks));
+  }
+
   async #refillOnce(): Promise<void> {
     this.#waiting++;
     this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));

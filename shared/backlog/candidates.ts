@@ -14,7 +14,7 @@ import { settleSession } from '../session/contender.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { Fullness } from '../task/key-limit.ts';
-import type { ReadyHint, TaskStore } from '../task/store.ts';
+import type { TaskStore } from '../task/store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-places.ts';
 import { KeyPlaces } from './key-places.ts';
@@ -78,7 +78,7 @@ export class Candidates {
    * Those of the tasks that may be tried; they are in hand from now on.
    * @param claimedBefore tasks that were claimed later are in good hands, and their sessions are not read
    */
-  async choose(hints: readonly ReadyHint[], claimedBefore = Infinity): Promise<Candidate[]> {
+  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Candidate[]> {
     if (hints.length === 0) return [];
     const { tasks, runtime, onDamaged } = this.#ports;
     const rows = await tasks.getMany(hints, onDamaged);
@@ -105,7 +105,7 @@ export class Candidates {
     return candidates;
   }
 
-  isWorthReading(hint: ReadyHint): boolean {
+  isWorthReading(hint: TaskKey): boolean {
     const name = nameOf(hint);
     return !this.#inHand.has(name) && (this.#heldUntil.get(name) ?? 0) <= this.#ports.runtime.clock.now();
   }

@@ -11,6 +11,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { ReadyHint, TaskStore } from '../task/store.ts';
+import type { PartitionPage } from './measure.ts';
 import { readBacklog, shardsOf } from './measure.ts';
 import { findOldestReady } from './oldest-ready.ts';
 import type { PartitionBacklog, PlanSettings } from './plan.ts';
@@ -25,6 +26,8 @@ export interface WorkEvent {
   readonly homeShards: readonly number[];
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
+  /** Ids of tasks to begin with: they were just inserted, and the index may not show them yet. */
+  readonly tasks?: readonly string[];
 }
 
 /** The semaphore of which every worker of a queue holds a permit. */
@@ -118,14 +121,10 @@ export async function dispatch(
     ports.queues?.get(name),
     ports.tasks.parking.repairParked(name, { now: clock.now(), from: ports.runtime.random.next(), onDamaged }),
   ]);
-  const known = Math.max(settings.shards, queue?.shards ?? 0);
-  const pages = await readBacklog({ ...ports, clock }, { queue: name, known, limit: pageLimit(settings, known) });
-  const shards = shardsOf(pages, known);
-  await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, queue, ports, name);
+  const { pages, shards, backlog } = await lookAtBacklog(queue, ports, settings);
   const paused = queue?.isPaused === true;
-  const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
   const seen = { paused, recurred, putBack: back.length, shards, strays: dueBeyond(settings.shards, backlog) };
-  const due = backlog.reduce((sum, partition) => sum + partition.due, 0);
+  const due = dueIn(backlog);
   if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
 
   await ports.workers.declareLimit();
@@ -137,20 +136,54 @@ export async function dispatch(
     ),
   ]);
   const plan = paused ? [] : planWorkers(backlog, liveWorkers, { ...settings, shards });
-  const starts = await Promise.allSettled(
-    plan.map((homeShards) => ports.workers.startWorker({ queue: name, homeShards })),
+  const starts = await startWorkers(
+    plan.map((homeShards) => ({ queue: name, homeShards })),
+    ports.workers,
   );
+  return { duplicate: false, ...seen, damaged, backlog: due, oldestReadyAgeMs, liveWorkers, ...starts };
+}
+
+/** What the index shows to be due; and what it shows of the queue's use is written down, before any worker is started that needs to know. */
+export async function lookAtBacklog(
+  record: QueueRecord | undefined,
+  ports: LookPorts,
+  settings: DispatchSettings,
+): Promise<BacklogLook> {
+  const { queue } = settings;
+  const known = Math.max(settings.shards, record?.shards ?? 0);
+  const { clock } = ports.runtime;
+  const pages = await readBacklog({ ...ports, clock }, { queue, known, limit: pageLimit(settings, known) });
+  const shards = shardsOf(pages, known);
+  await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, record, ports, queue);
+  const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
+  return { pages, shards, backlog };
+}
+
+export interface LookPorts {
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
+  readonly queues?: QueueStore | undefined;
+  readonly runtime: Runtime;
+}
+
+export interface BacklogLook {
+  readonly pages: readonly PartitionPage[];
+  /** In use, or ever known to be: not less than the deployment has. */
+  readonly shards: number;
+  readonly backlog: readonly PartitionBacklog[];
+}
+
+/** Starts them side by side: one that cannot be started does not stop the others. */
+export async function startWorkers(
+  events: readonly WorkEvent[],
+  { startWorker }: Pick<Workforce, 'startWorker'>,
+): Promise<{ readonly started: number; readonly failedStarts: number }> {
+  const starts = await Promise.allSettled(events.map((event) => startWorker(event)));
   const failedStarts = starts.filter(({ status }) => status === 'rejected').length;
-  return {
-    duplicate: false,
-    ...seen,
-    damaged,
-    backlog: due,
-    oldestReadyAgeMs,
-    liveWorkers,
-    started: starts.length - failedStarts,
-    failedStarts,
-  };
+  return { started: starts.length - failedStarts, failedStarts };
+}
+
+export function dueIn(backlog: readonly PartitionBacklog[]): number {
+  return backlog.reduce((sum, { due }) => sum + due, 0);
 }
 
 function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number {
@@ -165,11 +198,10 @@ function pageLimit({ maxWorkers, tasksPerWorker, concurrency }: DispatchSettings
   return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * Math.max(tasksPerWorker, concurrency)) / shards) + 1);
 }
 
-/** Writes down how the queue is used, before any worker is started that needs to know. */
 async function noteUse(
   { lanes, shards }: QueueUse,
   record: QueueRecord | undefined,
-  { queues, runtime }: DispatcherPorts,
+  { queues, runtime }: LookPorts,
   queue: string,
 ): Promise<void> {
   const isNew = shards > (record?.shards ?? 0) || [...lanes].some((lane) => record?.lanes?.has(lane) !== true);

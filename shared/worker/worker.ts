@@ -37,6 +37,8 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
+  /** Ids of tasks to try first, whether or not the index shows them. */
+  readonly named?: readonly string[] | undefined;
   /** Tasks at work side by side. */
   readonly concurrency: number;
   /** Wait between looks at an empty backlog while tasks are still at work here. */
@@ -136,6 +138,7 @@ class Worker {
     this.#handBack.addEventListener('abort', stop, { once: true });
     this.#ports.session.signal.addEventListener('abort', stop, { once: true });
     try {
+      await this.#beginWithNamed();
       // Each slot is seen to its end, whatever becomes of the others.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
       await this.#backlog.finish();
@@ -145,6 +148,16 @@ class Worker {
       this.#ports.session.signal.removeEventListener('abort', stop);
     }
     return { ...this.#tally.read(), ended: this.#ended() };
+  }
+
+  async #beginWithNamed(): Promise<void> {
+    const { queue, named = [] } = this.#settings;
+    if (named.length === 0) return;
+    try {
+      if (await this.#isOpen()) await this.#backlog.beginWith(named.map((id) => ({ queue, id })));
+    } catch (error) {
+      this.#giveUp(error);
+    }
   }
 
   async #slot(): Promise<void> {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Context } from 'aws-lambda';
+import type { Context, DynamoDBStreamEvent } from 'aws-lambda';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
-import { shardOf } from '../../shared/dynamo/engine/keys.ts';
+import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
@@ -168,30 +168,48 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
   });
 
   describe('the waker', () => {
-    const wake = async () => (await import('../../functions/wake.ts')).handler({ Records: [] }, contextOf(60_000));
+    const inserted = (...tasks: readonly [queue: string, id: string][]): DynamoDBStreamEvent => ({
+      Records: tasks.map(([queue, id]) => ({
+        eventName: 'INSERT',
+        dynamodb: { Keys: { pk: { S: taskKey(queue, id).pk }, sk: { S: 'task' } } },
+      })),
+    });
+    const wake = async (event: DynamoDBStreamEvent) =>
+      (await import('../../functions/wake.ts')).handler(event, contextOf(60_000));
 
-    test('starts a worker for a task that was just enqueued', async () => {
-      await enqueue('quick', 't');
-
-      expect(await wake()).toMatchObject({ duplicate: false, backlog: 1, started: 1 });
-      expect(lambda.invoked).toEqual([{ functionName: 'the-worker', event: { queue: 'q', homeShards: [0] } }]);
+    beforeEach(() => {
+      const queues = ['q', 'other'].map((queue) => ({ queue, workerFunction: `worker-of-${queue}`, shards: 1 }));
+      vi.stubEnv(ENV.wakeQueues, JSON.stringify(queues));
     });
 
-    test('looks once a second, however many wake, and the last of them after its task was there', async () => {
-      await enqueue('quick', 'first');
-      const first = await wake();
-      await enqueue('quick', 'second');
-      const second = await wake();
+    test('starts the worker of each queue that a task was inserted into, once however many records name it', async () => {
+      await enqueue('quick', 't#1');
+      using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'other', shards: 1 });
+      await leasehold.tasks.enqueue('quick', {}, { id: 'u' });
 
-      expect([first.started, second.backlog]).toEqual([1, 2]);
+      const woken = await wake(inserted(['q', 't#1'], ['q', 't#1'], ['other', 'u'], ['not deployed', 'v']));
+
+      expect(woken).toEqual({ q: { started: 1, failedStarts: 0 }, other: { started: 1, failedStarts: 0 } });
+      expect(lambda.invoked.map(({ functionName }) => functionName).sort()).toEqual(['worker-of-other', 'worker-of-q']);
     });
 
     test('starts no worker for a task that is for later', async () => {
       using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards: 1 });
       await leasehold.tasks.enqueue('quick', {}, { id: 't', delay: '1h' });
 
-      expect(await wake()).toMatchObject({ backlog: 0, started: 0 });
+      expect(await wake(inserted(['q', 't']))).toMatchObject({ q: { started: 0, reason: 'nothingDue' } });
       expect(lambda.invoked).toEqual([]);
+    });
+
+    test('reports a start that failed, and fails only when it could look at no queue', async () => {
+      lambda.fail();
+      await enqueue('quick', 't');
+
+      expect(await wake(inserted(['q', 't']))).toMatchObject({ q: { started: 0, failedStarts: 1 } });
+
+      vi.stubEnv(ENV.table, 'no-such-table');
+      vi.resetModules();
+      await expect(wake(inserted(['q', 't']))).rejects.toThrow(/no-such-table/);
     });
   });
 });

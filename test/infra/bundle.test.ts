@@ -19,7 +19,7 @@ interface LambdaResource {
 /** Folders of the bundles. */
 function bundle(): Record<'worker' | 'dispatcher' | 'waker', string> {
   const app = newApp({ 'aws:cdk:bundling-stacks': ['**'] });
-  new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY, wakeOnEnqueue: true } });
+  new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY } });
   app.synth();
   const template = JSON.parse(readFileSync(path.join(app.outdir, 'Leasehold.template.json'), 'utf8')) as {
     Resources: Record<string, LambdaResource>;
@@ -30,7 +30,7 @@ function bundle(): Record<'worker' | 'dispatcher' | 'waker', string> {
     );
     return path.join(app.outdir, `asset.${path.basename(found!.Properties.Code.S3Key, '.zip')}`);
   };
-  return { worker: folderOf('Runs'), dispatcher: folderOf('Invokes'), waker: folderOf('Wakes') };
+  return { worker: folderOf('Runs'), dispatcher: folderOf('Invokes'), waker: folderOf('Starts') };
 }
 
 function load(folder: string, env: Record<string, string>): ReturnType<typeof spawnSync> {
@@ -46,7 +46,10 @@ describe('the bundles', () => {
   }, BUNDLING_TIMEOUT_MS);
 
   test.each(['worker', 'dispatcher', 'waker'] as const)('of the %s loads by itself and exports a handler', (which) => {
-    const { stdout, stderr } = load(bundles[which], { [ENV.table]: 'table', [ENV.workerFunction]: 'worker' });
+    const { stdout, stderr } = load(bundles[which], {
+      ...{ [ENV.table]: 'table', [ENV.workerFunction]: 'worker' },
+      [ENV.wakeQueues]: '[{"queue":"media","workerFunction":"worker"}]',
+    });
 
     expect({ stdout, stderr }).toEqual({ stdout: 'function\n', stderr: '' });
   });

@@ -13,6 +13,7 @@ import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { AuditStore } from '../../shared/dynamo/audit/store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createQueueStore } from '../../shared/dynamo/queue/store.ts';
 import { createScheduleStore } from '../../shared/dynamo/schedule/store.ts';
 import { createSemaphoreStore } from '../../shared/dynamo/semaphore/store.ts';
@@ -48,6 +49,7 @@ const roles = {
   operate: newRole('operate', (role) => workers.grantOperate(role)),
   work: workers.worker.handler.role,
   dispatch: workers.dispatcher.handler.role,
+  wake: workers.waker!.handler.role,
 };
 const template = Template.fromStack(stack);
 const logicalIdOf = (resource: { node: { defaultChild?: unknown } }): string =>
@@ -123,6 +125,24 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     root.close();
   });
 
+  test('a waker that is told of an inserted task looks and invokes a worker', async () => {
+    const gate = await gateFor('wake');
+    const root = asRoot();
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'inserted', tenant: 'acme', priority: 'low' });
+    const { [ENV.workerFunction]: workerFunction, ...variables } = dispatcherVariables(gate);
+    const queues = JSON.stringify([{ queue: QUEUE, workerFunction, shards: SHARDS }]);
+    stubHandlerEnvironment(gate, { [ENV.wakeQueues]: queues, ...variables });
+    const { handler } = await import('../../functions/wake.ts');
+    const dynamodb = { Keys: { pk: { S: taskKey(QUEUE, 'inserted').pk } } };
+
+    const report = await handler({ Records: [{ eventName: 'INSERT', dynamodb }] }, lambdaContext());
+
+    expect(gate.refusals()).toEqual([]);
+    expect(report[QUEUE]?.started).toBeGreaterThan(0);
+    expect(gate.invoked).toContain(workerFunction);
+    root.close();
+  });
+
   test('a worker runs, retries, buries, hands back and takes over tasks', async () => {
     const gate = await gateFor('work');
     const root = asRoot();
@@ -145,22 +165,8 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
         async (id) => (await root.leasehold.tasks.get(id))?.state,
       ),
     );
-    expect(states).toEqual([
-      'done',
-      'done',
-      'dead',
-      'dead',
-      'ready',
-      'done',
-      'done',
-      'done',
-      'done',
-      'done',
-      'done',
-      'done',
-      'done',
-      'done',
-    ]);
+    expect(states.slice(0, 5)).toEqual(['done', 'done', 'dead', 'dead', 'ready']);
+    expect(states.slice(5)).toEqual(['done', 'done', 'done', 'done', 'done', 'done', 'done', 'done', 'done']);
     expect((await root.leasehold.tasks.get('follows'))?.state).toBe('done');
     root.close();
   });

@@ -107,6 +107,11 @@ const NEVER = [
   ...['PutResourcePolicy', 'CreateBackup', 'ExportTableToPointInTime', 'GetRecords', 'TagResource'],
 ];
 
+/** Of the stream, whose records have keys and whose requests have none. */
+const STREAM_ACTIONS = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
+  (action) => `dynamodb:${action}`,
+);
+
 interface Wanted {
   readonly rows: Partial<Record<(typeof ROW_ACTIONS)[number], readonly Row[]>>;
   readonly ready: readonly Entry[];
@@ -137,6 +142,17 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     },
     ready: ['ready', 'schedules'],
     directory: ['tenants', 'parked'],
+    invokes: ['worker'],
+  },
+  waker: {
+    rows: {
+      GetItem: ['queue', 'permits'],
+      BatchGetItem: ['task', 'session'],
+      PutItem: ['permits'],
+      UpdateItem: ['queue', 'permits'],
+    },
+    ready: ['ready'],
+    directory: ['tenants'],
     invokes: ['worker'],
   },
   worker: {
@@ -238,6 +254,10 @@ const principals: Readonly<Record<string, readonly Statement[]>> = {
     template,
     only('AWS::IAM::Role', (id) => id.includes('DispatcherHandlerRole')),
   ),
+  waker: statementsOf(
+    template,
+    only('AWS::IAM::Role', (id) => id.includes('WakerHandlerRole')),
+  ),
   schedule: statementsOf(
     template,
     only('AWS::IAM::Role', (id) => id.includes('ScheduleRole')),
@@ -305,16 +325,18 @@ describe('every policy of the template', () => {
     expect(actions.filter((action) => /[*?]/.test(action))).toEqual([]);
   });
 
-  test('names its resources, X-Ray excepted, which has none', () => {
+  test('names its resources, except X-Ray and the list of streams, which have none', () => {
     const open = statements.filter(({ Resource }) => [Resource].flat().some((one) => /[*?]/.test(resourceName(one))));
+    const actions = open.map(({ Action }) => [Action].flat().sort().join(' ')).sort();
 
-    expect(open).toHaveLength(2);
-    for (const { Action } of open)
-      expect([...[Action].flat()].sort()).toEqual(['xray:PutTelemetryRecords', 'xray:PutTraceSegments']);
+    const tracing = 'xray:PutTelemetryRecords xray:PutTraceSegments';
+    expect(actions).toEqual(['dynamodb:ListStreams', tracing, tracing, tracing]);
   });
 
   test('demands that a request to DynamoDB names keys, wherever it judges them', () => {
-    const toTable = statements.filter(({ Action }) => [Action].flat().some((action) => action.startsWith('dynamodb:')));
+    const toTable = statements.filter(({ Action }) =>
+      [Action].flat().some((action) => action.startsWith('dynamodb:') && !STREAM_ACTIONS.includes(action)),
+    );
 
     expect(toTable.length).toBeGreaterThan(10);
     for (const { Condition } of toTable) {

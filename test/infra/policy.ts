@@ -73,7 +73,7 @@ function likeness(pattern: string): RegExp {
   return new RegExp(`^${pattern.replaceAll(/[.+^()|[\]\\{}]/g, '\\$&').replaceAll('*', '.*')}$`, 's');
 }
 
-/** `{Fn::GetAtt: [X, Arn]}` is X, `{Fn::Join: ['', [that, '/index/ready']]}` is X/index/ready. */
+/** `{Fn::GetAtt: [X, Arn]}` is X, `{Fn::GetAtt: [X, StreamArn]}` X/stream, `{Fn::Join: ['', [that, '/index/ready']]}` is X/index/ready. */
 export function resourceName(resource: unknown): string {
   if (typeof resource === 'string') return resource;
   const { 'Fn::GetAtt': attribute, 'Fn::Join': join } = resource as {
@@ -81,6 +81,7 @@ export function resourceName(resource: unknown): string {
     'Fn::Join'?: [string, unknown[]];
   };
   if (attribute?.[1] === 'Arn') return attribute[0];
+  if (attribute?.[1] === 'StreamArn') return `${attribute[0]}/stream`;
   if (join?.[0] === '') return join[1].map(resourceName).join('');
   throw new Error(`this evaluation does not know the resource ${JSON.stringify(resource)}`);
 }

@@ -10,7 +10,7 @@ import { ENTRY, newApp } from './synthesize.ts';
 
 const newStack = (
   production: boolean,
-  wakeOnEnqueue = false,
+  wakeOnEnqueue = true,
 ): { app: ReturnType<typeof newApp>; stack: LeaseholdStack } => {
   const app = newApp();
   const stack = new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY, production, wakeOnEnqueue } });
@@ -65,9 +65,9 @@ describe('LeaseholdStack', () => {
   });
 
   test.each([
-    [true, false],
-    [false, false],
     [true, true],
+    [false, true],
+    [true, false],
   ])(
     'passes the solutions and serverless checks of cdk-nag (production: %s, waking on enqueue: %s)',
     (production, wakeOnEnqueue) => {

@@ -88,7 +88,7 @@ describe('the table', () => {
     const keyStatements = propertiesOf<Policy>(template, 'AWS::IAM::Policy')
       .flatMap((policy) => policy.PolicyDocument.Statement)
       .filter(({ Action }) => [Action].flat().some((action) => String(action).startsWith('kms:')));
-    expect(keyStatements).toHaveLength(2);
+    expect(keyStatements).toHaveLength(3);
     for (const { Condition } of keyStatements) expect(JSON.stringify(Condition)).toContain('kms:ViaService');
   });
 
@@ -112,7 +112,7 @@ describe('the functions', () => {
         LoggingConfig: { LogGroup: Match.anyValue() },
       });
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
-    template.resourceCountIs('AWS::Logs::LogGroup', 2);
+    template.resourceCountIs('AWS::Logs::LogGroup', 3);
   });
 
   test('are not traced by X-Ray, and may not, where that is switched off', () => {
@@ -186,65 +186,6 @@ describe('the functions', () => {
       ...{ MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 300 },
       DestinationConfig: { OnFailure: { Destination: Match.anyValue() } },
     });
-  });
-});
-
-describe('waking on enqueue', () => {
-  test('is off unless it is asked for', () => {
-    const template = synthesize().template();
-
-    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 0);
-    template.allResourcesProperties('AWS::DynamoDB::Table', { StreamSpecification: Match.absent() });
-  });
-
-  test('invokes the waker for tasks of the queue that were inserted, by a stream of keys only', () => {
-    const template = synthesize({ wakeOnEnqueue: true }).template();
-
-    template.hasResourceProperties('AWS::DynamoDB::Table', { StreamSpecification: { StreamViewType: 'KEYS_ONLY' } });
-    const pattern = { eventName: ['INSERT'], dynamodb: { Keys: { pk: { S: [{ prefix: 'task#media#' }] } } } };
-    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      FunctionName: { Ref: Match.stringLikeRegexp('^MediaWaker') },
-      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^MediaTable'), 'StreamArn'] },
-      StartingPosition: 'LATEST',
-      ...{ MaximumRecordAgeInSeconds: 60, MaximumRetryAttempts: 2 },
-      FilterCriteria: { Filters: [{ Pattern: JSON.stringify(pattern) }] },
-    });
-  });
-
-  test('lets the waker do what the dispatcher does, in a ledger of its own, and read the stream', () => {
-    const template = synthesize({ wakeOnEnqueue: true }).template();
-    const [role] = Object.keys(template.findResources('AWS::IAM::Role')).filter((id) => id.includes('Waker'));
-    const policies = JSON.stringify(statementsOf(template, role ?? ''));
-
-    expect(policies).toContain('slot#wake/media#*');
-    expect(policies).not.toContain('slot#media#*');
-    expect(policies).toContain('dynamodb:GetRecords');
-    expect(policies).toContain('lambda:InvokeFunction');
-    expect(policies).not.toContain('dynamodb:DeleteItem');
-  });
-
-  test('needs a stream of a table that is given', () => {
-    const stack = new Stack(newApp(), 'Theirs');
-    const table = new CoordinationTable(stack, 'Shared');
-
-    expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, table, wakeOnEnqueue: true })).toThrow(
-      'wakeOnEnqueue of queue default: the table has no stream',
-    );
-  });
-
-  test('is for two queues of one table, because DynamoDB throttles more readers of its stream', () => {
-    const stack = new Stack(newApp(), 'Theirs');
-    const table = new CoordinationTable(stack, 'Shared', { stream: StreamViewType.KEYS_ONLY });
-    const add = (queue: string, wakeOnEnqueue: boolean): TaskWorkers =>
-      new TaskWorkers(stack, queue, { entry: ENTRY, table, queue, wakeOnEnqueue });
-    add('media', true);
-    add('mail', true);
-
-    expect(() => add('reports', true)).toThrow(
-      "wakeOnEnqueue of queue reports: the table's stream wakes media and mail already, and DynamoDB throttles more than 2 readers; " +
-        'give the queue a table of its own, or leave it to its schedule',
-    );
-    expect(() => add('archive', false)).not.toThrow();
   });
 });
 

@@ -3,13 +3,14 @@ import { Schedule } from 'aws-cdk-lib/aws-events';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
+import { ENV, parseDispatchEnv, parseWakeEnv, parseWorkEnv } from '../../functions/env.ts';
 import { dispatcherEnvironment } from '../../infra/dispatcher.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import type { TaskWorkersProps } from '../../infra/task-workers.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import type { WorkerSettings } from '../../infra/validate.ts';
 import { periodMs, validateWorkers } from '../../infra/validate.ts';
+import { wakeSettings } from '../../infra/waker.ts';
 import { workerEnvironment } from '../../infra/worker.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import { ENTRY, newApp } from './synthesize.ts';
@@ -148,6 +149,11 @@ describe('settings that pass', () => {
       passed++;
       const work = parseWorkEnv(workerEnvironment(given, 'table'));
       const dispatch = parseDispatchEnv(dispatcherEnvironment(given, 'table', 'worker'));
+      const waker = parseWakeEnv({
+        [ENV.table]: 'table',
+        [ENV.wakeQueues]: JSON.stringify([wakeSettings(given, 'worker')]),
+      });
+      expect(waker.queues).toEqual([dispatch]);
       expect(work.timing).toMatchObject({ ttlMs: given.sessionTtlMs, heartbeatMs: given.heartbeatMs });
       expect(work.timing.heartbeatMs * 3).toBeLessThanOrEqual(given.sessionTtlMs);
       expect(given.sessionTtlMs).toBeLessThanOrEqual(given.workerTimeoutMs);

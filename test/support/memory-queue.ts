@@ -47,6 +47,8 @@ export interface MemoryQueue {
 export interface MemoryWorkOptions {
   readonly process?: Mortal;
   readonly concurrency?: number;
+  /** Ids of tasks to try first. */
+  readonly named?: readonly string[];
   readonly handBack?: AbortSignal;
   readonly log?: TaskLog;
 }
@@ -82,7 +84,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
     definitions: Readonly<Record<string, unknown>>,
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
-    const { concurrency = 1, handBack = new AbortController().signal, log = silent, process } = options;
+    const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
     const { tasks, sessions } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -91,7 +93,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
         { store: sessions, runtime, gauge: noSkewGauge },
       );
       const settings = {
-        ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency },
+        ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency, named },
         ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
       };
       const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log };

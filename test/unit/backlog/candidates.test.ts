@@ -22,7 +22,7 @@ describe('tasks that found their key full', () => {
     ...{ queue: 'q', id },
     links: { key: { key, limit: 1, rate: undefined } },
   });
-  const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id, readyAt: 0 });
+  const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id });
 
   test('are worth another look when one of that key ends', () => {
     const tasks = [taskOf('a', 'k'), taskOf('b', 'k'), taskOf('c', 'other')];

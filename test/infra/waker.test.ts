@@ -1,0 +1,132 @@
+/** The waker in the template: one for all queues of a table, its filter, its rights, and what it refuses. */
+import { Stack } from 'aws-cdk-lib';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { describe, expect, test } from 'vitest';
+import { CoordinationTable } from '../../infra/table.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import type { WorkerSettings } from '../../infra/validate.ts';
+import { Waker } from '../../infra/waker.ts';
+import { statementsOf } from './policy.ts';
+import { ENTRY, newApp, synthesize } from './synthesize.ts';
+
+describe('waking on enqueue', () => {
+  const keysOf = (...queues: string[]): string =>
+    JSON.stringify({
+      eventName: ['INSERT'],
+      dynamodb: { Keys: { pk: { S: queues.map((queue) => ({ prefix: `task#${queue}#` })) } } },
+    });
+
+  test('that is switched off leaves neither stream nor function behind', () => {
+    const template = synthesize({ wakeOnEnqueue: false }).template();
+
+    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 0);
+    template.resourceCountIs('AWS::Lambda::Function', 2);
+    template.allResourcesProperties('AWS::DynamoDB::Table', { StreamSpecification: Match.absent() });
+  });
+
+  test('invokes the waker for tasks that were inserted, by a stream of keys only', () => {
+    const template = synthesize().template();
+
+    template.hasResourceProperties('AWS::DynamoDB::Table', { StreamSpecification: { StreamViewType: 'KEYS_ONLY' } });
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      FunctionName: { Ref: Match.stringLikeRegexp('^MediaTableWaker') },
+      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^MediaTable'), 'StreamArn'] },
+      StartingPosition: 'LATEST',
+      ...{ MaximumRecordAgeInSeconds: 60, MaximumRetryAttempts: 2 },
+      FilterCriteria: { Filters: [{ Pattern: keysOf('media') }] },
+    });
+  });
+
+  test('is one function for all queues of a table, with the settings of each that are no defaults, and leaves out those that want none', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const table = new CoordinationTable(stack, 'Shared');
+    new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
+    new TaskWorkers(stack, 'Mail', { entry: ENTRY, table, queue: 'mail', maxWorkers: 50 });
+    new TaskWorkers(stack, 'Archive', { entry: ENTRY, table, queue: 'archive', wakeOnEnqueue: false });
+    const template = Template.fromStack(stack);
+
+    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 1);
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      FilterCriteria: { Filters: [{ Pattern: keysOf('media', 'mail') }] },
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Description: 'Starts workers when tasks are enqueued',
+      Environment: {
+        Variables: {
+          LEASEHOLD_WAKE_QUEUES: {
+            'Fn::Join': [
+              '',
+              [
+                '[{"queue":"media","workerFunction":"',
+                { Ref: Match.stringLikeRegexp('^MediaWorker') },
+                '"},{"queue":"mail","workerFunction":"',
+                { Ref: Match.stringLikeRegexp('^MailWorker') },
+                '","maxWorkers":50}]',
+              ],
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  test('lets the waker look and start, and write no task', () => {
+    const template = synthesize().template();
+    const [role] = Object.keys(template.findResources('AWS::IAM::Role')).filter((id) => id.includes('Waker'));
+    const statements = statementsOf(template, role ?? '');
+    const writing = statements.filter(({ Action }) => /PutItem|UpdateItem|DeleteItem/.test(JSON.stringify(Action)));
+
+    expect(JSON.stringify(statements)).toContain('dynamodb:GetRecords');
+    expect(JSON.stringify(statements)).toContain('lambda:InvokeFunction');
+    expect(JSON.stringify(writing)).toContain('permits#media');
+    expect(JSON.stringify(writing)).not.toContain('task#');
+    expect(JSON.stringify(writing)).not.toContain('slot#');
+  });
+
+  test('is in each stack whose queues share a table of another, and DynamoDB allows two', () => {
+    const app = newApp();
+    const table = new CoordinationTable(new Stack(app, 'Data'), 'Shared');
+    const add = (queue: string): Stack => {
+      const stack = new Stack(app, queue);
+      new TaskWorkers(stack, 'Workers', { entry: ENTRY, table, queue });
+      return stack;
+    };
+    const media = add('media');
+    add('mail');
+
+    Template.fromStack(media).resourceCountIs('AWS::Lambda::EventSourceMapping', 1);
+    expect(() => add('reports')).toThrow(
+      "wakeOnEnqueue in stack reports: the stacks media, mail, reports would each read the table's stream, and DynamoDB throttles more than 2 readers",
+    );
+  });
+
+  test('needs a stream of a table that was there already: without it there is a warning, or an error when it was asked for', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const existing = Table.fromTableName(stack, 'Existing', 'leases');
+    const table = CoordinationTable.fromTable(stack, 'Leases', existing);
+    const { waker } = new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
+
+    expect(waker).toBeUndefined();
+    Annotations.fromStack(stack).hasWarning('/Theirs/Media', Match.stringLikeRegexp('the table has no stream'));
+    expect(() => new TaskWorkers(stack, 'Mail', { entry: ENTRY, table, queue: 'mail', wakeOnEnqueue: true })).toThrow(
+      'wakeOnEnqueue: the table has no stream',
+    );
+  });
+
+  test('refuses more queues than the variables of one function can describe', () => {
+    const stack = new Stack(newApp(), 'Theirs');
+    const table = new CoordinationTable(stack, 'Shared');
+    const waker = Waker.ofTable(stack, table, {
+      ...{ logRetention: RetentionDays.ONE_DAY, production: false, tracing: undefined, isAskedFor: true },
+    });
+    const { worker } = new TaskWorkers(stack, 'First', { entry: ENTRY, table, queue: 'first' });
+    const serve = (queue: string): void => waker?.serve({ queue } as WorkerSettings, worker.function);
+    const queues = Array.from({ length: 40 }, (_, nth) => `queue-${nth}`);
+
+    expect(() => queues.forEach(serve)).toThrow(
+      /^wakeOnEnqueue of queue queue-\d\d: the settings of \d\d queues take \d+ characters/,
+    );
+  });
+});
