@@ -14,12 +14,10 @@ import { workerName } from '../shared/dispatch/live-workers.ts';
 import type { SessionEvents } from '../shared/session/keep-alive.ts';
 import { describeBlock } from '../shared/session/lateness.ts';
 import { SemaphoreClient } from '../shared/semaphore/client.ts';
-import { registerTasks } from '../shared/task/definition.ts';
 import type { TaskEvents } from '../shared/run/events.ts';
 import type { TaskMiddleware } from '../shared/task/middleware.ts';
-import { withMiddleware } from '../shared/task/middleware.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
-import { exportedPayloads } from '../shared/task/payload.ts';
+import { workModule } from '../shared/run/work-module.ts';
 import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/worker/worker.ts';
@@ -40,8 +38,9 @@ export type WorkResult =
   | { readonly permit: false; readonly session: string; readonly capacity: MeterReading };
 
 export interface WorkHandlerOptions {
-  /** What runs around every attempt, first one outermost. */
+  /** What runs around every attempt, first one outermost, inside of what the module of the tasks exports as `middleware`. */
   readonly middleware?: readonly TaskMiddleware[];
+  /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents;
   /** Where inputs are that do not fit into the table; absent: what the module of the tasks exports as `payloads`, if it does. */
   readonly payloads?: PayloadStore;
@@ -64,8 +63,7 @@ export function createWorkHandler(
   options: WorkHandlerOptions = {},
 ): MiddyfiedHandler<WorkEvent, WorkResult> {
   const env = parseWorkEnv();
-  const registry = withMiddleware(registerTasks(taskExports), options.middleware ?? []);
-  const payloads = options.payloads ?? exportedPayloads(taskExports);
+  const { registry, events, payloads } = workModule(taskExports, options);
   const connection = connect(env);
   const telemetry = createTelemetry(env);
   const spans = new TaskSpans(openTelemetry, env.attemptSpans);
@@ -136,7 +134,7 @@ export function createWorkHandler(
       const report = await runWorker(
         registry,
         {
-          ...{ ...stores, session, log: telemetry.logger, events: options.events, payloads, spans },
+          ...{ ...stores, session, log: telemetry.logger, events, payloads, spans },
           onCounted: (what, count) => metrics.count(what, count),
         },
         settings,

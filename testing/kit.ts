@@ -27,10 +27,8 @@ import type { TaskClient } from '../shared/queue/client.ts';
 import type { TaskLog } from '../shared/task/context.ts';
 import { HandedBackError } from '../shared/task/control.ts';
 import type { AnyTask, TaskRegistry } from '../shared/task/definition.ts';
-import { registerTasks } from '../shared/task/definition.ts';
 import type { TaskEvents } from '../shared/run/events.ts';
 import type { TaskMiddleware } from '../shared/task/middleware.ts';
-import { withMiddleware } from '../shared/task/middleware.ts';
 import type { TaskOperator } from '../shared/queue/operator.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
 import { validMoment } from '../shared/validate/moment.ts';
@@ -39,6 +37,7 @@ import type { TaskAndPageStore } from '../shared/bulk/store.ts';
 import { DEFAULT_QUEUE } from '../shared/task/task.ts';
 import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tracing/task-spans.ts';
+import { workModule } from '../shared/run/work-module.ts';
 import type { WorkerReport } from '../shared/worker/worker.ts';
 import { runWorker } from '../shared/worker/worker.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -60,8 +59,9 @@ export interface TestKitOptions {
   readonly payloads?: PayloadStore;
   /** Tables of your own, which commits may write to. */
   readonly tables?: readonly TestTable[];
-  /** What runs around every attempt, as your handler has it. */
+  /** What runs around every attempt, inside of what the module of the tasks exports as `middleware`. */
   readonly middleware?: readonly TaskMiddleware[];
+  /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents;
   readonly log?: TaskLog;
 }
@@ -117,6 +117,7 @@ export class TestKit {
   readonly #options: TestKitOptions;
   readonly #queue: string;
   readonly #registry: TaskRegistry;
+  readonly #events: TaskEvents | undefined;
   readonly #runtime: Runtime;
   readonly #concurrency: number;
   readonly #stores: TaskStores;
@@ -134,10 +135,10 @@ export class TestKit {
     this.#queue = queue;
     this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
-    this.#registry = withMiddleware(
-      this.#watched(options.tasks === undefined ? new Map() : registerTasks(options.tasks)),
-      options.middleware ?? [],
-    );
+    const { tasks: exports, middleware, events } = options;
+    const work = exports === undefined ? undefined : workModule(exports, { middleware, events });
+    this.#registry = this.#watched(work?.registry ?? new Map());
+    this.#events = work?.events;
     const runtime = this.#runtime;
     this.#dynamo = memoryDynamo(TABLE, () => this.clock.now());
     for (const table of options.tables ?? []) this.#dynamo.createTable(definitionOf(table));
@@ -226,7 +227,8 @@ export class TestKit {
       ...{ queue: this.#queue, shards: SHARDS, homeShards: [0], concurrency: plan.concurrency },
       ...{ pollMs: 100, graceMs: GRACE_MS, deadlineMonotonicMs: this.clock.monotonic() + lifetimeMs },
     };
-    const { log = silent, events, payloads } = this.#options;
+    const { log = silent, payloads } = this.#options;
+    const events = this.#events;
     const ports = {
       ...{ ...this.#stores, tasks, payloads, session, runtime: this.#runtime, gauge: noSkewGauge, log },
       spans: this.#spans,

@@ -5,7 +5,7 @@ import type { ClaimReport } from '../../shared/bulk/run-page.ts';
 import { runTraced } from '../../shared/bulk/run-traced.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
-import { loadWork } from '../../shared/task/module.ts';
+import { loadWork } from '../../shared/run/work-module.ts';
 import type { Settlement } from '../../shared/run/settle.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';

@@ -10,7 +10,7 @@ import { describeBlock } from '../../shared/session/lateness.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
 import type { TaskRegistry } from '../../shared/task/definition.ts';
 import type { TaskEvents } from '../../shared/run/events.ts';
-import { loadWork } from '../../shared/task/module.ts';
+import { loadWork } from '../../shared/run/work-module.ts';
 import type { PayloadStore } from '../../shared/task/payload.ts';
 import type { Session } from '../../shared/session.ts';
 import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
@@ -52,7 +52,7 @@ export function workCommand(bind: Bind): Command {
     )
     .requiredOption(
       '--entry <module>',
-      'the module that defines the tasks, and exports a store for large inputs as `payloads`, if there is one',
+      'the module that defines the tasks; what it exports as `middleware`, `events` and `payloads` is used as well',
     )
     .addOption(queueOption())
     .addOption(shardsOption())
@@ -82,10 +82,9 @@ Examples:
 }
 
 async function work(context: Context, options: Options): Promise<ExitCode> {
-  const loaded = await loadWork(options.entry);
+  const loaded = await loadWork(options.entry, { events: eventsTo(context) });
   using connection = await context.connect();
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
-  const events = eventsTo(context);
   const { clock, random } = context.runtime;
   await untilInterrupted(async (interrupted) => {
     await using sessions = new WorkerSession(connection, options, sessionLog(context));
@@ -94,7 +93,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       handBack.abort(new HandedBackError('interrupted'));
     });
     while (!interrupted.aborted) {
-      const round = { ...options, ...loaded, sessions, events, totals, handBack: handBack.signal };
+      const round = { ...options, ...loaded, sessions, totals, handBack: handBack.signal };
       const ended = await workOnce(context, connection, round);
       if (options.untilDrained === true && ended === 'drained') return;
       await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
@@ -115,7 +114,7 @@ interface Totals {
 interface Round extends Options {
   readonly registry: TaskRegistry;
   readonly payloads: PayloadStore | undefined;
-  readonly events: TaskEvents;
+  readonly events: TaskEvents | undefined;
   readonly totals: Totals;
   readonly handBack: AbortSignal;
   readonly sessions: WorkerSession;

@@ -5,23 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { TaskRegistry } from './definition.ts';
 import { registerTasks } from './definition.ts';
-import type { PayloadStore } from './payload.ts';
-import { exportedPayloads } from './payload.ts';
 
 /** The tasks that a module of the user's defines. Runs its code. @throws ConfigurationError */
 export async function loadTasks(entry: string): Promise<TaskRegistry> {
   return registerTasks(await loadModule(entry));
 }
 
-/** The same, with the store for large inputs if it exports one. @throws ConfigurationError */
-export async function loadWork(
-  entry: string,
-): Promise<{ readonly registry: TaskRegistry; readonly payloads: PayloadStore | undefined }> {
-  const exports = await loadModule(entry);
-  return { registry: registerTasks(exports), payloads: exportedPayloads(exports) };
-}
-
-async function loadModule(entry: string): Promise<Readonly<Record<string, unknown>>> {
+/** The exports of a module of the user's, by its path. Runs its code. @throws ConfigurationError */
+export async function loadModule(entry: string): Promise<Readonly<Record<string, unknown>>> {
   const file = path.resolve(entry);
   if (!existsSync(file))
     throw new ConfigurationError(`there is no ${file}: give the module that defines the tasks, such as src/tasks.ts`);

@@ -7,6 +7,7 @@ import { openLine } from '../support/line-to-engine.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
+const SURROUNDED = fileURLToPath(new URL('../support/tasks-modules/surrounded.ts', import.meta.url));
 const PATIENCE = { timeout: 300_000, interval: 50 };
 
 describe.skipIf(endpoint === null)('leasehold work', () => {
@@ -27,6 +28,16 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
 
     expect(end).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(end.out)).toEqual({ done: 3, retried: 0, dead: 0, other: 0 });
+  });
+
+  test('runs a module with the middleware that it exports, and prints what is settled beside telling its events', async () => {
+    await run('enqueue', 'greet', '"Ada"', '--queue', 'surrounded', '--id', 'ada');
+
+    const end = await run('work', '--entry', SURROUNDED, '--queue', 'surrounded', '--until-drained');
+
+    expect(end).toMatchObject({ exitCode: 0 });
+    expect(end.err).toContain('done ada (greet, attempt 1)');
+    expect(await table.leasehold.tasks.get('ada', 'surrounded')).toMatchObject({ result: '<hello Ada>' });
   });
 
   test('ends with a failure when tasks died, those of pages included', async () => {

@@ -1,0 +1,21 @@
+/** A module of tasks with what surrounds them. */
+import { defineTask } from '../../../shared/task/definition.ts';
+import type { TaskEvents } from '../../../shared/run/events.ts';
+import type { TaskMiddleware } from '../../../shared/task/middleware.ts';
+
+export const greet = defineTask({ name: 'greet', run: (input) => `hello ${String(input)}` });
+
+export const middleware: readonly TaskMiddleware[] = [
+  {
+    after: (attempt) => {
+      attempt.result = `<${String(attempt.result)}>`;
+    },
+  },
+];
+
+export const settled: string[] = [];
+export const events: TaskEvents = {
+  onSettled: ({ id }, settlement) => {
+    settled.push(`${id} ${settlement}`);
+  },
+};
