@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
 import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
 import type { Enqueued } from '../../shared/queue/client.ts';
-import { MAX_ATTEMPTS_LIMIT } from '../../shared/task/definition.ts';
+import { MAX_ATTEMPTS_LIMIT } from '../../shared/task/bounds.ts';
 import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/task/dedup.ts';
 import type { BadLine, Line } from '../../shared/queue/task-file.ts';

@@ -6,6 +6,7 @@ import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
+import { MAX_ATTEMPTS_LIMIT, validMaxAttempts, validTimeoutMs } from './bounds.ts';
 import type { TaskContext } from './context.ts';
 import type { TaskLinks, TaskPolicy } from './task.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
@@ -69,7 +70,6 @@ const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
   ...{ maxAttempts: 5, maxDeaths: 5 },
   backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
 };
-export const MAX_ATTEMPTS_LIMIT = 1_000;
 
 const TASK_OPTIONS = { name: true, input: true, retry: true, timeout: true, bulk: true, run: true } as const;
 const RETRY_OPTIONS = { maxAttempts: true, maxDeaths: true, backoff: true, backoffCap: true } as const;
@@ -114,18 +114,6 @@ export function timeoutMsOf(
   { policy }: { readonly policy?: TaskPolicy | undefined },
 ): number | undefined {
   return policy?.timeoutMs ?? definition.timeoutMs;
-}
-
-/** @throws ConfigurationError */
-export function validMaxAttempts(what: string, maxAttempts: unknown): number {
-  return validWholeNumber(what, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
-}
-
-/** @throws ConfigurationError */
-export function validTimeoutMs(what: string, timeout: Duration): number {
-  const timeoutMs = durationMs(what, timeout);
-  if (timeoutMs === 0) throw new ConfigurationError(`${what} = 0: give a time longer than zero`);
-  return timeoutMs;
 }
 
 function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPolicy): RetryPolicy {

@@ -11,7 +11,7 @@ import { describeIssues } from '../validate/schema.ts';
 import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
 import { arrivingInput, carriedInput } from './payload.ts';
-import { validMaxAttempts, validTimeoutMs } from './definition.ts';
+import { validMaxAttempts, validTimeoutMs } from './bounds.ts';
 import type { BulkPolicy } from './page-policy.ts';
 import type { NewTask } from './store.ts';
 import { ensureSurvives } from './survival.ts';
