@@ -5,8 +5,8 @@
  */
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
-import type { DriverName } from '../../shared/dynamo/connect.ts';
 import { startTestEngines } from '../support/engines.ts';
+import type { ComparedDriver } from '../support/dynamo-programs/compare-stores.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 
 /** What the generator of the programs takes. */
@@ -16,9 +16,11 @@ const { operations, seed, driver } = new Command('npm run conformance --')
   .description('Runs random programs on the simulated DynamoDB and on the engines, and compares every answer.')
   .option('--operations <n>', 'how many to compare, at least', wholeNumber(1), 100_000)
   .option('--seed <n>', 'which programs', wholeNumber(0, MAX_SEED), 1)
-  .addOption(new Option('--driver <name>', 'what sends to the engines').choices(['wire', 'sdk']).default('wire'))
+  .addOption(
+    new Option('--driver <name>', 'what sends to the engines').choices(['wire', 'sdk', 'fetch']).default('wire'),
+  )
   .parse()
-  .opts<{ readonly operations: number; readonly seed: number; readonly driver: DriverName }>();
+  .opts<{ readonly operations: number; readonly seed: number; readonly driver: ComparedDriver }>();
 
 const engines = await startTestEngines({ required: true });
 try {

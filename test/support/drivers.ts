@@ -1,6 +1,7 @@
 /** Every driver that speaks HTTP, over one address, for tests that all of them must pass. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
+import { createFetchDriver } from '../../shared/dynamo/wire/fetch-driver.ts';
 import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { createWireDriver } from '../../shared/dynamo/wire/wire-driver.ts';
@@ -44,7 +45,32 @@ export const DRIVERS: readonly (readonly [name: string, open: (settings: DriverS
     },
   ],
   ['wire', openWireDriver],
+  ['fetch', openFetchDriver],
 ];
+
+/** The driver of the edge, over the `fetch` of this process. */
+export function openFetchDriver({
+  endpoint,
+  credentials = () => Promise.resolve(STATIC_CREDENTIALS),
+  clock = systemClock,
+  maxInFlight = 100,
+  maxRequests = Infinity,
+}: DriverSettings & { readonly maxInFlight?: number; readonly maxRequests?: number }): TestDriver {
+  const dates: number[] = [];
+  // Asked a second time, a provider is asked for others.
+  let asked = 0;
+  const driver = createFetchDriver({
+    ...{ endpoint, region: 'eu-west-1', maxInFlight, maxRequests, fetch },
+    credentials: () => credentials({ forceRefresh: asked++ > 0 }),
+    runtime: { ...systemRuntime, clock },
+    onResponse: ({ serverDate }) => void dates.push(serverDate),
+  });
+  return {
+    dates,
+    attempt: (kind, input, signal) => driver.attempt(kind, input, signal),
+    [Symbol.dispose]: () => undefined,
+  };
+}
 
 /** The wire driver; `successor` is what takes over from it, absent: nothing takes over. */
 export function openWireDriver({

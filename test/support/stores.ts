@@ -43,6 +43,15 @@ export function isOnMemory(): boolean {
   return memory !== undefined;
 }
 
+let openDriver = (endpoint: string): DynamoDriver | Promise<DynamoDriver> =>
+  // What users have, and `LEASEHOLD_DRIVER=sdk` runs the suites through the SDK.
+  connectDynamo({ endpoint }, systemRuntime).driver;
+
+/** From here on, suites of this file send through another driver. Call it before they are imported. */
+export function runThrough(open: typeof openDriver): void {
+  openDriver = open;
+}
+
 /**
  * @param suite is called once per engine; `open` gives the store within tests and hooks
  */
@@ -75,8 +84,7 @@ async function openStore(engine: TestStore['engine'], endpoint: string): Promise
   const client = new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS });
   const table = `test-${systemRuntime.ids.unique()}`;
   await createTable(client, table);
-  // What users have, and `LEASEHOLD_DRIVER=sdk` runs the suites through the SDK.
-  const { driver } = connectDynamo({ endpoint }, systemRuntime);
+  const driver = await openDriver(endpoint);
   return {
     ...{ engine, driver, client, table },
     openSender(runtime = systemRuntime) {

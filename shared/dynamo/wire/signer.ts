@@ -10,7 +10,8 @@
 import { hash } from 'node:crypto';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { Credentials } from './credentials.ts';
-import { SigningKeys, basicIsoDate, canonicalPath, uriEscaped } from './signature.ts';
+import { basicIsoDate, canonicalPath, uriEscaped } from './canonical.ts';
+import { SigningKeys } from './signature.ts';
 
 type Signer = Exclude<NonNullable<DynamoDBClientConfig['signer']>, (...args: never[]) => unknown>;
 type HttpRequest = Parameters<Signer['sign']>[0];

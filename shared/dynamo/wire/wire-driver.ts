@@ -10,17 +10,15 @@ import type { Runtime } from '../../runtime/runtime.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
-import { unstorableFault } from './unstorable.ts';
 import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
 import { textOfBody } from './body.ts';
-import { base64 } from './attribute-value.ts';
 import type { Credentials } from './credentials.ts';
 import { Renewal, SKEW_LIMIT_MS, refusalOf, skewOf, unlessAborted } from './credentials.ts';
 import type { Destination, Target } from './destination.ts';
-import { encodeInput } from './documents.ts';
 import { traceHeader } from './environment.ts';
 import { HttpLine } from './http.ts';
+import { TARGETS, bodyOf, firstTable } from './request.ts';
 import { RequestSigner } from './signature.ts';
 
 export interface WireDriverPorts {
@@ -71,7 +69,7 @@ class Wire implements WireDriver {
     if (this.#successor !== undefined) return this.#successor.attempt(kind, input, signal);
     // Its host is the one of the account that the ARN names.
     if (firstTable(input).startsWith('arn:')) return (await this.#ports.openSdkDriver()).attempt(kind, input, signal);
-    const body = this.#bodyOf(kind, input);
+    const body = bodyOf(kind, input, this.#ports.runtime.ids);
     const target = await this.#target(signal);
     await this.#turnAfterFreeze();
     const { clock } = this.#ports.runtime;
@@ -98,17 +96,6 @@ class Wire implements WireDriver {
 
   close(): void {
     this.#line.close();
-  }
-
-  #bodyOf<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): string {
-    try {
-      const members = encodeInput(kind, input, base64);
-      // As the SDK does: without a token a transaction that is delivered twice is carried out twice.
-      if (kind === 'transactWrite') members.ClientRequestToken ??= this.#ports.runtime.ids.unique();
-      return JSON.stringify(members);
-    } catch (error) {
-      throw unstorableFault(input, error);
-    }
   }
 
   /** @throws DynamoFault: whatever fails here was never sent */
@@ -193,22 +180,4 @@ class Wire implements WireDriver {
       return fault; // There is no SDK here: the refusal stands.
     }
   }
-}
-
-const TARGETS: Readonly<Record<DynamoKind, string>> = {
-  get: 'DynamoDB_20120810.GetItem',
-  batchGet: 'DynamoDB_20120810.BatchGetItem',
-  query: 'DynamoDB_20120810.Query',
-  put: 'DynamoDB_20120810.PutItem',
-  update: 'DynamoDB_20120810.UpdateItem',
-  delete: 'DynamoDB_20120810.DeleteItem',
-  transactWrite: 'DynamoDB_20120810.TransactWriteItems',
-};
-
-/** The endpoint is that of the first table; the SDK looks at no other. */
-function firstTable(input: DynamoCalls[DynamoKind]['input']): string {
-  if ('RequestItems' in input) return Object.keys(input.RequestItems ?? {})[0] ?? '';
-  if (!('TransactItems' in input)) return (input as { readonly TableName?: string }).TableName ?? '';
-  const [parts] = Object.values(input.TransactItems?.[0] ?? {}) as { readonly TableName?: string }[];
-  return parts?.TableName ?? '';
 }

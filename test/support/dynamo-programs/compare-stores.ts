@@ -6,6 +6,7 @@ import type { DriverName } from '../../../shared/dynamo/connect.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
 import { clientSettings } from '../../../shared/dynamo/wire/sdk.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { openFetchDriver } from '../drivers.ts';
 import type { EngineName } from '../../conformance/allowed-divergences.ts';
 import type { ComparedEngine } from './lane.ts';
 import { Lane } from './lane.ts';
@@ -14,6 +15,9 @@ import type { Program } from './requests.ts';
 import { anyProgram } from './requests.ts';
 import type { Divergence, Tally } from './run.ts';
 
+/** What users have, and the driver of the edge. */
+export type ComparedDriver = DriverName | 'fetch';
+
 export interface Comparison {
   /** `null` for an engine that cannot run here; one that is left out is not asked. */
   readonly endpoints: Readonly<Partial<Record<EngineName, string | null>>>;
@@ -21,7 +25,7 @@ export interface Comparison {
   readonly operations: number;
   readonly seed: number;
   /** What sends to the engines. Default: what users have. */
-  readonly driver?: DriverName;
+  readonly driver?: ComparedDriver;
 }
 
 export interface Report {
@@ -92,12 +96,14 @@ const CLIENT_SETTINGS = {
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 } as const;
 
-function connect(endpoints: Comparison['endpoints'], driver: DriverName): ComparedEngine[] {
+function connect(endpoints: Comparison['endpoints'], driver: ComparedDriver): ComparedEngine[] {
   return (Object.keys(endpoints) as EngineName[]).flatMap((name) => {
     const endpoint = endpoints[name];
     if (endpoint === null || endpoint === undefined) return [];
-    const connection = connectDynamo({ endpoint, driver }, systemRuntime);
-    return [{ name, client: new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS }), driver: connection.driver }];
+    const client = new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS });
+    const sends =
+      driver === 'fetch' ? openFetchDriver({ endpoint }) : connectDynamo({ endpoint, driver }, systemRuntime).driver;
+    return [{ name, client, driver: sends }];
   });
 }
 

@@ -13,7 +13,7 @@ const PUT = { TableName: 'table', Item: { pk: 'a', nonce: 'mine' }, ConditionExp
 const BATCH = { RequestItems: { table: { Keys: [{ pk: 'a' }] } } };
 const TIMEOUT_MS = 20_000;
 
-describe.each(DRIVERS)('the %s driver', (_name, open) => {
+describe.each(DRIVERS)('the %s driver', (name, open) => {
   let server: FaultServer;
   let driver: TestDriver;
   beforeAll(async () => {
@@ -113,6 +113,11 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     ])("a proxy's page at %i: %s", async (status, kind) => {
       const fault = await outcome(answer({ status, headers: { 'content-type': 'text/html' }, body: '<h1>no</h1>' }));
 
+      if (name === 'fetch' && status === 407) {
+        // By its standard, `fetch` shows no such answer: to its caller the request just failed.
+        expect(fault).toMatchObject({ kind: 'unanswered' });
+        return;
+      }
       expect(fault).toMatchObject({
         kind,
         code: `HTTP ${status}`,

@@ -1,0 +1,191 @@
+/**
+ * The driver over `fetch` and WebCrypto, for runtimes without Node: one call, one attempt.
+ *
+ * What `fetch` takes away, and what is made of it:
+ *   - It never tells whether a request left, and a refused connection looks like a lost answer. So only what fails before it is called is
+ *     `unsent`; every other failure is `unanswered`, and resolved by the nonce of the write.
+ *   - Some runtimes send a request twice by themselves. Every write of ours bears that: it is guarded, or a transaction with a token.
+ *   - It follows redirects with body and signature. It is told not to.
+ *   - It unpacks answers by itself, and then their checksum fits nothing. It asks for answers that are not packed.
+ *   - An isolate serves many requests, and what one has begun no other may wait for. So nothing is shared but keys and credentials that are there.
+ *   - Isolates are given few connections at once, and few requests in all: more wait here, or are refused here, where nothing was sent.
+ */
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
+import { DynamoFault } from '../engine/driver.ts';
+import type { ResponseTiming } from '../engine/skew-gauge.ts';
+import type { Answer } from './answer.ts';
+import { dateOf, readAnswer } from './answer.ts';
+import type { Credentials } from './credentials.ts';
+import { SKEW_LIMIT_MS, refusalOf, skewOf, unlessAborted } from './credentials.ts';
+import type { CredentialProvider, TemporaryCredentials } from './kept-credentials.ts';
+import { KeptCredentials } from './kept-credentials.ts';
+import { TARGETS, bodyOf } from './request.ts';
+import { Slots } from './slots.ts';
+import { bytesOfFetched, textOfFetched } from './web-body.ts';
+import { signForWeb } from './web-signature.ts';
+
+export interface FetchDriverPorts {
+  readonly runtime: Pick<Runtime, 'clock' | 'ids'>;
+  readonly endpoint: string;
+  readonly region: string;
+  readonly credentials: TemporaryCredentials | CredentialProvider;
+  readonly fetch: typeof fetch;
+  /** Requests at once; others wait. */
+  readonly maxInFlight: number;
+  /** Requests in all; further ones are refused, and not sent. */
+  readonly maxRequests: number;
+  /** Learns the service's own time with each response. */
+  readonly onResponse: (timing: ResponseTiming) => void;
+}
+
+export function createFetchDriver(ports: FetchDriverPorts): DynamoDriver {
+  return new FetchDriver(ports);
+}
+
+class FetchDriver implements DynamoDriver {
+  readonly #ports: FetchDriverPorts;
+  readonly #url: URL;
+  readonly #credentials: KeptCredentials;
+  readonly #slots: Slots;
+  #sent = 0;
+  /** Added to this machine's clock for signatures only; whether leases may trust the clock is the gauge's business. */
+  #offsetMs = 0;
+
+  constructor(ports: FetchDriverPorts) {
+    const { clock } = ports.runtime;
+    this.#ports = ports;
+    this.#url = new URL(ports.endpoint);
+    if (!this.#url.pathname.endsWith('/')) this.#url.pathname += '/';
+    this.#credentials = new KeptCredentials(ports.credentials, () => clock.now() + this.#offsetMs);
+    this.#slots = new Slots(ports.maxInFlight);
+  }
+
+  async attempt<K extends DynamoKind>(
+    kind: K,
+    input: DynamoCalls[K]['input'],
+    signal: AbortSignal,
+  ): Promise<DynamoCalls[K]['output']> {
+    const body = bodyOf(kind, input, this.#ports.runtime.ids);
+    const leave = await this.#slots.enter(signal);
+    if (leave === undefined) throw unsent('Waiting', 'too many requests were under way');
+    try {
+      return await this.#exchange(kind, body, signal);
+    } finally {
+      leave();
+    }
+  }
+
+  async #exchange<K extends DynamoKind>(kind: K, body: string, signal: AbortSignal): Promise<DynamoCalls[K]['output']> {
+    const { clock } = this.#ports.runtime;
+    const { credentials, headers, sentAt } = await this.#signed(TARGETS[kind], body, signal);
+    if (signal.aborted) throw unsent('TimeoutError', 'the request was given up before it was sent');
+    this.#countOne();
+    const answer = await this.#fetched({ headers, body, signal });
+    const receivedAt = clock.now();
+    const serverDate = dateOf(answer);
+    if (serverDate !== undefined) this.#ports.onResponse({ serverDate, sentAt, receivedAt });
+    try {
+      return readAnswer(kind, answer, textOfFetched);
+    } catch (fault) {
+      throw await this.#reconsidered(fault as DynamoFault, { answer, receivedAt, signal }, credentials);
+    }
+  }
+
+  /** @throws DynamoFault: whatever fails here was never sent */
+  async #signed(target: string, body: string, signal: AbortSignal) {
+    const { clock } = this.#ports.runtime;
+    const { host, pathname: path } = this.#url;
+    try {
+      const credentials = await unlessAborted(this.#credentials.current(), signal);
+      const sentAt = clock.now();
+      const request = { host, path, target, body };
+      const { host: _, ...headers } = await signForWeb(
+        request,
+        credentials,
+        this.#ports.region,
+        sentAt + this.#offsetMs,
+      );
+      return { credentials, headers, sentAt };
+    } catch (error) {
+      if (error instanceof ConfigurationError) throw error;
+      throw unsent('NoCredentials', `there are no credentials: ${messageOf(error)}`, error);
+    }
+  }
+
+  #countOne(): void {
+    const { maxRequests } = this.#ports;
+    if (this.#sent >= maxRequests)
+      throw new DynamoFault('rejected', {
+        code: 'RequestLimit',
+        message: `maxRequests = ${maxRequests} have been sent, and this one was not: raise it as far as the runtime allows, or do less in one request`,
+      });
+    this.#sent++;
+  }
+
+  /** @throws DynamoFault `unanswered`: from here on nothing proves that the request did not leave */
+  async #fetched({ headers, body, signal }: { headers: Record<string, string>; body: string; signal: AbortSignal }) {
+    const exchange = async (): Promise<Answer> => {
+      const response = await this.#ports.fetch(this.#url, {
+        ...{ method: 'POST', headers: { ...headers, 'accept-encoding': 'identity' }, body },
+        ...{ redirect: 'manual', signal },
+      });
+      // A browser shows of a redirect that there was one, and no more.
+      const status = response.type === 'opaqueredirect' ? REDIRECTED : response.status;
+      return { status, headers: Object.fromEntries(response.headers), body: await bytesOfFetched(response) };
+    };
+    try {
+      // A `fetch` of a caller's own may not heed the signal.
+      return await unlessAborted(exchange(), signal);
+    } catch (error) {
+      const { name, message, code = name, cause } = error as FetchError;
+      const details = cause?.message === undefined ? message : `${message}: ${cause.message}`;
+      throw new DynamoFault('unanswered', {
+        code: signal.aborted ? 'TimeoutError' : (cause?.code ?? String(code)),
+        message: signal.aborted ? 'there was no answer in time' : details,
+        cause: error,
+      });
+    }
+  }
+
+  /** Refused before it was looked at: with better credentials or another time it may be tried again. */
+  async #reconsidered(
+    fault: DynamoFault,
+    { answer, receivedAt, signal }: { answer: Answer; receivedAt: number; signal: AbortSignal },
+    refused: Credentials,
+  ): Promise<DynamoFault> {
+    switch (refusalOf(fault, answer, receivedAt)) {
+      case 'time': {
+        const skewMs = skewOf(answer, receivedAt);
+        this.#offsetMs = Math.abs(skewMs) > SKEW_LIMIT_MS ? skewMs : 0;
+        return new DynamoFault('unverified', fault);
+      }
+      case 'credentials':
+        return (await this.#areRenewed(refused, signal)) ? new DynamoFault('unverified', fault) : fault;
+      case 'signature':
+      case undefined:
+        return fault;
+    }
+  }
+
+  /** While the provider fails, whether there are others is not known. */
+  async #areRenewed(refused: Credentials, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await unlessAborted(this.#credentials.areOthersThan(refused), signal);
+    } catch {
+      return true;
+    }
+  }
+}
+
+interface FetchError extends Error {
+  readonly code?: string | number;
+  readonly cause?: { readonly code?: string; readonly message?: string };
+}
+
+const REDIRECTED = 302;
+
+function unsent(code: string, message: string, cause?: unknown): DynamoFault {
+  return new DynamoFault('unsent', { code, message, cause });
+}

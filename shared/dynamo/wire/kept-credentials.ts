@@ -1,0 +1,68 @@
+/** Credentials of a provider function, kept for the whole isolate until shortly before they end. */
+import type { Credentials, Identity } from './credentials.ts';
+
+export interface TemporaryCredentials extends Credentials {
+  /** When they end: a date, its text, or milliseconds since 1970. Absent: they are kept until they are refused. */
+  readonly expiration?: Date | string | number | undefined;
+}
+
+/** Asked when credentials are needed for the first time, again five minutes before they end, and when the service refuses them. */
+export type CredentialProvider = () => TemporaryCredentials | Promise<TemporaryCredentials>;
+
+/** As the SDK does: nobody signs with credentials that may end under way. */
+const RENEW_BEFORE_END_MS = 5 * 60_000;
+
+/** Of the isolate, by provider. Credentials are kept and never promises of them: a request must not wait for what another has begun. */
+const KEPT = new WeakMap<CredentialProvider, TemporaryCredentials>();
+
+export class KeptCredentials {
+  readonly #source: TemporaryCredentials | CredentialProvider;
+  readonly #now: () => number;
+  #asking: Promise<TemporaryCredentials> | undefined;
+
+  constructor(source: TemporaryCredentials | CredentialProvider, now: () => number) {
+    this.#source = source;
+    this.#now = now;
+  }
+
+  /** @throws what the provider throws, unless those that it gave before are still good */
+  async current(): Promise<Credentials> {
+    if (typeof this.#source !== 'function') return this.#source;
+    const kept = KEPT.get(this.#source);
+    if (kept !== undefined && this.#leftMs(kept) > RENEW_BEFORE_END_MS) return kept;
+    try {
+      return await this.#ask(this.#source);
+    } catch (error) {
+      if (kept !== undefined && this.#leftMs(kept) > 0) return kept;
+      throw error;
+    }
+  }
+
+  /** Whether others than those that were refused are at hand now. @throws what the provider throws */
+  async areOthersThan(refused: Identity): Promise<boolean> {
+    if (typeof this.#source !== 'function') return false;
+    const kept = KEPT.get(this.#source);
+    if (kept !== undefined && !isSame(kept, refused)) return true;
+    return !isSame(await this.#ask(this.#source), refused);
+  }
+
+  #ask(provider: CredentialProvider): Promise<TemporaryCredentials> {
+    const ask = async (): Promise<TemporaryCredentials> => {
+      const credentials = await provider();
+      KEPT.set(provider, credentials);
+      return credentials;
+    };
+    this.#asking ??= ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  #leftMs({ expiration }: TemporaryCredentials): number {
+    return expiration === undefined ? Infinity : new Date(expiration).getTime() - this.#now();
+  }
+}
+
+function isSame(one: Identity, other: Identity): boolean {
+  return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
+}

@@ -1,0 +1,227 @@
+/** What the driver of the edge has beyond the others: what it says of a failed `fetch`, its limits, and credentials that an isolate keeps. */
+import { setImmediate } from 'node:timers/promises';
+import { crc32 as zlibCrc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import type { FetchDriverPorts } from '../../../../shared/dynamo/wire/fetch-driver.ts';
+import { createFetchDriver } from '../../../../shared/dynamo/wire/fetch-driver.ts';
+import { KeptCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
+import type { TemporaryCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
+import { Slots } from '../../../../shared/dynamo/wire/slots.ts';
+import { crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
+import { signForWeb } from '../../../../shared/dynamo/wire/web-signature.ts';
+import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import { STATIC_CREDENTIALS } from '../../../support/drivers.ts';
+import type { FaultServer } from '../../../support/fault-server.ts';
+import { answer, startFaultServer } from '../../../support/fault-server.ts';
+import { expectSameSignatures } from '../../../support/sdk-signatures.ts';
+
+const PUT = { TableName: 'table', Item: { pk: 'a', nonce: 'mine' }, ConditionExpression: 'attribute_not_exists(pk)' };
+const never = new AbortController().signal;
+
+function open(ports: Partial<FetchDriverPorts>) {
+  return createFetchDriver({
+    ...{ endpoint: 'http://127.0.0.1:1', region: 'eu-west-1', credentials: STATIC_CREDENTIALS, fetch },
+    ...{ maxInFlight: 100, maxRequests: Infinity, runtime: systemRuntime, onResponse: () => undefined },
+    ...ports,
+  });
+}
+
+const faultOf = (attempt: Promise<unknown>): Promise<DynamoFault> =>
+  attempt.then(
+    () => {
+      throw new Error('it succeeded');
+    },
+    (fault: unknown) => fault as DynamoFault,
+  );
+
+test('the signature by WebCrypto is that of the SDK, for 300 random requests', async () => {
+  await expectSameSignatures(300, 20_261_124, signForWeb);
+});
+
+test('the checksum of an answer is the one that zlib makes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      expect(crc32(bytes)).toBe(zlibCrc32(bytes));
+    }),
+  );
+});
+
+describe('the fetch driver alone', () => {
+  let server: FaultServer;
+  beforeAll(async () => {
+    server = await startFaultServer();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('counts a refused connection as unanswered, for many runtimes cannot tell', async () => {
+    const fault = await faultOf(open({ endpoint: 'http://127.0.0.1:9' }).attempt('put', PUT, never));
+
+    expect(fault).toMatchObject({ kind: 'unanswered', applied: 'unknown' });
+  });
+
+  test('sends no header that only the connection may set, and asks for an answer as it is', async () => {
+    server.behave(answer());
+    await open({ endpoint: server.endpoint }).attempt('put', PUT, never);
+
+    const request = server.received.at(-1);
+    expect(request?.header('accept-encoding')).toBe('identity');
+    expect(request?.head.match(/^host:/gim)).toHaveLength(1);
+  });
+
+  test('gives up on a fetch that does not heed its signal', async () => {
+    const attempt = new AbortController();
+    const driver = open({ fetch: () => Promise.withResolvers<Response>().promise });
+    const fault = faultOf(driver.attempt('put', PUT, attempt.signal));
+    attempt.abort();
+
+    expect(await fault).toMatchObject({ kind: 'unsent' });
+    const later = new AbortController();
+    const called = Promise.withResolvers<undefined>();
+    const deaf = open({
+      fetch: () => {
+        called.resolve(undefined);
+        return Promise.withResolvers<Response>().promise;
+      },
+    });
+    const lateFault = faultOf(deaf.attempt('put', PUT, later.signal));
+    await called.promise;
+    later.abort();
+    expect(await lateFault).toMatchObject({ kind: 'unanswered', code: 'TimeoutError' });
+  });
+
+  test('refuses what is beyond the number of requests that its isolate may make, and sends nothing', async () => {
+    server.behave(answer());
+    const before = server.received.length;
+    const driver = open({ endpoint: server.endpoint, maxRequests: 2 });
+    await driver.attempt('put', PUT, never);
+    await driver.attempt('put', PUT, never);
+
+    const fault = await faultOf(driver.attempt('put', PUT, never));
+
+    expect(fault).toMatchObject({ kind: 'rejected', code: 'RequestLimit', applied: 'no' });
+    expect(server.received.length - before).toBe(2);
+  });
+
+  test('never has more under way than it may, and what is given up while it waits was not sent', async () => {
+    let [underWay, most] = [0, 0];
+    const answers: (() => void)[] = [];
+    const driver = open({
+      maxInFlight: 2,
+      fetch: () => {
+        most = Math.max(most, ++underWay);
+        const answered = Promise.withResolvers<Response>();
+        answers.push(() => {
+          underWay--;
+          answered.resolve(new Response('{}'));
+        });
+        return answered.promise;
+      },
+    });
+    const impatient = new AbortController();
+    const sent = [1, 2, 3, 4].map(() => driver.attempt('put', PUT, never));
+    const waiting = faultOf(driver.attempt('put', PUT, impatient.signal));
+    impatient.abort();
+    expect(await waiting).toMatchObject({ kind: 'unsent', code: 'Waiting' });
+    for (let answered = 0; answered < 4;) {
+      await setImmediate();
+      for (const say of answers.splice(0)) {
+        say();
+        answered++;
+      }
+    }
+    await Promise.all(sent);
+
+    expect(most).toBe(2);
+  });
+
+  test('signs for the path of an endpoint behind a proxy', async () => {
+    server.behave(answer());
+    await open({ endpoint: `${server.endpoint}/behind/a proxy` }).attempt('put', PUT, never);
+
+    expect(server.received.at(-1)?.head).toMatch(/^POST \/behind\/a%20proxy\/ HTTP/);
+  });
+});
+
+describe('slots', () => {
+  test('pass from the one who leaves to the one who came first', async () => {
+    const slots = new Slots(1);
+    const leave = await slots.enter(never);
+    const order: string[] = [];
+    const later = ['first', 'second'].map(async (name) => {
+      const out = await slots.enter(never);
+      order.push(name);
+      out?.();
+    });
+    leave?.();
+    await Promise.all(later);
+
+    expect(order).toEqual(['first', 'second']);
+    expect(await slots.enter(AbortSignal.abort())).toBeUndefined();
+    expect(await slots.enter(never)).toBeDefined();
+  });
+});
+
+describe('credentials of a provider', () => {
+  const NOW = Date.parse('2026-11-22T12:00:00Z');
+  const MINUTE_MS = 60_000;
+  const setOf = (name: string, minutes: number): TemporaryCredentials => ({
+    ...{ accessKeyId: name, secretAccessKey: 's', expiration: new Date(NOW + minutes * MINUTE_MS) },
+  });
+
+  test('are kept for every client of the isolate until five minutes before they end', async () => {
+    let [asked, now] = [0, NOW];
+    const provider = () => setOf(`key-${++asked}`, 60 * asked);
+    const client = () => new KeptCredentials(provider, () => now);
+
+    expect((await client().current()).accessKeyId).toBe('key-1');
+    expect((await client().current()).accessKeyId).toBe('key-1');
+    now = NOW + 54 * MINUTE_MS;
+    expect((await client().current()).accessKeyId).toBe('key-1');
+    now = NOW + 56 * MINUTE_MS;
+    expect((await client().current()).accessKeyId).toBe('key-2');
+    expect(asked).toBe(2);
+  });
+
+  test('that are good for some minutes yet are used while the provider fails, and no longer', async () => {
+    let [isAway, now] = [false, NOW];
+    const provider = () => {
+      if (isAway) throw new Error('away');
+      return setOf('key', 10);
+    };
+    const kept = new KeptCredentials(provider, () => now);
+    await kept.current();
+    [isAway, now] = [true, NOW + 7 * MINUTE_MS];
+
+    expect((await kept.current()).accessKeyId).toBe('key');
+    now = NOW + 10 * MINUTE_MS;
+    await expect(kept.current()).rejects.toThrow('away');
+  });
+
+  test('are asked for once by many requests of one client', async () => {
+    let asked = 0;
+    const kept = new KeptCredentials(
+      () => Promise.resolve(setOf(`key-${++asked}`, 60)),
+      () => NOW,
+    );
+    await Promise.all([kept.current(), kept.current(), kept.current()]);
+
+    expect(asked).toBe(1);
+  });
+
+  test('that were replaced meanwhile are tried before the provider is asked again', async () => {
+    let asked = 0;
+    const provider = () => setOf(`key-${++asked}`, 60);
+    const kept = new KeptCredentials(provider, () => NOW);
+    await kept.current();
+
+    expect(await kept.areOthersThan({ accessKeyId: 'older' })).toBe(true);
+    expect(asked).toBe(1);
+    expect(await kept.areOthersThan({ accessKeyId: 'key-1' })).toBe(true);
+    expect(asked).toBe(2);
+    expect(await new KeptCredentials(setOf('fixed', 60), () => NOW).areOthersThan({ accessKeyId: 'fixed' })).toBe(
+      false,
+    );
+  });
+});
