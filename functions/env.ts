@@ -35,6 +35,8 @@ export const ENV = {
   continuation: 'LEASEHOLD_CONTINUATION',
   /** How the spans of attempts hang on the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
+  /** Task names whose times are metrics of their own. */
+  timedNames: 'LEASEHOLD_TIMED_NAMES',
   /** What the Consul gateway calls its own node. */
   consulNode: 'LEASEHOLD_CONSUL_NODE',
   /** The longest wait of its blocking queries. */
@@ -56,6 +58,10 @@ export const MAX_WORKERS_LIMIT = 1_000;
 export const DEFAULT_TASKS_PER_WORKER = 100;
 /** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
+
+/** Three metrics of CloudWatch each, $0.90 a month. */
+export const DEFAULT_TIMED_NAMES = 10;
+export const MAX_TIMED_NAMES = 100;
 
 /** The name of ticks that no schedule sends; the names of schedules have no slash. */
 export const continuationSchedule = (queue: string): string => `continue/${queue}`;
@@ -92,6 +98,8 @@ export interface WorkEnv extends QueueEnv {
   /** Whether it starts its successor when it has to end with tasks left. */
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
+  /** Task names whose times are metrics of their own; the rest is `other`. */
+  readonly timedNames: number;
 }
 
 /** @throws ConfigurationError naming the variable and its value */
@@ -162,6 +170,7 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     deadlineMarginMs: wholeNumber(env, ENV.deadlineMarginMs, { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS }),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
     attemptSpans: parseAttemptSpans(env[ENV.attemptSpans]),
+    timedNames: wholeNumber(env, ENV.timedNames, { min: 0, max: MAX_TIMED_NAMES, default: DEFAULT_TIMED_NAMES }),
   };
 }
 

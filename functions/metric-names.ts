@@ -18,6 +18,14 @@ export function metricDimensions({ table, queue }: QueueAddress): Record<'servic
   return { service: METRICS_SERVICE, table, queue };
 }
 
+/** The set of the times of one task name; beside the set of the queue, in the same lines. */
+export function taskDimensions(address: QueueAddress, task: string): Record<string, string> {
+  return { ...metricDimensions(address), task };
+}
+
+/** The name under which all tasks are counted that have none of their own among the metrics. */
+export const OTHER_TASKS = 'other';
+
 export const METRIC = {
   // by workers
   tasksCompleted: 'TasksCompleted',
@@ -46,6 +54,13 @@ export const METRIC = {
   /** Times that tasks were left alone because the worker's module does not define their names. */
   tasksUnknown: 'TasksUnknown',
   storeThrottled: 'StoreThrottled',
+  // by workers, as values: of the queue, and of each task name
+  /** From when a task was due until it was claimed; of a takeover there is none. */
+  taskWaitMs: 'TaskWaitMs',
+  /** The attempt that completed it. */
+  taskRunMs: 'TaskRunMs',
+  /** From its enqueueing until it was done, delays and retries included. */
+  taskEndToEndMs: 'TaskEndToEndMs',
   // by the dispatcher
   oldestReadyTaskAgeMs: 'OldestReadyTaskAgeMs',
   backlogSize: 'BacklogSize',

@@ -29,6 +29,7 @@ import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
 import type { Stores, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
+import { TaskTimeMetrics } from './task-times.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 import type { Context } from './middleware/lambda-context.ts';
 
@@ -77,8 +78,9 @@ export function createWorkHandler(
     name: 'openInvocation',
     before: ({ context }) => {
       const meter = createMeter();
-      const metrics = new WorkerMetrics(telemetry.metrics, meter, connection.runtime.clock);
-      invocations.set(context, { meter, metrics, stores: connection.open(meter) });
+      const times = new TaskTimeMetrics(createTelemetry(env).metrics, registry.keys(), env.timedNames);
+      const metrics = new WorkerMetrics(telemetry.metrics, times, meter, connection.runtime.clock);
+      invocations.set(context, { meter, metrics, times, stores: connection.open(meter) });
     },
     after: ({ context }) => invocations.get(context)?.metrics[Symbol.dispose](),
     onError: ({ context }) => invocations.get(context)?.metrics[Symbol.dispose](),
@@ -102,7 +104,7 @@ export function createWorkHandler(
       }),
     )
     .handler(async (event, context) => {
-      const { meter, metrics, stores } = invocationOf(context);
+      const { meter, metrics, times, stores } = invocationOf(context);
       const session = sessionOf(context);
       const homeShards = validHomeShards(event, env);
       const semaphores = new SemaphoreClient(stores, env.timing);
@@ -136,6 +138,7 @@ export function createWorkHandler(
         {
           ...{ ...stores, session, log: telemetry.logger, events, payloads, spans },
           onCounted: (what, count) => metrics.count(what, count),
+          onTimed: (name, time) => times.record(name, time),
         },
         settings,
         signal,
@@ -164,6 +167,7 @@ function mismatchOf(error: unknown): MismatchError {
 interface Invocation {
   readonly meter: Meter;
   readonly metrics: WorkerMetrics;
+  readonly times: TaskTimeMetrics;
   readonly stores: Stores;
 }
 

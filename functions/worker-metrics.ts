@@ -12,6 +12,7 @@ import type { Clock } from '../shared/runtime/clock.ts';
 import type { Counted } from '../shared/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
+import type { TaskTimeMetrics } from './task-times.ts';
 
 type Event = Counted | 'leasesLost' | 'blocked';
 
@@ -46,6 +47,7 @@ const CLAIMS: readonly MetricName[] = [
 /** The metrics of one invocation. */
 export class WorkerMetrics implements Disposable {
   readonly #metrics: Metrics;
+  readonly #times: TaskTimeMetrics;
   readonly #meter: Meter;
   readonly #clock: Clock;
   readonly #over = new AbortController();
@@ -56,8 +58,9 @@ export class WorkerMetrics implements Disposable {
     this.write();
   };
 
-  constructor(metrics: Metrics, meter: Meter, clock: Clock) {
+  constructor(metrics: Metrics, times: TaskTimeMetrics, meter: Meter, clock: Clock) {
     this.#metrics = metrics;
+    this.#times = times;
     this.#meter = meter;
     this.#clock = clock;
     process.on('exit', this.#write);
@@ -76,6 +79,7 @@ export class WorkerMetrics implements Disposable {
     this.#add(METRIC.sessionsInvalidated, expiries - this.#reported.expiries);
     this.#add(METRIC.storeThrottled, reading.throttled - this.#reported.throttled);
     this.#reported = { expiries, throttled: reading.throttled };
+    this.#times.write();
     if (this.#unwritten.size === 0) return;
     for (const name of CLAIMS) this.#unwritten.set(name, this.#unwritten.get(name) ?? 0);
     for (const [name, count] of this.#unwritten) this.#metrics.addMetric(name, MetricUnit.Count, count);

@@ -29,6 +29,10 @@ export class QueueDashboard extends Construct {
     const { queue, table, dispatcher, worker, alarms } = props;
     const address = { table: table.tableName, queue };
     const reported = (name: MetricName): IMetric => queueMetric(address, name, { period: Duration.minutes(1) });
+    const percentiles = (name: MetricName): IMetric[] =>
+      ['p50', 'p90', 'p99'].map((statistic) =>
+        queueMetric(address, name, { period: Duration.minutes(1), statistic, label: statistic }),
+      );
     const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
       new GraphWidget({ title, left, right, width: WIDTH });
     const status = new AlarmStatusWidget({
@@ -52,6 +56,11 @@ export class QueueDashboard extends Construct {
             reported(METRIC.tasksReleased),
             reported(METRIC.tasksStalled),
           ]),
+        ],
+        [
+          graph('Wait: due to claimed', percentiles(METRIC.taskWaitMs)),
+          graph('Run: claimed to done', percentiles(METRIC.taskRunMs)),
+          graph('End to end: enqueued to done', percentiles(METRIC.taskEndToEndMs)),
         ],
         [
           graph('Recovery', [

@@ -26,6 +26,7 @@ import {
   DEFAULT_QUEUE,
   DEFAULT_SHARDS,
   DEFAULT_TASKS_PER_WORKER,
+  DEFAULT_TIMED_NAMES,
   DEFAULT_WORKER_LOCK_DELAY_MS,
   ENV,
 } from '../functions/env.ts';
@@ -40,7 +41,8 @@ import { Alarms } from './alarms.ts';
 import { QueueDashboard } from './dashboard.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { NetworkPlace } from './handler-function.ts';
-import { queueMetric } from './metrics.ts';
+import type { TaskTimeName } from './metrics.ts';
+import { queueMetric, taskMetric } from './metrics.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 import { validateEnvironment, validateWorkers } from './validate.ts';
@@ -119,6 +121,11 @@ export interface TaskWorkersProps {
    * the enqueueing to the last child. `link`: each attempt begins a trace, for tasks that wait for longer than your collector keeps one open.
    */
   readonly attemptSpans?: AttemptSpans;
+  /**
+   * Task names that have metrics of their own for wait, run and end to end, in the order in which the module exports them; the rest is `other`.
+   * Default: 10. Each costs three metrics.
+   */
+  readonly timedNames?: number;
   /** Default: a month. */
   readonly logRetention?: RetentionDays;
   /** Thresholds of the alarms, or `false` for none. Default: see `AlarmThresholds`. */
@@ -161,6 +168,7 @@ const PROPS = {
   securityGroups: true,
   tracing: true,
   attemptSpans: true,
+  timedNames: true,
   logRetention: true,
   alarms: true,
   alarmTopic: true,
@@ -313,6 +321,11 @@ export class TaskWorkers extends Construct implements IGrantable {
     return queueMetric(this.address, name, options);
   }
 
+  /** How long tasks of one name waited, ran, or took from end to end; the 99th percentile, unless another statistic is asked for. */
+  metricOfTask(name: TaskTimeName, task: string, options?: MetricOptions): Metric {
+    return taskMetric(this.address, name, { task, ...options });
+  }
+
   /** How long the oldest due task has been waiting, in milliseconds. */
   metricOldestReadyTaskAge(options?: MetricOptions): Metric {
     return this.metric(METRIC.oldestReadyTaskAgeMs, options);
@@ -377,6 +390,7 @@ function settingsOf(props: TaskWorkersProps, expression: string): WorkerSettings
     reservedConcurrency: props.reservedConcurrency,
     continuation: props.continuation ?? true,
     attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
+    timedNames: props.timedNames ?? DEFAULT_TIMED_NAMES,
     tracing: props.tracing,
     environment: props.environment ?? {},
   };

@@ -6,7 +6,13 @@
 import { statSync } from 'node:fs';
 import type { Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { AttemptSpans } from '../functions/env.ts';
-import { MAX_CONCURRENCY, MAX_SHARDS, MAX_WORKERS_LIMIT, parseAttemptSpans } from '../functions/env.ts';
+import {
+  MAX_CONCURRENCY,
+  MAX_SHARDS,
+  MAX_TIMED_NAMES,
+  MAX_WORKERS_LIMIT,
+  parseAttemptSpans,
+} from '../functions/env.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { validateSessionTiming } from '../shared/lease/timing.ts';
 
@@ -35,6 +41,7 @@ export interface WorkerSettings {
   readonly reservedConcurrency: number | undefined;
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
+  readonly timedNames: number;
   /** Of all functions, by X-Ray; absent: active. */
   readonly tracing: Tracing | undefined;
   readonly environment: Readonly<Record<string, string>>;
@@ -69,6 +76,7 @@ export function validateWorkers(settings: WorkerSettings): void {
   validateTimes(settings);
   validateReservedConcurrency(settings);
   parseAttemptSpans(settings.attemptSpans, 'attemptSpans');
+  wholeNumber('timedNames', settings.timedNames, { min: 0, max: MAX_TIMED_NAMES });
   validateEnvironment(settings.environment);
 }
 

@@ -122,5 +122,6 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     [ENV.deadlineMarginMs]: String(settings.deadlineMarginMs),
     [ENV.continuation]: settings.continuation ? '1' : '0',
     [ENV.attemptSpans]: settings.attemptSpans,
+    [ENV.timedNames]: String(settings.timedNames),
   };
 }

@@ -38,6 +38,7 @@ import { DEFAULT_QUEUE } from '../shared/task/task.ts';
 import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import { workModule } from '../shared/run/work-module.ts';
+import type { TaskTimes } from '../shared/worker/tally.ts';
 import type { WorkerReport } from '../shared/worker/worker.ts';
 import { runWorker } from '../shared/worker/worker.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -63,6 +64,8 @@ export interface TestKitOptions {
   readonly middleware?: readonly TaskMiddleware[];
   /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents;
+  /** Told how long tasks waited and ran, by the kit's clock. */
+  readonly onTimed?: (name: string, times: TaskTimes) => void;
   readonly log?: TaskLog;
 }
 
@@ -231,7 +234,7 @@ export class TestKit {
     const events = this.#events;
     const ports = {
       ...{ ...this.#stores, tasks, payloads, session, runtime: this.#runtime, gauge: noSkewGauge, log },
-      spans: this.#spans,
+      ...{ spans: this.#spans, onTimed: this.#options.onTimed },
       events:
         plan.crash === 'afterSettle'
           ? {

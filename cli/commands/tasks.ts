@@ -7,26 +7,31 @@ import { isOpen, isPage } from '../../shared/task/page.ts';
 import type { FailureRecord } from '../../shared/task/store.ts';
 import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
-import { name } from '../arguments.ts';
+import { name, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
+import type { Output } from '../output.ts';
 import { factsOf, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
+import { endedTasks } from '../queue/ended-tasks.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
 import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
 
-/** What can be listed without reading the whole table: done and cancelled tasks are in no index. */
-const STATES = ['unfinished', 'ready', 'later', 'running', 'dead'] as const;
+/** The last two are in no index: they are looked for in the table itself. */
+const STATES = ['unfinished', 'ready', 'later', 'running', 'dead', 'done', 'cancelled'] as const;
+/** A quarter of a GB, for about a cent: what reads on by mistake costs no more. */
+const DEFAULT_MAX_READ_UNITS = 32_768;
 
 interface ListOptions extends QueueOptions, LimitOptions {
   readonly state: (typeof STATES)[number];
   readonly name?: string;
+  readonly maxReadUnits: number;
 }
 
 export function tasksCommand(bind: Bind): Command {
@@ -35,10 +40,16 @@ export function tasksCommand(bind: Bind): Command {
     .description('Lists, shows, runs, retries, redrives and cancels tasks.');
   const listing = new Command('list')
     .description(
-      'Tasks that wait, run or are dead, from high priority to low. Done and cancelled tasks are not listed: show them by id.',
+      'Tasks that wait, run or are dead, from high priority to low. Done and cancelled ones, which are kept for 14 days, only by --state: ' +
+        'they are in no index, so the table is read in no order until --limit are found; this needs dynamodb:Scan, which no grant has.',
     )
     .addOption(new Option('--state <state>', 'only these').choices(STATES).default('unfinished'))
     .option('--name <name>', 'only those of this definition', name)
+    .addOption(
+      new Option('--max-read-units <n>', 'where to stop reading the table for done and cancelled ones')
+        .argParser(wholeNumber(1))
+        .default(DEFAULT_MAX_READ_UNITS),
+    )
     .addOption(limitOption());
   const show = new Command('show').argument('<id>', 'its id', name).description('One task, with its history.');
   tasks.addCommand(withQueue(bind<ListOptions>(listing, listTasks)));
@@ -55,7 +66,8 @@ function withQueue(command: Command): Command {
 async function listTasks({ output, connect, runtime }: Context, options: ListOptions): Promise<undefined> {
   using connection = await connect();
   const now = runtime.clock.now();
-  const rows = matching(tasksOf(connection, options), options, now);
+  const rows = matching(tasksOf(connection, options, output), options, now);
+  const isOver = options.state === 'done' || options.state === 'cancelled';
   await list(
     rows,
     options,
@@ -65,7 +77,12 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
       state: (task) => stateOf(task, now),
       priority: ({ priority }) => priority,
       attempts: ({ attempts }) => String(attempts),
-      due: (task) => ('readyAt' in task ? relative(task.readyAt, now) : ''),
+      ...(isOver
+        ? {
+            finished: (task) => ('finishedAt' in task ? relative(task.finishedAt, now) : ''),
+            took: (task) => ('finishedAt' in task ? span(task.finishedAt - task.createdAt) : ''),
+          }
+        : { due: (task) => ('readyAt' in task ? relative(task.readyAt, now) : '') }),
       'last error': ({ lastError }) =>
         lastError === undefined ? '' : shortened(`${lastError.name}: ${lastError.message}`, 60),
     },
@@ -74,7 +91,20 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
   );
 }
 
-function tasksOf(connection: Connection, { queue, shards, state }: ListOptions): AsyncIterable<TaskRecord> {
+function tasksOf(
+  connection: Connection,
+  { queue, shards, state, maxReadUnits }: ListOptions,
+  output: Output,
+): AsyncIterable<TaskRecord> {
+  if (state === 'done' || state === 'cancelled') {
+    const onCut = (units: number): void => {
+      output.note(`stopped after ${units} read units, before the end of the table (see --max-read-units)`);
+    };
+    const onDamaged = (error: unknown): void => {
+      output.note(printable(`row skipped: ${String(error)}`));
+    };
+    return endedTasks(connection, { queue, state, maxReadUnits }, { onCut, onDamaged });
+  }
   const there = connection.queue(queue, shards);
   return state === 'dead' ? there.operator.dead() : unfinishedTasks(there);
 }
@@ -201,6 +231,7 @@ function historyText(past: readonly PastAttempt[], now: number): string {
 const HELP = `
 Examples:
   $ leasehold tasks list --state dead --name resize
+  $ leasehold tasks list --state done --name resize --limit 20
   $ leasehold tasks show a.png --queue media
   $ leasehold tasks retry a.png
   $ leasehold tasks redrive --all --limit 100 --yes default

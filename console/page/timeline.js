@@ -1,19 +1,11 @@
-/** The claims of a task, as bars over time and as a table. */
+/** What a task's row tells of its time, as bars and as a table. */
 
+/** @import { Attempt, Bar } from './waterfall.js' */
 /** @import { TaskView } from '../model.ts' */
 import { h, svg } from './dom.js';
 import { span } from './format.js';
 import { badge, sessionName, tableOf, when } from './parts.js';
-
-/**
- * @typedef {object} Attempt
- * @property {number} leaseCounter
- * @property {string} session
- * @property {number | undefined} claimedAt
- * @property {number} endedAt now, while it runs
- * @property {string} how
- * @property {string | undefined} error
- */
+import { waterfallOf } from './waterfall.js';
 
 const WIDTH = 600;
 const ROW = 22;
@@ -32,39 +24,17 @@ const TONES = {
   cancelled: 'quiet',
 };
 
-/**
- * Oldest first, as far as the row's history goes.
- * @param {TaskView['task']} task
- * @param {number} now
- * @returns {readonly Attempt[]}
- */
-export function attemptsOf(task, now) {
-  const past = task.past.map((attempt) => ({ ...attempt }));
-  const { session, claimedAt, leaseCounter, state } = task;
-  if (session === undefined || claimedAt === undefined || state === 'ready') return past;
-  const endedAt = 'finishedAt' in task ? task.finishedAt : now;
-  const error = state === 'dead' ? task.lastError?.message : undefined;
-  return [
-    ...past.filter((attempt) => attempt.leaseCounter !== leaseCounter),
-    { leaseCounter, session, claimedAt, endedAt, how: state, error },
-  ];
-}
+/** @type {Readonly<Record<Exclude<Bar['kind'], 'attempt'>, string>>} */
+const UNCLAIMED = { delay: 'not due', wait: 'due, not claimed', apart: 'not claimed' };
 
 /**
  * @param {TaskView['task']} task
- * @param {readonly Attempt[]} attempts
  * @param {number} now
  */
-export function timeline(task, attempts, now) {
-  const starts = attempts.map(({ claimedAt, endedAt }) => claimedAt ?? endedAt);
-  const from = Math.min(task.createdAt, ...starts);
-  const until = Math.max(
-    'finishedAt' in task ? task.finishedAt : now,
-    ...attempts.map(({ endedAt }) => endedAt),
-    from + 1,
-  );
+export function timeline(task, now) {
+  const { from, until, rows, bars } = waterfallOf(task, now);
   const x = (/** @type {number} */ at) => ((at - from) / (until - from)) * WIDTH;
-  const height = attempts.length * ROW + 2;
+  const height = rows * ROW + 2;
   return h(
     'figure',
     { class: 'timeline' },
@@ -75,35 +45,38 @@ export function timeline(task, attempts, now) {
         preserveAspectRatio: 'none',
         height,
         role: 'img',
-        'aria-label': `${attempts.length} attempts over ${span(until - from)}`,
+        'aria-label': `${rows} rows over ${span(until - from)}: ${bars.map(wordsOf).join('; ')}`,
       },
-      attempts.map(({ claimedAt, endedAt, how, leaseCounter }, row) => {
-        const start = x(claimedAt ?? endedAt);
-        const y = row * ROW + 4;
-        return [
-          svg('line', { class: 'wait', x1: 0, x2: WIDTH, y1: y + 8, y2: y + 8 }),
-          svg(
-            'rect',
-            {
-              class: TONES[how] ?? 'quiet',
-              x: Math.min(start, WIDTH - SHORTEST),
-              y,
-              width: Math.max(SHORTEST, x(endedAt) - start),
-              height: ROW - 6,
-              rx: 2,
-            },
-            svg('title', {}, `token ${leaseCounter}: ${how}, ${span(endedAt - (claimedAt ?? endedAt))}`),
-          ),
-        ];
+      bars.map((bar) => {
+        const width = Math.max(SHORTEST, x(bar.until) - x(bar.from));
+        return svg(
+          'rect',
+          {
+            class: bar.attempt === undefined ? bar.kind : `attempt ${TONES[bar.attempt.how] ?? 'quiet'}`,
+            x: Math.min(x(bar.from), WIDTH - SHORTEST),
+            y: bar.row * ROW + (bar.attempt === undefined ? 9 : 4),
+            width,
+            height: bar.attempt === undefined ? ROW - 16 : ROW - 6,
+            rx: 2,
+          },
+          svg('title', {}, wordsOf(bar)),
+        );
       }),
     ),
     h(
       'figcaption',
       {},
-      h('span', {}, 'enqueued ', when(task.createdAt, now)),
+      h('span', {}, from === task.createdAt ? 'enqueued ' : 'since ', when(from, now)),
       h('span', {}, until >= now ? 'now' : when(until, now)),
     ),
   );
+}
+
+/** @param {Bar} bar */
+function wordsOf({ kind, attempt, from, until }) {
+  const took = span(until - from);
+  if (attempt !== undefined) return `token ${attempt.leaseCounter}: ${attempt.how}, ${took}`;
+  return `${kind === 'attempt' ? '' : UNCLAIMED[kind]}, ${took}`;
 }
 
 /**

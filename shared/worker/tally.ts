@@ -26,6 +26,13 @@ export interface WorkerCounts {
 
 export type Counted = Exclude<keyof WorkerCounts, 'settled'> | Settlement;
 
+/** Milliseconds, by the clocks that wrote the row: of two machines they may be off by their difference. */
+export interface TaskTimes {
+  readonly waitMs?: number;
+  readonly runMs?: number;
+  readonly endToEndMs?: number;
+}
+
 export class Tally {
   readonly #counts: Record<Exclude<keyof WorkerCounts, 'settled'>, number> = {
     ...{ claimed: 0, takenOver: 0, claimsRefused: 0, buried: 0, expired: 0 },

@@ -28,7 +28,7 @@ import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPageStore } from '../bulk/store.ts';
 import type { ReadyTask, RunningTask } from '../task/task.ts';
-import type { Counted, WorkerCounts } from './tally.ts';
+import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { Tally } from './tally.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
@@ -64,6 +64,8 @@ export interface WorkerPorts {
   readonly spans?: TaskSpans | undefined;
   /** Told of each figure of the report when it changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
+  /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A page is one task. */
+  readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
 }
 
 /** What one worker did. */
@@ -236,6 +238,7 @@ class Worker {
       if (task.links?.key?.rate !== undefined) this.#backlog.passOn(task);
       const takenOver = candidate.kind === 'abandoned';
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
+      if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
       const { settlement, settled } = await runTraced(
         task,
         definition,
@@ -254,6 +257,7 @@ class Worker {
       );
       if (settlement === 'retried' && this.#hasFailedLong(task)) this.#tally.count('failing');
       this.#tally.countSettled(settled);
+      if (settlement === 'done') this.#timeDone(task);
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
       if (settlement === 'unsettled') this.#backlog.park(task);
@@ -267,6 +271,11 @@ class Worker {
     } finally {
       leave();
     }
+  }
+
+  #timeDone({ name, claimedAt, createdAt }: RunningTask): void {
+    const now = this.#ports.runtime.clock.now();
+    this.#ports.onTimed?.(name, { runMs: now - claimedAt, endToEndMs: now - createdAt });
   }
 
   #hasFailedLong({ failingSince = Infinity }: RunningTask): boolean {

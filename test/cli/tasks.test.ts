@@ -45,6 +45,20 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     });
   });
 
+  test('lists what is done for as long as it is kept, by reading the table', async () => {
+    const queue = ['--queue', 'over'];
+    for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--id', `over-${n}`, ...queue);
+    await run('work', '--entry', HOSTILE, '--until-drained', ...queue);
+    await run('enqueue', 'fine', '{"n": 4}', '--id', 'over-4', ...queue);
+    await run('tasks', 'cancel', 'over-4', '--reason', 'test', '--yes', 'over-4', ...queue);
+
+    const done = (await json('tasks', 'list', '--state', 'done', ...queue)) as { readonly id: string }[];
+    expect(done.map(({ id }) => id).sort()).toEqual(['over-1', 'over-2', 'over-3']);
+    expect(await json('tasks', 'list', '--state', 'cancelled', ...queue)).toMatchObject([{ id: 'over-4' }]);
+    expect(await json('tasks', 'list', '--state', 'done', '--queue', 'other')).toEqual([]);
+    expect((await run('tasks', 'list', '--state', 'done', '--limit', '1', ...queue)).err).toContain('the first 1');
+  });
+
   test('writes nothing of 10,000 lines when one of them is bad, and names that one', async () => {
     const lines: (string | object)[] = Array.from({ length: 10_000 }, (_, n) => ({
       name: 'fine',

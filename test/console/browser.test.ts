@@ -234,7 +234,7 @@ describe.skipIf(!isRunnable)('the console beside real workers', () => {
       // The history of the row: the first attempt died, and another worker has it.
       await badge(page, 'died').waitFor({ timeout: 30_000 });
       expect(await holder()).not.toBe(first);
-      expect(await page.locator('.timeline rect').count()).toBe(2);
+      expect(await page.locator('.timeline rect.attempt').count()).toBe(2);
       await badge(page, 'done').first().waitFor({ timeout: 30_000 });
 
       await visit(page, 'overview');

@@ -12,6 +12,7 @@ describe('parseWorkEnv', () => {
       queue: 'default',
       continuation: false,
       attemptSpans: 'parent',
+      timedNames: 10,
       shards: 8,
       maxWorkers: 10,
       endpoint: undefined,

@@ -133,6 +133,7 @@ describe('settings that pass', () => {
     reservedConcurrency: fc.option(whole(1_100), { nil: undefined }),
     continuation: fc.boolean(),
     attemptSpans: fc.constantFrom('parent', 'link'),
+    timedNames: whole(120),
     tracing: fc.constant(undefined),
     environment: fc.constant({}),
   });

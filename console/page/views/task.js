@@ -7,7 +7,8 @@ import { askToAct } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { span, whole } from '../format.js';
 import { button, code, factsOf, heading, json, standingBadge, taskBadge, taskState, to, when } from '../parts.js';
-import { attemptsOf, attemptsTable, timeline } from '../timeline.js';
+import { attemptsTable, timeline } from '../timeline.js';
+import { attemptsOf } from '../waterfall.js';
 
 /** @type {View} */
 export const task = {
@@ -24,9 +25,8 @@ export const task = {
       items && h('p', { class: 'note holder' }, itemsText(items)),
       holder && holderCard(holder, now),
       h('h2', {}, 'Attempts'),
-      attempts.length === 0
-        ? h('p', { class: 'quiet' }, 'Not started yet.')
-        : [timeline(found, attempts, now), attemptsTable(attempts, now)],
+      timeline(found, now),
+      attempts.length === 0 ? h('p', { class: 'quiet' }, 'Not started yet.') : attemptsTable(attempts, now),
       found.lastError && [
         h('h2', {}, 'Last error'),
         h(

@@ -1,0 +1,65 @@
+/**
+ * How long tasks wait and run, as metric values of which CloudWatch takes percentiles: of the queue, and of each task name.
+ *
+ * A line has an array of values and two sets of dimensions, so each value is counted in both. Each name costs three metrics of CloudWatch,
+ * so only so many names have their own: those of the first definitions, which are the same in all workers of a deployment; the rest is `other`.
+ */
+import type { Metrics } from '@aws-lambda-powertools/metrics';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { TaskTimes } from '../shared/worker/tally.ts';
+import type { MetricName } from './metric-names.ts';
+import { METRIC, OTHER_TASKS } from './metric-names.ts';
+
+/** The format takes as many, and Powertools writes by itself when it has them; a line of them is small enough to be written whole by a process that dies next. */
+const VALUES_IN_LINE = 100;
+
+const METRICS_OF: Readonly<Record<keyof TaskTimes, MetricName>> = {
+  waitMs: METRIC.taskWaitMs,
+  runMs: METRIC.taskRunMs,
+  endToEndMs: METRIC.taskEndToEndMs,
+};
+
+export class TaskTimeMetrics {
+  readonly #metrics: Metrics;
+  readonly #names: ReadonlySet<string>;
+  readonly #unwritten = new Map<string, Map<MetricName, number[]>>();
+
+  /**
+   * @param metrics of its own: what is written of it changes its dimensions
+   * @param names in the order of their definitions
+   */
+  constructor(metrics: Metrics, names: Iterable<string>, timedNames: number) {
+    this.#metrics = metrics;
+    this.#names = new Set([...names].slice(0, timedNames));
+  }
+
+  record(name: string, times: TaskTimes): void {
+    const task = this.#names.has(name) ? name : OTHER_TASKS;
+    const values = this.#unwritten.get(task) ?? new Map<MetricName, number[]>();
+    this.#unwritten.set(task, values);
+    let isFull = false;
+    for (const [time, metric] of Object.entries(METRICS_OF) as [keyof TaskTimes, MetricName][]) {
+      const { [time]: ms } = times;
+      if (ms === undefined) continue;
+      const list = values.get(metric) ?? [];
+      values.set(metric, list);
+      // Clocks of two machines differ.
+      list.push(Math.max(0, Math.round(ms)));
+      isFull ||= list.length === VALUES_IN_LINE - 1;
+    }
+    if (isFull) this.#writeTask(task, values);
+  }
+
+  write(): void {
+    for (const [task, values] of this.#unwritten) this.#writeTask(task, values);
+  }
+
+  #writeTask(task: string, values: ReadonlyMap<MetricName, readonly number[]>): void {
+    this.#unwritten.delete(task);
+    this.#metrics.addDimensions({});
+    this.#metrics.addDimensions({ task });
+    for (const [metric, list] of values)
+      for (const value of list) this.#metrics.addMetric(metric, MetricUnit.Milliseconds, value);
+    this.#metrics.publishStoredMetrics();
+  }
+}

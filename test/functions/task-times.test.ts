@@ -1,0 +1,99 @@
+/** What a worker prints of times, as CloudWatch reads it. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { TaskTimeMetrics } from '../../functions/task-times.ts';
+import { createTelemetry } from '../../functions/runtime.ts';
+import { defineTask } from '../../shared/task/definition.ts';
+import type { TaskTimes } from '../../shared/worker/tally.ts';
+import { createTestKit } from '../../testing/kit.ts';
+import { dataPointsOf } from '../support/cloudwatch.ts';
+
+const ADDRESS = { table: 'leases', queue: 'media' };
+const OF_QUEUE = { service: 'leasehold', ...ADDRESS };
+let printed: string;
+
+beforeEach(() => {
+  printed = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    printed += String(chunk);
+    return true;
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const points = () => dataPointsOf(printed);
+
+test('each value stands in the set of its queue and in that of its task, as a value and not as a sum', () => {
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['resize'], 10);
+  times.record('resize', { waitMs: 12.4 });
+  times.record('resize', { waitMs: 900 });
+  times.record('resize', { runMs: 30, endToEndMs: 1_000 });
+  times.write();
+
+  const seen = points().map(({ name, dimensions, value }) => [name, dimensions, value]);
+  for (const dimensions of [OF_QUEUE, { ...OF_QUEUE, task: 'resize' }])
+    for (const [name, value] of [
+      ['TaskWaitMs', 12],
+      ['TaskWaitMs', 900],
+      ['TaskRunMs', 30],
+      ['TaskEndToEndMs', 1_000],
+    ] as const)
+      expect(seen).toContainEqual([name, dimensions, value]);
+  expect(seen).toHaveLength(8);
+});
+
+test('names beyond the bound, and those that are defined no more, are other', () => {
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['first', 'second'], 1);
+  for (const name of ['first', 'second', 'gone']) times.record(name, { runMs: 1 });
+  times.write();
+
+  const counts = new Map<string, number>();
+  for (const { dimensions } of points())
+    counts.set(dimensions.task ?? 'the queue', (counts.get(dimensions.task ?? 'the queue') ?? 0) + 1);
+  expect(Object.fromEntries(counts)).toEqual({ 'the queue': 3, first: 1, other: 2 });
+});
+
+test('a thousand values become lines of at most a hundred, and none is lost or counted under another name', () => {
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['a', 'b'], 2);
+  for (let n = 0; n < 1_000; n++) times.record(n % 2 === 0 ? 'a' : 'b', { waitMs: n });
+  times.write();
+
+  const ofA = points().filter(({ dimensions }) => dimensions.task === 'a');
+  expect(ofA.map(({ value }) => value).sort((x, y) => x - y)).toEqual(Array.from({ length: 500 }, (_, n) => 2 * n));
+  expect(points().filter(({ dimensions }) => dimensions.task === undefined)).toHaveLength(1_000);
+  expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThan(2_000);
+});
+
+test('a worker tells of the wait at the claim, and of the run and the whole when the task is done', async () => {
+  const told: (readonly [string, TaskTimes])[] = [];
+  let calls = 0;
+  const slow = defineTask({
+    name: 'slow',
+    retry: { maxAttempts: 3, backoff: '10s' },
+    async run() {
+      await kit.clock.advance(2_000);
+      if (++calls === 1) throw new Error('once');
+    },
+  });
+  const onTimed = (name: string, times: TaskTimes): void => {
+    told.push([name, times]);
+  };
+  const kit = createTestKit({ tasks: { slow }, onTimed });
+  await kit.tasks.enqueue(slow, {}, { id: 's', delay: '1s' });
+  await kit.advance('4s');
+  await kit.drain();
+  await kit.advance('60s');
+  await kit.drain();
+
+  const task = await kit.tasks.get('s');
+  const [past] = task?.past ?? [];
+  expect(told.map(([name, times]) => [name, Object.keys(times)])).toEqual([
+    ['slow', ['waitMs']],
+    ['slow', ['waitMs']],
+    ['slow', ['runMs', 'endToEndMs']],
+  ]);
+  expect(told[0]?.[1].waitMs).toBe(3_000);
+  expect(told[1]?.[1].waitMs).toBeLessThan((task?.claimedAt ?? 0) - (past?.endedAt ?? 0));
+  expect(told[2]?.[1]).toEqual({ runMs: 2_000, endToEndMs: 4_000 + 2_000 + 60_000 + 2_000 });
+});
