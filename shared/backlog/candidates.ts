@@ -6,6 +6,7 @@
  * What was left out is not read again for a while.
  */
 import { ClockSkewError } from '../errors.ts';
+import type { RetryPolicy } from '../task/definition.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -252,4 +253,14 @@ function readyCandidate(task: ReadyTask): Candidate {
 /** A key within one queue. */
 function nameOf(key: TaskKey): string {
   return key.id;
+}
+
+/** No worker started it before it expired. */
+export function isOverdue({ kind, task }: Candidate, now: number): boolean {
+  return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
+}
+
+/** Of a task whose holder has just been found dead. */
+export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
+  return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }

@@ -16,9 +16,10 @@ import { limitsOf } from '../session/limits.ts';
 import type { SessionStore } from '../session/store.ts';
 import { Backlog } from '../backlog/backlog.ts';
 import type { Candidate } from '../backlog/candidates.ts';
+import { isOverdue, isUsedUp } from '../backlog/candidates.ts';
 import { Company } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
-import type { AnyTask, RetryPolicy, TaskRegistry } from '../task/definition.ts';
+import type { AnyTask, TaskRegistry } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { TaskEvents } from '../run/events.ts';
 import { tell } from '../run/events.ts';
@@ -394,14 +395,4 @@ class Worker {
     this.#tally.count('damaged');
     this.#ports.log.error('row skipped', { error: found });
   }
-}
-
-/** Of a task whose holder has just been found dead. */
-function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
-  return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
-}
-
-/** No worker started it before it expired. */
-function isOverdue({ kind, task }: Candidate, now: number): boolean {
-  return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
 }
