@@ -27,7 +27,7 @@ export type {
   InvalidSession,
   InvalidationReason,
   LiveSession,
-  SessionBehaviour,
+  SessionBehavior as SessionBehaviour,
   SessionRecord,
 } from '../shared/session/record.ts';
 

@@ -1,6 +1,6 @@
 /** `leasehold/middy`: middleware that gives any Lambda handler a right while it runs, and the handler that runs tasks. */
-export { lease } from '../functions/middleware/lease.ts';
-export type { LeaseOptions } from '../functions/middleware/lease.ts';
+export { lock } from '../functions/middleware/lock.ts';
+export type { LockOptions } from '../functions/middleware/lock.ts';
 export { semaphore } from '../functions/middleware/semaphore.ts';
 export type { SemaphoreOptions } from '../functions/middleware/semaphore.ts';
 export { leader } from '../functions/middleware/leader.ts';

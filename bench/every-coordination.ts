@@ -31,7 +31,7 @@ export async function exerciseCoordination(
 
 async function exerciseElections(leasehold: Leasehold, session: Session): Promise<void> {
   const leadership = await session.campaign('reports', { value: 'host-1' });
-  await leasehold.elections.leader('reports');
+  await leasehold.elections.get('reports');
   await leadership.proclaim('host-1, port 80');
   await leadership.resign();
 }
@@ -57,12 +57,12 @@ async function exerciseGroups(leasehold: Leasehold, session: Session): Promise<v
 
 async function exerciseLimits(leasehold: Leasehold, session: Session): Promise<void> {
   const limiter = leasehold.rateLimiter('api', { rate: 2, per: '1h' });
-  await limiter.take('customer-7');
-  await limiter.take('customer-7');
-  await limiter.take('customer-7');
-  await limiter.read('customer-7');
+  await limiter.tryTake('customer-7');
+  await limiter.tryTake('customer-7');
+  await limiter.tryTake('customer-7');
+  await limiter.get('customer-7');
 
-  const slots = session.limiter('uploads', { maximum: 1 });
+  const slots = session.limiter('uploads', { limit: 1 });
   const slot = await slots.add();
   assert(slot !== undefined, 'there is a slot');
   await slots.done(slot);

@@ -135,7 +135,7 @@ async function exerciseSemaphores(sender: Sender, table: string, session: Sessio
   assert(last.kind === 'acquired', 'the semaphore is free');
   await semaphores.evict(name, { token: last.permit.fencingToken, by: 'bench', reason: 'to see what it costs' });
   await semaphores.setLimit(name, 5);
-  await semaphores.read(name);
+  await semaphores.get(name);
 }
 
 async function exerciseTasks(sender: Sender, table: string, session: Session): Promise<void> {

@@ -35,6 +35,6 @@ export function workforceOf(
       }
     },
     declareLimit: () => semaphores.declareLimit(workersSemaphore(queue), maxWorkers),
-    countLive: async () => (await semaphores.read(workersSemaphore(queue)))?.live ?? 0,
+    countLive: async () => (await semaphores.get(workersSemaphore(queue)))?.live ?? 0,
   };
 }

@@ -43,7 +43,7 @@ import { HealthClient } from './remote/health-client.ts';
 import { firstFailure } from './session/health.ts';
 import type { SessionEvents } from './session/keep-alive.ts';
 import { SessionHolder } from './session/keep-alive.ts';
-import type { SessionBehaviour } from './session/record.ts';
+import type { SessionBehavior } from './session/record.ts';
 import type { Verification } from './session/verify.ts';
 import { TaskClient } from './queue/client.ts';
 import { TaskOperator } from './queue/operator.ts';
@@ -77,7 +77,7 @@ export interface SessionSettings {
   /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
   readonly lockDelay?: Duration | undefined;
   /** What becomes of its keys when it ends: they are released, or their entries deleted. */
-  readonly behaviour?: SessionBehaviour | undefined;
+  readonly behavior?: SessionBehavior | undefined;
   /** For people; need not be unique. */
   readonly name?: string | undefined;
   /** Where it runs; absent: this machine's name. */
@@ -116,7 +116,7 @@ const SESSION_SETTINGS = {
   ttl: true,
   heartbeat: true,
   lockDelay: true,
-  behaviour: true,
+  behavior: true,
   name: true,
   node: true,
   checks: true,
@@ -206,7 +206,7 @@ export class Leasehold implements Disposable {
   async session(settings: SessionSettings = {}): Promise<Session> {
     const { sessions: store } = this.#stores;
     const { runtime } = this.#foundation;
-    const { behaviour = 'release', checks = [] } = validOptions(
+    const { behavior: behaviour = 'release', checks = [] } = validOptions(
       'the settings of a session',
       settings,
       SESSION_SETTINGS,
@@ -214,7 +214,7 @@ export class Leasehold implements Disposable {
     const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
     const node = validName('node', settings.node ?? hostname());
     if (!['release', 'delete'].includes(behaviour))
-      throw new ConfigurationError(`behaviour = ${shown(behaviour)}: give 'release' or 'delete'`);
+      throw new ConfigurationError(`behavior = ${shown(behaviour)}: give 'release' or 'delete'`);
     const timing = this.#timingOf(settings);
     if (!Array.isArray(checks))
       throw new ConfigurationError(`checks = ${shown(checks)}: give a list of ids of health checks`);

@@ -76,7 +76,7 @@ async function showLeader(
   election: string,
 ): Promise<undefined> {
   using connection = await connect();
-  const leader = await connection.leasehold.elections.leader(election);
+  const leader = await connection.leasehold.elections.get(election);
   if (leader === undefined)
     throw notFound(`leader of ${election}`, "'leasehold leaders list' names the elections that there are");
   output.answer({ election, ...leader }, () => leaderText(leader, runtime.clock.now()));

@@ -120,7 +120,7 @@ async function change(
 
 /** A queue needs no row of its own, so one whose name is mistyped is known by nothing but what it lacks. */
 async function hasTraces({ semaphores }: Connection, there: QueueConnection): Promise<boolean> {
-  if ((await semaphores.read(workersSemaphore(there.queue))) !== undefined) return true;
+  if ((await semaphores.get(workersSemaphore(there.queue))) !== undefined) return true;
   const [unfinished, dead] = await Promise.all([take(unfinishedTasks(there), 1), take(there.operator.dead(), 1)]);
   return unfinished.rows.length + dead.rows.length > 0;
 }

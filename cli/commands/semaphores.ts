@@ -68,7 +68,7 @@ async function listSemaphores({ output, connect }: Context, options: LimitOption
 
 async function* states(semaphores: SemaphoreClient, prefix: string): AsyncGenerator<SemaphoreState> {
   for await (const found of semaphores.list(prefix)) {
-    const state = await semaphores.read(found);
+    const state = await semaphores.get(found);
     if (state !== undefined) yield state;
   }
 }
@@ -131,7 +131,7 @@ function limitOrDeclared(text: string): string {
 }
 
 async function readOrThrow(semaphores: SemaphoreClient, semaphore: string): Promise<SemaphoreState> {
-  const state = await semaphores.read(semaphore);
+  const state = await semaphores.get(semaphore);
   if (state === undefined) throw notFound(`semaphore ${semaphore}`, "'leasehold semaphores list' lists them");
   return state;
 }

@@ -81,14 +81,14 @@ async function showSession(
   id: string,
 ): Promise<undefined> {
   using connection = await connect();
-  const session = await connection.leasehold.sessions.info(id);
+  const session = await connection.leasehold.sessions.get(id);
   if (session === undefined) throw notFound(`session ${id}`, "'leasehold sessions list --all' lists them");
   output.answer(session, () => sessionText(session, runtime.clock.now(), settings.maxClockSkew));
 }
 
 async function destroySession(context: Context, options: AuditOptions, id: string): Promise<undefined> {
   using connection = await context.connect();
-  const before = await connection.leasehold.sessions.info(id);
+  const before = await connection.leasehold.sessions.get(id);
   if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' lists live ones");
   if (before.status === 'invalid') throw ended(before);
   await confirm(context, `ends the session ${before.name} on ${before.node} and frees all that it holds:`, id, options);

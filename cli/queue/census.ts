@@ -73,7 +73,7 @@ async function workersOf(
   queue: string,
   now: number,
 ): Promise<Census['workers']> {
-  const permits = await semaphores.read(workersSemaphore(queue));
+  const permits = await semaphores.get(workersSemaphore(queue));
   const holders =
     permits?.holders
       .filter(({ standing }) => standing === 'live' || standing === 'damaged')

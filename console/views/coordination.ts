@@ -20,7 +20,7 @@ export async function lookAtSemaphores(connection: Connection, prefix: string): 
   const { rows: names, more: isMore } = await take(leasehold.semaphores.list(prefix), SEMAPHORES_SHOWN);
   const semaphores: SemaphoreState[] = [];
   for (const name of names) {
-    const state = await leasehold.semaphores.read(name);
+    const state = await leasehold.semaphores.get(name);
     if (state !== undefined) semaphores.push(state);
   }
   return { value: { now: connection.now(), semaphores, isMore }, units: spent() };

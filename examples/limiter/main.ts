@@ -96,7 +96,7 @@ function kill(letter: string): void {
 async function watchSlots(signal: AbortSignal): Promise<void> {
   let drawn = '';
   while (!signal.aborted) {
-    const state = await leasehold.semaphores.read(name);
+    const state = await leasehold.semaphores.get(name);
     if (state !== undefined) {
       mostHeld = Math.max(mostHeld, state.holders.length);
       const picture = draw(state);
@@ -115,12 +115,12 @@ function draw({ holders }: SemaphoreState): string {
 }
 
 async function untilAllSlotsAreBack(): Promise<void> {
-  while (((await leasehold.semaphores.read(name))?.inUse ?? 0) > 0) await sleep(LOOK_EVERY_MS);
+  while (((await leasehold.semaphores.get(name))?.inUse ?? 0) > 0) await sleep(LOOK_EVERY_MS);
 }
 
 async function canFillAllSlots(): Promise<boolean> {
   await using session = await leasehold.session({ name: 'check', ttl: '10s', lockDelay: 0 });
-  const limiter = session.limiter(name, { maximum: MAXIMUM });
+  const limiter = session.limiter(name, { limit: MAXIMUM });
   for (let slot = 0; slot < MAXIMUM; slot++) if ((await limiter.add({ wait: '2s' })) === undefined) return false;
   return true;
 }

@@ -15,7 +15,7 @@ const [letter = '?', name = '', maximum = '', workers = '', jobs = '', expiry = 
 using leasehold = await openLeasehold(endpoint === '' ? undefined : endpoint);
 // The session is what expires: no lock-delay, for a killed process stops at once.
 await using session = await leasehold.session({ name: letter, ttl: expiry as Duration, lockDelay: 0 });
-const limiter = session.limiter(name, { maximum: Number(maximum), pause: '100ms' });
+const limiter = session.limiter(name, { limit: Number(maximum), pause: '100ms' });
 
 const begin = once(process, 'message');
 await report({ kind: 'ready' } satisfies Report);

@@ -34,7 +34,7 @@ await using session = await leasehold.session({
   name: 'worker',
   ttl: duration('ttl'),
   lockDelay: duration('lock-delay'),
-  behaviour: 'delete',
+  behavior: 'delete',
 });
 say(`session ${session.id}`);
 

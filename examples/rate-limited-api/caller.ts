@@ -24,11 +24,11 @@ for (let call = 0; call < Number(calls); call++) {
 // The channel to the parent would keep this process alive.
 process.disconnect();
 
-/** `limiter.takeWhenThere('vendor')` does the same; this one also looks at the clock. */
+/** `limiter.take('vendor')` does the same; this one also looks at the clock. */
 async function takeToken(): Promise<Taken> {
   for (;;) {
     const after = Date.now();
-    const take = await limiter.take('vendor');
+    const take = await limiter.tryTake('vendor');
     if (take.kind === 'taken') return { after, before: Date.now() };
     await sleep(take.waitMs);
   }

@@ -1,5 +1,5 @@
 /**
- * A right that is held around a handler: what `lease()`, `semaphore()` and `leader()` have in common.
+ * A right that is held around a handler: what `lock()`, `semaphore()` and `leader()` have in common.
  *
  *   - One session per invocation, shared by all of them in a chain; made with the first and ended with the last,
  *     because an environment is frozen and reused with whatever it held.

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createLeasehold, LeaseLostError } from 'leasehold';
-import { lease } from 'leasehold/middy';
+import { lock } from 'leasehold/middy';
 import { defineTask, DoNotRetry } from 'leasehold/tasks';
 import { createTestKit } from 'leasehold/testing';
 
 using leasehold = createLeasehold({ table: 'leasehold', endpoint: 'http://127.0.0.1:1' });
 assert.equal(leasehold.table, 'leasehold');
-assert.equal(typeof lease, 'function');
+assert.equal(typeof lock, 'function');
 assert.ok(new LeaseLostError('key', 'expired', 'why') instanceof Error);
 
 const greet = defineTask({

@@ -1,6 +1,6 @@
 import type { Lock, TaskRecord } from 'leasehold';
 import { createLeasehold } from 'leasehold';
-import { lease } from 'leasehold/middy';
+import { lock } from 'leasehold/middy';
 import { createS3Payloads } from 'leasehold/s3';
 import type { TaskContext } from 'leasehold/tasks';
 import { defineTask } from 'leasehold/tasks';
@@ -22,4 +22,4 @@ export async function work(): Promise<TaskRecord | undefined> {
 
 export const kit = createTestKit({ tasks: { greet } });
 export const payloads = createS3Payloads({ bucket: 'inputs' });
-export const nightly = lease({ leasehold: createLeasehold({ table: 'leasehold' }), key: 'nightly' });
+export const nightly = lock({ leasehold: createLeasehold({ table: 'leasehold' }), key: 'nightly' });

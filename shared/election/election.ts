@@ -163,7 +163,7 @@ export class ElectionClient {
   }
 
   /** Who leads now, strongly consistent; undefined when there is no leader. */
-  async leader(name: string): Promise<Leader | undefined> {
+  async get(name: string): Promise<Leader | undefined> {
     return leaderOf(await this.#locks.get(electionKey(name)));
   }
 

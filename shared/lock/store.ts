@@ -1,7 +1,7 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
-import type { SessionBehaviour, SessionRecord } from '../session/record.ts';
+import type { SessionBehavior, SessionRecord } from '../session/record.ts';
 import type { KeyRefusal } from './contention.ts';
 import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './record.ts';
 
@@ -26,7 +26,7 @@ export interface LateAcquire {
 
 /** What becomes of a key whose session is dead. */
 export interface Disposition {
-  readonly behaviour: SessionBehaviour;
+  readonly behaviour: SessionBehavior;
   readonly notBefore: number;
 }
 

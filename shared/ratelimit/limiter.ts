@@ -57,7 +57,7 @@ export class RateLimiter {
    * @throws ConfigurationError when so many could never be there
    * @throws ClockSkewError when our clock is proven too wrong to calculate a refill
    */
-  async take(key: string, options: TakeOptions = {}): Promise<Take> {
+  async tryTake(key: string, options: TakeOptions = {}): Promise<Take> {
     const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, TAKE_OPTIONS);
     const { buckets, runtime, gauge } = this.#ports;
     const bucket = this.#keyOf(key);
@@ -86,12 +86,12 @@ export class RateLimiter {
    * A take whose answer was lost may have taken tokens, and is tried again: the limit holds, and those tokens are gone.
    * @throws the reason of `signal`; and as `take`
    */
-  async takeWhenThere(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
+  async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
     const known = { ...TAKE_OPTIONS, wait: true, signal: true } as const;
     const { tokens } = validOptions(`the options of ${this.#describe(key)}`, options, known);
     const waited = await waitFor<Take, Take>(
       async ({ remainingMs }) => {
-        const take = await this.take(key, { tokens });
+        const take = await this.tryTake(key, { tokens });
         if (take.kind === 'taken' || take.waitMs > remainingMs) return { kind: 'found', found: take };
         return { kind: 'blocked', by: take, until: take.until, isClosed: true };
       },
@@ -102,7 +102,7 @@ export class RateLimiter {
   }
 
   /** Whole tokens that are there now. */
-  async read(key: string): Promise<number> {
+  async get(key: string): Promise<number> {
     const row = await this.#ports.buckets.get(this.#keyOf(key));
     return tokensIn(this.#bucket, row?.emptyAt, this.#ports.runtime.clock.now());
   }

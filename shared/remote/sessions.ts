@@ -15,7 +15,7 @@ import { stampOf } from '../lease/stamp.ts';
 import type { ContenderPorts } from '../session/contender.ts';
 import { ensureSoundClock, ensureSoundlyOpened } from '../session/open.ts';
 import { settleSession } from '../session/contender.ts';
-import type { LiveSession, SessionBehaviour, SessionRecord } from '../session/record.ts';
+import type { LiveSession, SessionBehavior, SessionRecord } from '../session/record.ts';
 
 export interface RemoteSessionSettings {
   /** For people; may be empty. */
@@ -24,7 +24,7 @@ export interface RemoteSessionSettings {
   /** `null`: never expires, until it is destroyed. */
   readonly ttlMs: number | null;
   readonly lockDelayMs: number;
-  readonly behaviour: SessionBehaviour;
+  readonly behaviour: SessionBehavior;
   readonly checks: readonly string[];
 }
 

@@ -37,13 +37,13 @@ export class SemaphoreClient {
   }
 
   /** Who holds it now, judged without changing anything; undefined when it was never held. */
-  read(name: string): Promise<SemaphoreState | undefined> {
+  get(name: string): Promise<SemaphoreState | undefined> {
     return readSemaphore(name, this.#options, this.#ports);
   }
 
   /** Whether a permit is still held, by its token: for services that were told of one. */
   async verify(name: string, token: number): Promise<boolean> {
-    const state = await this.read(name);
+    const state = await this.get(name);
     return state?.holders.some((holder) => holder.token === token && holder.standing === 'live') ?? false;
   }
 

@@ -1,8 +1,8 @@
 /**
  * A concurrency limiter: at most so many members at work at a time, wherever they run.
  *
- * `add` waits until there are fewer than the maximum and answers with an id; `done` gives the slot back.
- * It is a semaphore with a permit per member, so the maximum is never crept over, and the slot of a crashed member comes back
+ * `add` waits until there are fewer than the limit and answers with an id; `done` gives the slot back.
+ * It is a semaphore with a permit per member, so the limit is never crept over, and the slot of a crashed member comes back
  * when its session is dead: one session TTL after its last heartbeat, plus the bound on clock differences and the session's lock-delay.
  * A slow member keeps its slot for as long as its session is renewed.
  *
@@ -25,7 +25,7 @@ import { formatPermit, parsePermit } from './semaphore.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 
 export interface LimiterOptions {
-  readonly maximum: number;
+  readonly limit: number;
   /** The longest sleep between two tries; sleeps are random below it. */
   readonly pause?: Duration | undefined;
 }
@@ -42,8 +42,8 @@ export class ConcurrencyLimiter {
   constructor(name: string, options: LimiterOptions, session: SessionHolder, ports: SemaphorePorts) {
     this.name = validName('limiter', name);
     const what = `limiter ${name}`;
-    const { maximum, pause } = validOptions(`the options of ${what}`, options, { maximum: true, pause: true });
-    validWholeNumber(`${what}: maximum`, maximum, { min: 1 });
+    const { limit, pause } = validOptions(`the options of ${what}`, options, { limit: true, pause: true });
+    validWholeNumber(`${what}: limit`, limit, { min: 1 });
     if (pause !== undefined) durationMs(`${what}: pause`, pause);
     this.#options = options;
     this.#session = session;
@@ -54,7 +54,7 @@ export class ConcurrencyLimiter {
    * Waits until there is room for one more.
    * @returns its id; undefined when `wait` was given and is over
    * @throws LeaseLostError when the session is lost meanwhile; the reason of `signal`
-   * @throws MismatchError when others have another maximum
+   * @throws MismatchError when others have another limit
    */
   async add(options: Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<string | undefined> {
     validOptions(`the options of adding to limiter ${this.name}`, options, { wait: true, signal: true });
@@ -99,7 +99,7 @@ export class ConcurrencyLimiter {
   }
 
   #wanted(options: Pick<WaitOptions, 'wait' | 'signal'>): PermitWaitOptions {
-    const { maximum, pause } = this.#options;
-    return { limit: maximum, pause, ...options };
+    const { limit, pause } = this.#options;
+    return { limit, pause, ...options };
   }
 }

@@ -25,7 +25,7 @@ export class SessionClient {
   }
 
   /** Strongly consistent; undefined for an id that never was, or was swept weeks after its end. */
-  info(id: string): Promise<SessionRecord | undefined> {
+  get(id: string): Promise<SessionRecord | undefined> {
     return this.#ports.sessions.get(validName('session id', id));
   }
 

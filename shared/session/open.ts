@@ -13,14 +13,14 @@ import { trustDurationMs } from '../lease/timing.ts';
 import type { TrustWindow } from '../lease/trust.ts';
 import { momentOf, remainingTrustMs } from '../lease/trust.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { LiveSession, SessionBehaviour } from './record.ts';
+import type { LiveSession, SessionBehavior } from './record.ts';
 import type { SessionStore } from './store.ts';
 
 export interface SessionOptions {
   readonly timing: SessionTiming;
   readonly name: string;
   readonly node: string;
-  readonly behaviour: SessionBehaviour;
+  readonly behaviour: SessionBehavior;
   /** Checks of the node that the session is bound to. */
   readonly checks?: readonly string[] | undefined;
 }

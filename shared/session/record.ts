@@ -25,7 +25,7 @@
 import { longestHeartbeatMs } from '../lease/timing.ts';
 
 /** What becomes of a lock when its session is invalidated: it is released, or its entry deleted. */
-export type SessionBehaviour = 'release' | 'delete';
+export type SessionBehavior = 'release' | 'delete';
 
 /** Why a session became invalid. Only `ended` is orderly and imposes no lock-delay. */
 export type InvalidationReason = 'ended' | 'expired' | 'destroyed' | 'check';
@@ -39,7 +39,7 @@ interface SessionFacts {
   /** `null`: never expires, fails closed until destroyed. */
   readonly ttlMs: number | null;
   readonly lockDelayMs: number;
-  readonly behaviour: SessionBehaviour;
+  readonly behaviour: SessionBehavior;
   readonly createdAt: number;
   /** `null` for a session without TTL. */
   readonly expiresAt: number | null;

@@ -1,6 +1,6 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { CheckRecord } from './health.ts';
-import type { InvalidationReason, InvalidSession, LiveSession, SessionBehaviour, SessionRecord } from './record.ts';
+import type { InvalidationReason, InvalidSession, LiveSession, SessionBehavior, SessionRecord } from './record.ts';
 
 export interface NewSession {
   readonly id: string;
@@ -8,7 +8,7 @@ export interface NewSession {
   readonly node: string;
   readonly ttlMs: number | null;
   readonly lockDelayMs: number;
-  readonly behaviour: SessionBehaviour;
+  readonly behaviour: SessionBehavior;
   /** Checks of its node that it is bound to. */
   readonly checks?: readonly string[] | undefined;
   /** Renewed by its id. */

@@ -10,12 +10,18 @@ export function validOptions<T extends object>(what: string, options: T, known: 
     throw new ConfigurationError(`${what} are ${shown(options)}: give an object, of ${names.join(', ')}`);
   for (const [name, value] of Object.entries(options)) {
     if (Object.hasOwn(known, name) || value === undefined) continue;
-    const near = nearest(name, names);
+    const near = names.find((one) => one === FORMER_NAMES.get(name)) ?? nearest(name, names);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     throw new ConfigurationError(`${what}: unknown option ${shown(name)}: known are ${names.join(', ')}${hint}`);
   }
   return options;
 }
+
+/** What options were called before 1.0, where the new name does not look like it. */
+const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['behaviour', 'behavior'],
+  ['maximum', 'limit'],
+]);
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

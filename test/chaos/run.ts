@@ -196,7 +196,7 @@ async function findLeaks({ client, tables }: Deployment, { protocol }: Profile):
   const sessions = createSessionStore(sender, tables.leasehold);
   const semaphores = createSemaphoreStore(sender, tables.leasehold);
   const ports = { sessions, semaphores, runtime: systemRuntime, gauge: noSkewGauge };
-  const permits = (await new SemaphoreClient(ports, protocol).read(workersSemaphore(QUEUE)))?.live ?? 0;
+  const permits = (await new SemaphoreClient(ports, protocol).get(workersSemaphore(QUEUE)))?.live ?? 0;
   let live = 0;
   for await (const session of new SessionClient(ports, protocol.maxClockSkewMs).list())
     if (session.status === 'live' && (session.expiresAt ?? Infinity) > systemClock.now()) live++;

@@ -43,7 +43,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
   });
 
   test('says until when a key is closed whose entry was deleted with its session', async () => {
-    const session = await table.leasehold.session({ behaviour: 'delete', lockDelay: '40s' });
+    const session = await table.leasehold.session({ behavior: 'delete', lockDelay: '40s' });
     await session.lock('ephemeral');
     await table.leasehold.sessions.destroy(session.id);
 

@@ -50,7 +50,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     const [token, sequencer = '', session = ''] = end.out.trim().split(' ');
     expect(Number(token)).toBe((await table.leasehold.locks.get('proof'))?.leaseCounter);
     expect(await table.leasehold.verify(sequencer)).toEqual({ kind: 'released' });
-    expect(await table.leasehold.sessions.info(session)).toMatchObject({
+    expect(await table.leasehold.sessions.get(session)).toMatchObject({
       status: 'invalid',
       reason: 'ended',
       name: 'sh',
@@ -119,11 +119,11 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     const leader = start('--leader', 'boss', '--', ...SLEEPER);
     await pidOf(leader);
 
-    expect(await table.leasehold.elections.leader('boss')).toMatchObject({ name: 'sh' });
+    expect(await table.leasehold.elections.get('boss')).toMatchObject({ name: 'sh' });
     expect(await run('--leader', 'boss', '--', 'true')).toMatchObject({ exitCode: 75 });
     leader.process.kill('SIGTERM');
     await leader.ended;
-    expect(await table.leasehold.elections.leader('boss')).toBeUndefined();
+    expect(await table.leasehold.elections.get('boss')).toBeUndefined();
   });
 
   test('passes Ctrl+C on, and gives the lock back at once', async () => {

@@ -36,18 +36,18 @@ describeInEveryWorld('an election', (open) => {
       kind: 'held',
       by: { session: mine.id, name: 'one', node: 'a' },
     });
-    expect(await other.leasehold.elections.leader(name)).toEqual({
+    expect(await other.leasehold.elections.get(name)).toEqual({
       ...{ term: leadership.term, session: mine.id, name: 'one', node: 'a', value: 'http://a' },
       ...{ since: world.clock.now(), until: world.clock.now() + 31_000 },
     });
   });
 
   test('has no leader before the first, and none after a resignation', async () => {
-    expect(await other.leasehold.elections.leader(name)).toBeUndefined();
+    expect(await other.leasehold.elections.get(name)).toBeUndefined();
     const leadership = await elected(mine);
     expect(await leadership.resign()).toBe(true);
 
-    expect(await other.leasehold.elections.leader(name)).toBeUndefined();
+    expect(await other.leasehold.elections.get(name)).toBeUndefined();
     expect(leadership.signal.aborted).toBe(true);
   });
 
@@ -74,7 +74,7 @@ describeInEveryWorld('an election', (open) => {
 
     await leadership.proclaim('ready');
 
-    expect(await other.leasehold.elections.leader(name)).toMatchObject({ term: leadership.term, value: 'ready' });
+    expect(await other.leasehold.elections.get(name)).toMatchObject({ term: leadership.term, value: 'ready' });
   });
 
   test('elects a waiting candidate when the leader resigns', async () => {

@@ -17,7 +17,7 @@ describeCrowd('the concurrency limiter', (start) => {
     const here = start(onRow);
     const timing = { ttlMs: 5_000 };
     const limiterOf = async (process: Member): Promise<ConcurrencyLimiter> =>
-      new ConcurrencyLimiter(name, { maximum: 15, pause: 100 }, await process.session(timing), process.ports);
+      new ConcurrencyLimiter(name, { limit: 15, pause: 100 }, await process.session(timing), process.ports);
 
     // Ten are killed at work: the clocks of their processes stand still from then on.
     for (let killed = 0; killed < 10; killed++) await (await limiterOf(start(onRow))).add();
@@ -41,8 +41,8 @@ describeCrowd('the concurrency limiter', (start) => {
   test('gives a slot back by its id in another process, once', async () => {
     const [here, there] = [start(), start()];
     const name = `limit-${here.ports.runtime.ids.unique()}`;
-    const one = new ConcurrencyLimiter(name, { maximum: 1 }, await here.session(), here.ports);
-    const other = new ConcurrencyLimiter(name, { maximum: 1 }, await there.session(), there.ports);
+    const one = new ConcurrencyLimiter(name, { limit: 1 }, await here.session(), here.ports);
+    const other = new ConcurrencyLimiter(name, { limit: 1 }, await there.session(), there.ports);
     const id = await one.add();
 
     expect([await other.done(id!), await other.done(id!)]).toEqual([true, false]);
@@ -53,7 +53,7 @@ describeCrowd('the concurrency limiter', (start) => {
   test('runs work in a slot, and gives it back when the work fails', async () => {
     const here = start();
     const name = `limit-${here.ports.runtime.ids.unique()}`;
-    const limiter = new ConcurrencyLimiter(name, { maximum: 1 }, await here.session(), here.ports);
+    const limiter = new ConcurrencyLimiter(name, { limit: 1 }, await here.session(), here.ports);
     const failing = limiter.run(async (signal) => {
       expect(signal.aborted).toBe(false);
       throw new Error('boom');

@@ -27,7 +27,7 @@ describeInEveryWorld('the values of locks', (open) => {
 
   describe('behaviour delete', () => {
     test('takes the value away with the session, and keeps the counter', async () => {
-      const ephemeral = await one.leasehold.session({ ttl: TTL, behaviour: 'delete', lockDelay: 0 });
+      const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete', lockDelay: 0 });
       const lock = await acquired(ephemeral, key, { value: 'here' });
       outlive(world);
 
@@ -39,7 +39,7 @@ describeInEveryWorld('the values of locks', (open) => {
     });
 
     test('takes the value away when a contender comes before any reader', async () => {
-      const ephemeral = await one.leasehold.session({ ttl: TTL, behaviour: 'delete', lockDelay: 0 });
+      const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete', lockDelay: 0 });
       await acquired(ephemeral, key, { value: 'here' });
       outlive(world);
 
@@ -47,7 +47,7 @@ describeInEveryWorld('the values of locks', (open) => {
     });
 
     test('takes the value away at an orderly end', async () => {
-      const ephemeral = await one.leasehold.session({ ttl: TTL, behaviour: 'delete' });
+      const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete' });
       await acquired(ephemeral, key, { value: 'here' });
 
       await ephemeral.end();
@@ -57,7 +57,7 @@ describeInEveryWorld('the values of locks', (open) => {
     });
 
     test('does not swallow what is put after the session died', async () => {
-      const ephemeral = await one.leasehold.session({ ttl: TTL, behaviour: 'delete', lockDelay: 0 });
+      const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete', lockDelay: 0 });
       await acquired(ephemeral, key, { value: 'here' });
       outlive(world);
 

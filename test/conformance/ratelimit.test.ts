@@ -25,7 +25,7 @@ describeCrowd('the rate limit', (start) => {
     const limiter = limiterIn(here, TEN_A_SECOND);
 
     const takes = [];
-    for (let n = 0; n < 21; n++) takes.push(await limiter.take('ann'));
+    for (let n = 0; n < 21; n++) takes.push(await limiter.tryTake('ann'));
 
     expect(takes.slice(0, 20).map((take) => take.kind === 'taken' && take.remaining)).toEqual(
       Array.from({ length: 20 }, (_, n) => 19 - n),
@@ -35,29 +35,29 @@ describeCrowd('the rate limit', (start) => {
 
   test('refills with time, and never above the brim', async () => {
     const limiter = limiterIn(here, TEN_A_SECOND);
-    await limiter.take('ann', { tokens: 20 });
+    await limiter.tryTake('ann', { tokens: 20 });
 
     await here.clock.advance(350);
-    expect(await limiter.read('ann')).toBe(3);
-    expect(await limiter.take('ann', { tokens: 3 })).toEqual({ kind: 'taken', remaining: 0 });
+    expect(await limiter.get('ann')).toBe(3);
+    expect(await limiter.tryTake('ann', { tokens: 3 })).toEqual({ kind: 'taken', remaining: 0 });
     await here.clock.advance(3_600_000);
-    expect(await limiter.read('ann')).toBe(20);
-    expect(await limiter.take('ann', { tokens: 20 })).toEqual({ kind: 'taken', remaining: 0 });
-    expect((await limiter.take('ann')).kind).toBe('limited');
+    expect(await limiter.get('ann')).toBe(20);
+    expect(await limiter.tryTake('ann', { tokens: 20 })).toEqual({ kind: 'taken', remaining: 0 });
+    expect((await limiter.tryTake('ann')).kind).toBe('limited');
   });
 
   test('takes nothing when it refuses', async () => {
     const limiter = limiterIn(here, TEN_A_SECOND);
-    await limiter.take('ann', { tokens: 15 });
+    await limiter.tryTake('ann', { tokens: 15 });
 
-    expect(await limiter.take('ann', { tokens: 10 })).toMatchObject({ kind: 'limited', waitMs: 500 });
-    expect(await limiter.take('ann', { tokens: 5 })).toEqual({ kind: 'taken', remaining: 0 });
+    expect(await limiter.tryTake('ann', { tokens: 10 })).toMatchObject({ kind: 'limited', waitMs: 500 });
+    expect(await limiter.tryTake('ann', { tokens: 5 })).toEqual({ kind: 'taken', remaining: 0 });
   });
 
   test('keeps keys apart', async () => {
     const limiter = limiterIn(here, { rate: 1, per: '1m' });
 
-    const takes = [await limiter.take('a#b'), await limiter.take('a'), await limiter.take('a#b')];
+    const takes = [await limiter.tryTake('a#b'), await limiter.tryTake('a'), await limiter.tryTake('a#b')];
 
     expect(takes.map(({ kind }) => kind)).toEqual(['taken', 'taken', 'limited']);
   });
@@ -66,7 +66,7 @@ describeCrowd('the rate limit', (start) => {
     const rate = { rate: 5, per: '1s' } as const;
     const limiters = [limiterIn(here, rate), limiterIn(there, rate)];
 
-    const takes = await Promise.all(Array.from({ length: 12 }, (_, n) => limiters[n % 2]!.take('ann')));
+    const takes = await Promise.all(Array.from({ length: 12 }, (_, n) => limiters[n % 2]!.tryTake('ann')));
 
     expect(takes.filter(({ kind }) => kind === 'taken')).toHaveLength(5);
   });
@@ -78,7 +78,7 @@ describeCrowd('the rate limit', (start) => {
     let taken = 0;
 
     for (let step = 0; step < 200; step++) {
-      for (const take of [await limiter.take('ann'), await ahead.take('ann')]) if (take.kind === 'taken') taken++;
+      for (const take of [await limiter.tryTake('ann'), await ahead.tryTake('ann')]) if (take.kind === 'taken') taken++;
       await Promise.all([here.clock.advance(5), there.clock.advance(5)]);
     }
 
@@ -90,10 +90,10 @@ describeCrowd('the rate limit', (start) => {
   describe('waiting', () => {
     test('takes as soon as there is enough', async () => {
       const limiter = limiterIn(here, TEN_A_SECOND);
-      await limiter.take('ann', { tokens: 20 });
+      await limiter.tryTake('ann', { tokens: 20 });
       const startedAt = here.clock.now();
 
-      const take = await here.live(limiter.takeWhenThere('ann', { tokens: 10 }), 10);
+      const take = await here.live(limiter.take('ann', { tokens: 10 }), 10);
 
       expect(take.kind).toBe('taken');
       expect(here.clock.now() - startedAt).toBeGreaterThanOrEqual(1_000);
@@ -102,16 +102,16 @@ describeCrowd('the rate limit', (start) => {
 
     test('does not begin when there will not be enough in time', async () => {
       const limiter = limiterIn(here, TEN_A_SECOND);
-      await limiter.take('ann', { tokens: 20 });
+      await limiter.tryTake('ann', { tokens: 20 });
 
-      expect(await limiter.takeWhenThere('ann', { tokens: 10, wait: 999 })).toMatchObject({ kind: 'limited' });
+      expect(await limiter.take('ann', { tokens: 10, wait: 999 })).toMatchObject({ kind: 'limited' });
     });
 
     test('is ended by its signal, with its reason', async () => {
       const limiter = limiterIn(here, { rate: 1, per: '1h' });
-      await limiter.take('ann');
+      await limiter.tryTake('ann');
       const stop = new AbortController();
-      const waiting = limiter.takeWhenThere('ann', { signal: stop.signal });
+      const waiting = limiter.take('ann', { signal: stop.signal });
 
       await here.live(here.clock.sleep(1_000));
       stop.abort(new Error('enough'));
@@ -123,10 +123,10 @@ describeCrowd('the rate limit', (start) => {
   test('costs one request and one unit per take, and a second to begin with a full bucket', async () => {
     const limiter = limiterIn(here, TEN_A_SECOND);
 
-    expect(await here.costOf(() => limiter.take('ann'))).toEqual({ requests: 2, writeUnits: 2, readUnits: 0 });
+    expect(await here.costOf(() => limiter.tryTake('ann'))).toEqual({ requests: 2, writeUnits: 2, readUnits: 0 });
     for (let n = 0; n < 5; n++)
-      expect(await here.costOf(() => limiter.take('ann'))).toEqual({ requests: 1, writeUnits: 1, readUnits: 0 });
-    expect(await here.costOf(() => limiter.take('ann', { tokens: 20 }))).toEqual({
+      expect(await here.costOf(() => limiter.tryTake('ann'))).toEqual({ requests: 1, writeUnits: 1, readUnits: 0 });
+    expect(await here.costOf(() => limiter.tryTake('ann', { tokens: 20 }))).toEqual({
       requests: 1,
       writeUnits: 1,
       readUnits: 0,
@@ -135,17 +135,17 @@ describeCrowd('the rate limit', (start) => {
 
   test('counts a take once whose response is lost', async () => {
     const limiter = limiterIn(here, TEN_A_SECOND);
-    await limiter.take('ann');
+    await limiter.tryTake('ann');
     here.driver.accidents.push('dropResponse');
 
-    expect(await here.live(limiter.take('ann'))).toEqual({ kind: 'taken', remaining: 18 });
+    expect(await here.live(limiter.tryTake('ann'))).toEqual({ kind: 'taken', remaining: 18 });
   });
 
   test('refuses to calculate with a clock that is proven wrong', async () => {
     const ports = { ...here.ports, gauge: { provenSkewMs: () => 60_000 } };
     const limiter = new RateLimiter(name, TEN_A_SECOND, ports, { maxClockSkewMs: SKEW_MS });
 
-    await expect(limiter.take('ann')).rejects.toThrow(ClockSkewError);
+    await expect(limiter.tryTake('ann')).rejects.toThrow(ClockSkewError);
   });
 
   test.each([
@@ -163,7 +163,7 @@ describeCrowd('the rate limit', (start) => {
   test.each([[0], [-1], [Number.NaN], [21]])('refuses to take %d of twenty', async (tokens) => {
     const limiter = limiterIn(here, TEN_A_SECOND);
 
-    await expect(limiter.take('ann', { tokens })).rejects.toThrow(ConfigurationError);
-    await expect(limiter.take('')).rejects.toThrow(ConfigurationError);
+    await expect(limiter.tryTake('ann', { tokens })).rejects.toThrow(ConfigurationError);
+    await expect(limiter.tryTake('')).rejects.toThrow(ConfigurationError);
   });
 });

@@ -32,7 +32,7 @@ describeCrowd('operating a semaphore', (start) => {
       const permits = [await acquired(take()), await acquired(take()), await acquired(take())];
       await here.semaphores.setLimit(name, 1);
 
-      expect(await here.semaphores.read(name)).toMatchObject({ limit: 1, declared: 3, inUse: 3 });
+      expect(await here.semaphores.get(name)).toMatchObject({ limit: 1, declared: 3, inUse: 3 });
       for (const permit of permits) {
         expect((await take()).kind).toBe('full');
         expect(await permit.release()).toBe(true);
@@ -79,7 +79,7 @@ describeCrowd('operating a semaphore', (start) => {
 
       await here.semaphores.declareLimit(name, 20);
 
-      expect(await here.semaphores.read(name)).toMatchObject({ limit: 3, declared: 20 });
+      expect(await here.semaphores.get(name)).toMatchObject({ limit: 3, declared: 20 });
       expect(await here.semaphores.setLimit('unheard of', 3)).toBe(false);
     });
   });
@@ -97,7 +97,7 @@ describeCrowd('operating a semaphore', (start) => {
       expect(permit.signal.aborted).toBe(true);
       expect(permit.signal.reason).toBeInstanceOf(LeaseLostError);
       expect(session.signal.aborted).toBe(false);
-      expect(await here.semaphores.read(name)).toMatchObject({
+      expect(await here.semaphores.get(name)).toMatchObject({
         lastEviction: { by: 'ann', reason: 'hangs', session: session.id, token: permit.fencingToken },
       });
     });
@@ -106,7 +106,7 @@ describeCrowd('operating a semaphore', (start) => {
       const session = await here.session();
       await here.semaphores.tryAcquire(session, name, { limit: 2 });
       loseNextAnswer(here.driver, async () => {
-        const token = (await there.semaphores.read(name))?.holders.at(-1)?.token ?? 0;
+        const token = (await there.semaphores.get(name))?.holders.at(-1)?.token ?? 0;
         await there.semaphores.evict(name, { token, by: 'ann', reason: 'hangs' });
       });
 
@@ -130,7 +130,7 @@ describeCrowd('operating a semaphore', (start) => {
       await here.live(here.clock.sleep(SKEW_MS / 2));
       await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
       expect(await permit.release()).toBe(false);
-      expect(await here.semaphores.read(name)).toMatchObject({ inUse: 1 });
+      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
     });
 
     test('frees the room at once when the ousted holder releases', async () => {

@@ -114,7 +114,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       await (await here.live(big)).release();
       await here.live(small);
       expect(order).toEqual(['big', 'small']);
-      expect((await here.semaphores.read(name))?.waiting).toEqual([]);
+      expect((await here.semaphores.get(name))?.waiting).toEqual([]);
     });
 
     test('is not held up by those who gave up or died in the queue', async () => {
@@ -125,7 +125,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       void there.semaphores.acquire(crashed, name, { ...options, wait: '1h' });
       const gaveUp = here.semaphores.acquire(session, name, { ...options, wait: '1s' });
       expect((await here.live(gaveUp)).kind).toBe('full');
-      expect((await here.semaphores.read(name))?.waiting).toMatchObject([{ session: crashed.id }]);
+      expect((await here.semaphores.get(name))?.waiting).toMatchObject([{ session: crashed.id }]);
       const last = acquired(here.semaphores.acquire(session, name, { ...options, wait: '5m' }));
       await here.live(here.clock.sleep(500));
 
@@ -133,7 +133,7 @@ describeCrowd('waiting for a semaphore', (start) => {
 
       await here.live(last);
       expect(here.clock.monotonic()).toBeGreaterThan(TTL_MS);
-      expect((await here.semaphores.read(name))?.waiting).toEqual([]);
+      expect((await here.semaphores.get(name))?.waiting).toEqual([]);
     });
 
     test('needs a time to wait', async () => {

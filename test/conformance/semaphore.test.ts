@@ -64,7 +64,7 @@ describeCrowd('the semaphore', (start) => {
       );
 
       expect(found.filter(({ kind }) => kind === 'acquired')).toHaveLength(5);
-      const state = await here.semaphores.read(name);
+      const state = await here.semaphores.get(name);
       expect(state).toMatchObject({ inUse: 5, live: 5 });
       expect(new Set(state?.holders.map(({ token }) => token)).size).toBe(5);
     });
@@ -109,7 +109,7 @@ describeCrowd('the semaphore', (start) => {
 
       // Refused with the row, the sessions, one session ended, one write that prunes and admits.
       expect(cost).toEqual({ requests: 4, writeUnits: 3, readUnits: 1 });
-      expect((await here.semaphores.read(name))?.holders).toMatchObject([{ session: session.id }]);
+      expect((await here.semaphores.get(name))?.holders).toMatchObject([{ session: session.id }]);
     });
 
     test('is not blocked by a set that is full of them', async () => {
@@ -119,7 +119,7 @@ describeCrowd('the semaphore', (start) => {
 
       await acquired(here.semaphores.tryAcquire(session, name, { limit: 4 }));
 
-      expect((await here.semaphores.read(name))?.holders).toHaveLength(1);
+      expect((await here.semaphores.get(name))?.holders).toHaveLength(1);
     });
 
     test('never finds a holder dead before its TTL and the bound on clocks are over', async () => {
@@ -158,7 +158,7 @@ describeCrowd('the semaphore', (start) => {
       await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
 
       expect(await late!.release()).toBe(false);
-      expect(await here.semaphores.read(name)).toMatchObject({ inUse: 1 });
+      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
     });
 
     test('is read without the dead, and without changing anything', async () => {
@@ -166,7 +166,7 @@ describeCrowd('the semaphore', (start) => {
       await here.clock.advance(DEAD_AFTER_MS);
 
       const cost = await here.costOf(async () => {
-        expect(await here.semaphores.read(name)).toMatchObject({
+        expect(await here.semaphores.get(name)).toMatchObject({
           inUse: 0,
           live: 0,
           holders: [
@@ -189,7 +189,7 @@ describeCrowd('the semaphore', (start) => {
       expect(await permit.release()).toBe(true);
       await permit.release();
 
-      expect(await here.semaphores.read(name)).toMatchObject({ inUse: 1 });
+      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
       expect(permit.remainingTrustMs()).toBe(0);
       expect(() => permit.ensureBelief()).toThrow(LeaseLostError);
     });
@@ -201,7 +201,7 @@ describeCrowd('the semaphore', (start) => {
         expect(permit.remainingTrustMs()).toBeGreaterThan(0);
       }
 
-      expect(await here.semaphores.read(name)).toMatchObject({ inUse: 0 });
+      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 0 });
     });
   });
 
@@ -216,7 +216,7 @@ describeCrowd('the semaphore', (start) => {
       await acquired(there.semaphores.tryAcquire(other, name, { limit: 3 }));
       const permit = await here.live(acquired(asking));
 
-      const state = await here.semaphores.read(name);
+      const state = await here.semaphores.get(name);
       expect(state?.holders.filter((holder) => holder.session === session.id)).toMatchObject([
         { token: permit.fencingToken },
       ]);
@@ -228,7 +228,7 @@ describeCrowd('the semaphore', (start) => {
       here.driver.accidents.push('dropResponse');
 
       expect(await here.live(permit.release())).toBe(true);
-      expect(await here.semaphores.read(name)).toMatchObject({ inUse: 0 });
+      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 0 });
     });
 
     test('that is never resolved leaves a permit that the same session prunes when it needs the room', async () => {
@@ -241,9 +241,9 @@ describeCrowd('the semaphore', (start) => {
       await expect(here.live(asking, 500)).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
       here.driver.accidents.length = 0;
 
-      expect(await here.semaphores.read(name)).toMatchObject({ inUse: 1 });
+      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
       const permit = await here.live(acquired(here.semaphores.tryAcquire(session, name, { limit: 1 })));
-      expect((await here.semaphores.read(name))?.holders).toMatchObject([{ token: permit.fencingToken }]);
+      expect((await here.semaphores.get(name))?.holders).toMatchObject([{ token: permit.fencingToken }]);
     });
   });
 

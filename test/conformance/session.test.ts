@@ -28,10 +28,10 @@ describeInEveryWorld('sessions', (open) => {
   describe('a session', () => {
     test('carries what it was opened with, and shows it to everybody', async () => {
       const session = await one.leasehold.session({
-        ...{ name, node: 'web-1', ttl: '20s', lockDelay: '5s', behaviour: 'delete' },
+        ...{ name, node: 'web-1', ttl: '20s', lockDelay: '5s', behavior: 'delete' },
       });
 
-      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({
+      expect(await other.leasehold.sessions.get(session.id)).toMatchObject({
         ...{ id: session.id, name, node: 'web-1', ttlMs: 20_000, lockDelayMs: 5_000, behaviour: 'delete' },
         ...{ status: 'live', createdAt: world.clock.now(), expiresAt: world.clock.now() + 20_000, renewals: 0 },
       });
@@ -59,7 +59,7 @@ describeInEveryWorld('sessions', (open) => {
       await passTime(world, whenAborted(session.signal), 500);
 
       expect(session.signal.reason).toBeInstanceOf(LeaseLostError);
-      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'live' });
+      expect(await other.leasehold.sessions.get(session.id)).toMatchObject({ status: 'live' });
       expect(world.clock.now()).toBeLessThan((session.record.expiresAt ?? 0) + 1_000);
     });
 
@@ -101,7 +101,7 @@ describeInEveryWorld('sessions', (open) => {
 
       expect([...found.keys()]).toEqual([sound.id]);
       expect(errors).toMatchObject([{ name: 'CorruptItemError' }]);
-      await expect(other.leasehold.sessions.info(damaged.id)).rejects.toMatchObject({ name: 'CorruptItemError' });
+      await expect(other.leasehold.sessions.get(damaged.id)).rejects.toMatchObject({ name: 'CorruptItemError' });
     });
 
     test('without TTL is not renewed, and has no end but destruction, of which its heartbeat learns', async () => {
@@ -111,7 +111,7 @@ describeInEveryWorld('sessions', (open) => {
       expect(cost.verbs).toEqual({ 'session.get': cost.requests });
       expect(session.signal.aborted).toBe(false);
       expect(await other.leasehold.sessions.destroy(session.id)).toMatchObject({ kind: 'destroyed' });
-      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
+      expect(await other.leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
       await passTime(world, whenAborted(session.signal));
       expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
     });
@@ -149,7 +149,7 @@ describeInEveryWorld('sessions', (open) => {
 
       await Promise.all([session.end(), session.end()]);
 
-      expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
+      expect(await other.leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
       await expect(session.tryLock(name)).rejects.toThrow(LeaseLostError);
     });
   });
@@ -193,7 +193,7 @@ describeInEveryWorld('sessions', (open) => {
         session: { reason: 'ended' },
       });
       expect(await other.leasehold.sessions.destroy('nobody')).toEqual({ kind: 'gone', session: undefined });
-      expect(await other.leasehold.sessions.info('nobody')).toBeUndefined();
+      expect(await other.leasehold.sessions.get('nobody')).toBeUndefined();
     });
   });
 
@@ -241,7 +241,7 @@ describeInEveryWorld('sessions', (open) => {
         'less than three times heartbeat = 4000 ms',
       ],
       ['an empty name', { name: '' }, 'session name is empty'],
-      ['a behaviour that is none', { behaviour: 'keep' as never }, 'behaviour = "keep"'],
+      ['a behaviour that is none', { behavior: 'keep' as never }, 'behavior = "keep"'],
     ])('%s is refused, and nothing is sent', async (_what, settings, message) => {
       const cost = await one.cost(() => expect(one.leasehold.session(settings)).rejects.toThrow(message));
 
@@ -302,8 +302,8 @@ describeInEveryWorld('health checks', (open) => {
 
     expect(await happen(other)).toBe(1);
 
-    expect(await other.leasehold.sessions.info(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
-    expect(await other.leasehold.sessions.info(free.id)).toMatchObject({ status: 'live' });
+    expect(await other.leasehold.sessions.get(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
+    expect(await other.leasehold.sessions.get(free.id)).toMatchObject({ status: 'live' });
     expect(await free.tryLock(`${node}-key`)).toMatchObject({ kind: 'delayed' });
     await passTime(world, whenAborted(bound.signal));
   });
@@ -324,7 +324,7 @@ describeInEveryWorld('health checks', (open) => {
     world.clock.step(1);
 
     expect(await contender.tryLock(`${node}-key`)).toMatchObject({ kind: 'delayed' });
-    expect(await other.leasehold.sessions.info(session.id)).toMatchObject({ reason: 'check' });
+    expect(await other.leasehold.sessions.get(session.id)).toMatchObject({ reason: 'check' });
   });
 
   test('that are no longer reported are seen by the holder with its next heartbeat', async () => {

@@ -94,7 +94,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     expect(await perform({ ...act, leaseCounter: permit.fencingToken + 1 })).toMatchObject({ status: 409 });
     expect(await perform({ ...act, leaseCounter: permit.fencingToken })).toMatchObject({ status: 200 });
 
-    const state = await table.leasehold.semaphores.read('uploads');
+    const state = await table.leasehold.semaphores.get('uploads');
     expect(state?.lastEviction).toMatchObject({ by: 'ann@desk', reason, token: permit.fencingToken });
   });
 
@@ -104,7 +104,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
 
     expect(await perform(act)).toMatchObject({ status: 200 });
     expect(await perform(act)).toMatchObject({ status: 409, kind: 'refused' });
-    expect(await table.leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
+    expect(await table.leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'destroyed' });
   });
 
   test('pauses a queue and resumes it', async () => {

@@ -91,7 +91,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, { timeout: 90
     expect((await pairAt(two, 'orphaned'))?.Session).toBe(orphan);
     await second.says('locked');
 
-    const dead = await two.leasehold.sessions.info(orphan ?? '');
+    const dead = await two.leasehold.sessions.get(orphan ?? '');
     const lock = await two.leasehold.locks.get('orphaned');
     expect(dead).toMatchObject({ status: 'invalid', reason: 'expired', lockDelayMs: 1_000 });
     const endedAt = dead?.status === 'invalid' ? dead.invalidatedAt : Infinity;

@@ -108,7 +108,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(renewal.status).toBe(404);
     expect(renewal.text).toBe(`Session id '${id}' not found`);
     expect(await info(id)).toEqual([]);
-    expect((await gateway.leasehold.sessions.info(id))?.status).toBe('invalid');
+    expect((await gateway.leasehold.sessions.get(id))?.status).toBe('invalid');
   });
 
   test('is not shown once it has expired, although it has not been ended', async () => {

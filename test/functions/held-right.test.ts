@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { signalOf } from '../../functions/middleware/held-right.ts';
 import { leader } from '../../functions/middleware/leader.ts';
-import { lease } from '../../functions/middleware/lease.ts';
+import { lock } from '../../functions/middleware/lock.ts';
 import { semaphore } from '../../functions/middleware/semaphore.ts';
 import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
@@ -42,8 +42,8 @@ describe('the middlewares that hold a right around a handler', () => {
   };
 
   test.each<[string, (options: never) => unknown, object, RegExp]>([
-    ['lease without options', lease, {}, /^lease: leasehold = undefined: give what createLeasehold\(\) returned$/],
-    ['lease without a key', lease, { leasehold: { session: () => undefined } }, /^lease: key = undefined: give a name/],
+    ['lock without options', lock, {}, /^lock: leasehold = undefined: give what createLeasehold\(\) returned$/],
+    ['lock without a key', lock, { leasehold: { session: () => undefined } }, /^lock: key = undefined: give a name/],
     ['leader, misspelt', leader, { elektion: 'e' }, /unknown option "elektion": .*did you mean election\?$/],
     ['semaphore, misspelt', semaphore, { limits: 1 }, /unknown option "limits": .*did you mean limit\?$/],
   ])('refuses %s', (_what, middleware, options, message) => {
@@ -55,11 +55,11 @@ describe('the middlewares that hold a right around a handler', () => {
       const vendor = semaphore({ leasehold, semaphore: 'vendor', limit: 2 });
       const handler = middy(async (_: unknown, context: Context) => {
         expect(vendor.of(context).fencingToken).toBeGreaterThan(0);
-        return (await leasehold.semaphores.read('vendor'))?.inUse;
+        return (await leasehold.semaphores.get('vendor'))?.inUse;
       }).use(vendor);
 
       expect(await handler({}, contextWith())).toBe(1);
-      expect(await leasehold.semaphores.read('vendor')).toMatchObject({ inUse: 0 });
+      expect(await leasehold.semaphores.get('vendor')).toMatchObject({ inUse: 0 });
       expect(await liveSessions()).toBe(0);
     });
 
@@ -69,7 +69,7 @@ describe('the middlewares that hold a right around a handler', () => {
       );
 
       await expect(handler({}, contextWith())).rejects.toThrow('boom');
-      expect(await leasehold.semaphores.read('vendor')).toMatchObject({ inUse: 0 });
+      expect(await leasehold.semaphores.get('vendor')).toMatchObject({ inUse: 0 });
       expect(await liveSessions()).toBe(0);
     });
 
@@ -97,8 +97,8 @@ describe('the middlewares that hold a right around a handler', () => {
     });
   });
 
-  describe('lease', () => {
-    const orders = () => lease<Order>({ leasehold, key: ({ account }) => `accounts/${account}` });
+  describe('lock', () => {
+    const orders = () => lock<Order>({ leasehold, key: ({ account }) => `accounts/${account}` });
 
     test('runs one invocation at a time for each key', async () => {
       const account = orders();
@@ -139,10 +139,10 @@ describe('the middlewares that hold a right around a handler', () => {
 
   describe('in a chain', () => {
     test('they share one session, which ends with the last of them', async () => {
-      const account = lease({ leasehold, key: 'a' });
+      const account = lock({ leasehold, key: 'a' });
       const vendor = semaphore({ leasehold, semaphore: 'vendor', limit: 1 });
       const handler = middy(async (_: unknown, context: Context) => {
-        const state = await leasehold.semaphores.read('vendor');
+        const state = await leasehold.semaphores.get('vendor');
         const info = await leasehold.locks.get('a');
         return [state?.holders[0]?.session === info?.holder?.session, vendor.of(context).permits, await liveSessions()];
       })
@@ -163,7 +163,7 @@ describe('the middlewares that hold a right around a handler', () => {
             Object.assign(request.internal, { 'powertools-for-aws.tracer': () => closed.push('segment') });
           },
         })
-        .use(lease({ leasehold, key: 'a' }))
+        .use(lock({ leasehold, key: 'a' }))
         .use(semaphore({ leasehold, semaphore: 'vendor', limit: 1, onUnavailable: () => 'later' }));
 
       expect(await handler({}, contextWith())).toBe('later');
@@ -181,7 +181,7 @@ describe('the middlewares that hold a right around a handler', () => {
         expect(signal.aborted).toBe(false);
         await world.clock.advance(1);
         return signal.reason as unknown;
-      }).use(lease({ leasehold, key: 'a', deadlineMargin: 200 }));
+      }).use(lock({ leasehold, key: 'a', deadlineMargin: 200 }));
 
       expect(await handler({}, contextWith(1_000))).toBeInstanceOf(HandedBackError);
       expect((await leasehold.locks.get('a'))?.holder).toBeUndefined();
@@ -206,8 +206,8 @@ describe('the middlewares that hold a right around a handler', () => {
     (option) => {
       const options = { leasehold, key: 'a', [option]: 'soon' };
 
-      expect(() => lease(options)).toThrow(ConfigurationError);
-      expect(() => lease(options)).toThrow(`lease: ${option} = "soon"`);
+      expect(() => lock(options)).toThrow(ConfigurationError);
+      expect(() => lock(options)).toThrow(`lock: ${option} = "soon"`);
     },
   );
 

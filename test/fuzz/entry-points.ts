@@ -66,9 +66,9 @@ const COORDINATION: readonly EntryPoint[] = [
   point('session ttl', (text, { leasehold }) => opened(leasehold.session({ ttl: any(text) }))),
   point('session heartbeat', (text, { leasehold }) => opened(leasehold.session({ heartbeat: any(text) }))),
   point('session lock-delay', (text, { leasehold }) => opened(leasehold.session({ lockDelay: any(text) }))),
-  point('session behaviour', (text, { leasehold }) => opened(leasehold.session({ behaviour: any(text) }))),
+  point('session behaviour', (text, { leasehold }) => opened(leasehold.session({ behavior: any(text) }))),
   point('session check', (text, { leasehold }) => opened(leasehold.session({ checks: [text] }))),
-  point('session to look at', (text, { leasehold }) => leasehold.sessions.info(text)),
+  point('session to look at', (text, { leasehold }) => leasehold.sessions.get(text)),
   point('session to destroy', (text, { leasehold }) => leasehold.sessions.destroy(text)),
   point('prefix of sessions', (text, { leasehold }) => drained(leasehold.sessions.list(text))),
   point('node', (text, { leasehold }) => leasehold.health.registerNode(text)),
@@ -116,7 +116,7 @@ const COORDINATION: readonly EntryPoint[] = [
     if (campaign.kind === 'elected') await campaign.leadership.resign();
   }),
   point('what a leader says', (text, _, session) => session.tryCampaign('said', { value: text })),
-  point('leader to look at', (text, { leasehold }) => leasehold.elections.leader(text)),
+  point('leader to look at', (text, { leasehold }) => leasehold.elections.get(text)),
   point('sequencer', (text, { leasehold }) => leasehold.verify(text)),
   point('part of a sequencer', (text) => parseSequencer(`leasehold-1:${text}:lock:k:1:s:abc`, 'leasehold')),
   point('semaphore', async (text, _, session) => {
@@ -125,7 +125,7 @@ const COORDINATION: readonly EntryPoint[] = [
   }),
   point('limit of a semaphore', (text, _, session) => session.tryPermit('limited', { limit: any(text) })),
   point('permits', (text, _, session) => session.tryPermit('permitted', { limit: 5, permits: any(text) })),
-  point('semaphore to look at', (text, { leasehold }) => leasehold.semaphores.read(text)),
+  point('semaphore to look at', (text, { leasehold }) => leasehold.semaphores.get(text)),
   point('prefix of semaphores', (text, { leasehold }) => drained(leasehold.semaphores.list(text))),
   point('semaphore to limit', (text, { leasehold }) => leasehold.semaphores.setLimit(text, 3)),
   point('evict by whom', async (text, { leasehold }, session) => {
@@ -141,11 +141,13 @@ const COORDINATION: readonly EntryPoint[] = [
   point('member to lease', async (text, { leasehold }, session) =>
     (await leasehold.waitGroup('g')).lease(text, session.holder),
   ),
-  point('rate limit', (text, { leasehold }) => leasehold.rateLimiter(text, { rate: 5, per: '1s' }).take('key')),
-  point('key of a rate limit', (text, { leasehold }) => leasehold.rateLimiter('r', { rate: 5, per: '1s' }).take(text)),
+  point('rate limit', (text, { leasehold }) => leasehold.rateLimiter(text, { rate: 5, per: '1s' }).tryTake('key')),
+  point('key of a rate limit', (text, { leasehold }) =>
+    leasehold.rateLimiter('r', { rate: 5, per: '1s' }).tryTake(text),
+  ),
   point('span of a rate limit', (text, { leasehold }) => leasehold.rateLimiter('r', { rate: 5, per: any(text) })),
   point('tokens', (text, { leasehold }) =>
-    leasehold.rateLimiter('r', { rate: 5, per: '1s' }).take('k', { tokens: any(text) }),
+    leasehold.rateLimiter('r', { rate: 5, per: '1s' }).tryTake('k', { tokens: any(text) }),
   ),
 ];
 

@@ -217,7 +217,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     await several.release();
     const leadership = await session.campaign('leader', { value: 'me' });
     await leadership.proclaim('still me');
-    await leasehold.elections.leader('leader');
+    await leasehold.elections.get('leader');
     const permit = await session.permit('database', { limit: 2 });
     await permit.release();
     const group = await leasehold.waitGroup('import');
@@ -229,8 +229,8 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     await Array.fromAsync(group.members());
     await group.next();
     const limiter = leasehold.rateLimiter('api', { rate: 10, per: '1s', burst: 10 } as never);
-    await limiter.take('customer-7');
-    await limiter.read('customer-7');
+    await limiter.tryTake('customer-7');
+    await limiter.get('customer-7');
     await leasehold.locks.put('settings', 'on');
     await leasehold.locks.get('settings');
     await leasehold.locks.delete('settings');
@@ -345,7 +345,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     await Array.fromAsync(eyes.leasehold.locks.list());
     await Array.fromAsync(eyes.leasehold.sessions.list());
     await Array.fromAsync(eyes.semaphores.list());
-    await eyes.semaphores.read('any');
+    await eyes.semaphores.get('any');
     await eyes.ports.queues.get(QUEUE);
     await eyes.ports.tasks.page({ queue: QUEUE, priority: 'normal', shard: 0 }, { now: Date.now(), limit: 10 });
     await Array.fromAsync(eyes.audit.list());

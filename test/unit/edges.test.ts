@@ -35,7 +35,7 @@ async function refusal(act: (hand: Hand) => unknown): Promise<string> {
 }
 
 const unknownOption = (name: string): RegExp => new RegExp(`unknown option "${name}": known are `);
-const LIMITER = { maximum: 1 };
+const LIMITER = { limit: 1 };
 const RATE = { rate: 1, per: '1s' } as const;
 
 describe('an unknown name is refused', () => {
@@ -52,16 +52,12 @@ describe('an unknown name is refused', () => {
     ['tryCampaign', 'wait', ({ session }) => session.tryCampaign('e', wrong({ wait: 5 }))],
     ['permit', 'count', ({ session }) => session.permit('s', wrong({ limit: 1, count: 5 }))],
     ['tryPermit', 'wait', ({ session }) => session.tryPermit('s', wrong({ limit: 1, wait: 5 }))],
-    ['limiter', 'limit', ({ session }) => session.limiter('l', wrong({ limit: NaN }))],
+    ['limiter', 'maximum', ({ session }) => session.limiter('l', wrong({ maximum: 5 }))],
     ['add', 'timeout', ({ session }) => session.limiter('l', LIMITER).add(wrong({ timeout: 5 }))],
     ['run', 'wait', ({ session }) => session.limiter('l', LIMITER).run(async () => {}, wrong({ wait: 5 }))],
     ['rateLimiter', 'limit', ({ leasehold }) => leasehold.rateLimiter('r', wrong({ ...RATE, limit: 5 }))],
-    ['take', 'wait', ({ leasehold }) => leasehold.rateLimiter('r', RATE).take('k', wrong({ wait: 5 }))],
-    [
-      'takeWhenThere',
-      'count',
-      ({ leasehold }) => leasehold.rateLimiter('r', RATE).takeWhenThere('k', wrong({ count: 1 })),
-    ],
+    ['tryTake', 'wait', ({ leasehold }) => leasehold.rateLimiter('r', RATE).tryTake('k', wrong({ wait: 5 }))],
+    ['take', 'count', ({ leasehold }) => leasehold.rateLimiter('r', RATE).take('k', wrong({ count: 1 }))],
     ['waitGroup', 'term', ({ leasehold }) => leasehold.waitGroup('w', wrong({ term: 5 }))],
     [
       'add to a group',
@@ -192,9 +188,9 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
     ],
     ['a choice', 'choose = 5: give a function', ({ leasehold }) => leasehold.operator.redriveAll({ choose: wrong(5) })],
     [
-      'a maximum',
-      'limiter l: maximum = NaN: give a whole number',
-      ({ session }) => session.limiter('l', { maximum: NaN }),
+      'the limit of a limiter',
+      'limiter l: limit = NaN: give a whole number',
+      ({ session }) => session.limiter('l', { limit: NaN }),
     ],
     [
       'a generation',

@@ -26,7 +26,7 @@ const SEMAPHORES = [
   { name: 'wide', limit: 3, fair: false },
   { name: 'queue', limit: 2, fair: true },
 ] as const;
-const LIMITER = { name: 'limiter', options: { maximum: 1 } } as const;
+const LIMITER = { name: 'limiter', options: { limit: 1 } } as const;
 const GROUPS = ['fan', 'fold'] as const;
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
 
@@ -135,7 +135,7 @@ async function takeTokens({ place: { process, recorder, prng, seen }, rates }: U
   const key = prng.pick(BUCKET_KEYS);
   const tokens = prng.integer(1, 2);
   const askedAt = process.now;
-  const taken = await rates.take(key, { tokens });
+  const taken = await rates.tryTake(key, { tokens });
   seen(`tokens ${taken.kind}`);
   if (taken.kind !== 'taken' || !process.isAlive) return;
   const { now } = process;
@@ -196,7 +196,7 @@ async function operate({ place: { process, prng, seen }, semaphores }: User): Pr
     seen((await semaphores.setLimit(name, to)) ? 'limit set' : 'limit of nothing set');
     return;
   }
-  const state = await semaphores.read(name);
+  const state = await semaphores.get(name);
   const [victim] = state?.holders ?? [];
   if (victim === undefined) return;
   const evicted = await semaphores.evict(name, { token: victim.token, by: process.name, reason: 'simulated' });

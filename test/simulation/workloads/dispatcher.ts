@@ -39,7 +39,7 @@ export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorke
         return Promise.resolve();
       },
       declareLimit: () => semaphores.declareLimit(name, maxWorkersOf(profile)),
-      countLive: async () => (await semaphores.read(name))?.live ?? 0,
+      countLive: async () => (await semaphores.get(name))?.live ?? 0,
     },
     onDamaged: () => seen('dispatcher met a damaged row'),
   };

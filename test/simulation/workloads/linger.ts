@@ -185,7 +185,7 @@ async function takeTokens(user: User): Promise<void> {
   const { rates, place } = user;
   const wait = 60_000;
   await outlasting(user, wait, async () => {
-    const { kind } = await rates.takeWhenThere('lasting', { tokens: 2, wait });
+    const { kind } = await rates.take('lasting', { tokens: 2, wait });
     place.seen(`user: tokens ${kind}`);
   });
 }

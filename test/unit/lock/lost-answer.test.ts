@@ -50,7 +50,7 @@ describe('a lost answer', () => {
     network.fate = 'none';
     await world.clock.advance(20_000);
 
-    expect(await there.leasehold.elections.leader('e')).toBeUndefined();
+    expect(await there.leasehold.elections.get('e')).toBeUndefined();
   });
 
   test('of a release that is not repeated frees the key within two heartbeats', async () => {
@@ -91,7 +91,7 @@ describe('a lost answer', () => {
     there.driver.isDown = true;
     await world.clock.advance(40_000);
     there.driver.isDown = false;
-    expect((await here.leasehold.sessions.info(dying.id))?.status).toBe('live');
+    expect((await here.leasehold.sessions.get(dying.id))?.status).toBe('live');
     network.fate = 'late';
     await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
     network.fate = 'none';

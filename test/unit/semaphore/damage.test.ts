@@ -21,7 +21,7 @@ describe('a damaged row', () => {
     await session.permit('slots', { limit: 2 });
 
     expect((await session.tryPermit('slots', { limit: 2 })).kind).toBe('full');
-    expect(await leasehold.semaphores.read('slots')).toMatchObject({
+    expect(await leasehold.semaphores.get('slots')).toMatchObject({
       inUse: 2,
       holders: [{ standing: 'damaged', sessionName: undefined }, { standing: 'live' }],
     });
@@ -39,7 +39,7 @@ describe('a damaged row', () => {
     await damage(world, semaphoreKey('slots'), 'free');
 
     await expect(session.tryPermit('slots', { limit: 2 })).rejects.toThrow(CorruptItemError);
-    await expect(leasehold.semaphores.read('slots')).rejects.toThrow(/free should be a number/);
+    await expect(leasehold.semaphores.get('slots')).rejects.toThrow(/free should be a number/);
     expect((await session.tryPermit('others', { limit: 2 })).kind).toBe('acquired');
   });
 });

@@ -7,7 +7,7 @@ test('a slot that another process gives back leaves nothing behind in the one th
   const world = simulatedWorld();
   const producer = await world.start().leasehold.session();
   const worker = await world.start().leasehold.session();
-  const [here, there] = [producer.limiter('l', { maximum: 1 }), worker.limiter('l', { maximum: 1 })];
+  const [here, there] = [producer.limiter('l', { limit: 1 }), worker.limiter('l', { limit: 1 })];
 
   for (let slot = 0; slot < 20; slot++) expect(await there.done((await here.add({ wait: 0 }))!)).toBe(true);
 
@@ -17,7 +17,7 @@ test('a slot that another process gives back leaves nothing behind in the one th
 test('a slot that its own process gives back is free at once for those who wait there', async () => {
   const world = simulatedWorld();
   const session = await world.start().leasehold.session();
-  const limiter = session.limiter('l', { maximum: 1, pause: '1h' });
+  const limiter = session.limiter('l', { limit: 1, pause: '1h' });
   const id = await limiter.add();
   const next = limiter.add();
   await world.clock.advance(1_000);
@@ -31,7 +31,7 @@ test('a slot that its own process gives back is free at once for those who wait 
 
 test('done of a slot of another limiter gives back neither', async () => {
   const session = await simulatedWorld().start().leasehold.session();
-  const [one, other] = [session.limiter('one', { maximum: 1 }), session.limiter('other', { maximum: 1 })];
+  const [one, other] = [session.limiter('one', { limit: 1 }), session.limiter('other', { limit: 1 })];
   const id = await one.add();
 
   expect(await other.done(id!)).toBe(false);
@@ -47,7 +47,7 @@ test.each(['throttle', 'dropResponse'] as const)(
     const { leasehold, driver } = world.start();
     const session = await leasehold.session({ ttl: '5m' });
     const permit = await session.permit('s', { limit: 1 });
-    const limiter = session.limiter('l', { maximum: 1 });
+    const limiter = session.limiter('l', { limit: 1 });
     const id = (await limiter.add())!;
 
     for (const release of [() => permit.release(), () => limiter.done(id)]) {
@@ -59,7 +59,7 @@ test.each(['throttle', 'dropResponse'] as const)(
       expect(await release()).toBe(true);
     }
     expect([await permit.release(), await limiter.done(id)]).toEqual([true, false]);
-    expect((await leasehold.semaphores.read('s'))?.holders).toEqual([]);
+    expect((await leasehold.semaphores.get('s'))?.holders).toEqual([]);
     await session.end();
   },
 );

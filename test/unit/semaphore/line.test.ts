@@ -10,7 +10,7 @@ describe('contenders of one process', () => {
     const { clock } = world;
     const process = world.start();
     const session = await process.leasehold.session({ ttl: '1m' });
-    const limiter = session.limiter('vendor', { maximum: 1, pause: '1s' });
+    const limiter = session.limiter('vendor', { limit: 1, pause: '1s' });
     const id = await limiter.add();
     await drained();
 

@@ -30,7 +30,7 @@ describe('a lost answer', () => {
   const verbs: [string, (session: Session) => Promise<unknown>][] = [
     ['tryPermit', (session: Session) => session.tryPermit(NAME, LIMIT)],
     ['permit', (session: Session) => session.permit(NAME, { ...LIMIT, wait: '5s' })],
-    ['a limiter', (session: Session) => session.limiter(NAME, { maximum: 1 }).add({ wait: '5s' })],
+    ['a limiter', (session: Session) => session.limiter(NAME, { limit: 1 }).add({ wait: '5s' })],
   ];
 
   test.each(verbs)('of %s is unknown, and the room comes back within two heartbeats', async (_verb, take) => {
@@ -74,7 +74,7 @@ describe('a lost answer', () => {
     queueing.fate = 'none';
     await world.clock.advance(20_000);
     expect(await queueing.deliver()).toBe(1);
-    expect((await there.leasehold.semaphores.read(NAME))?.waiting).toHaveLength(1);
+    expect((await there.leasehold.semaphores.get(NAME))?.waiting).toHaveLength(1);
     await held.release();
 
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '30s' }))).resolves.toBeDefined();
@@ -104,7 +104,7 @@ describe('a lost answer', () => {
     await world.clock.advance(120_000);
 
     expect(await held.check()).toBe(true);
-    expect((await there.leasehold.semaphores.read(NAME))?.waiting).toHaveLength(1);
+    expect((await there.leasehold.semaphores.get(NAME))?.waiting).toHaveLength(1);
     await held.release();
     await expect(passTime(world, waiting)).resolves.toBeDefined();
   });

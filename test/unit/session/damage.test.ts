@@ -44,7 +44,7 @@ test('and a check that fails ends the sessions that are bound to it', async () =
 
   expect(await check.fail('gone')).toBe(1);
 
-  expect(await leasehold.sessions.info(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
+  expect(await leasehold.sessions.get(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
 });
 
 test('of locks', async () => {

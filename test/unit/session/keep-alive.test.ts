@@ -25,7 +25,7 @@ describe('a hook that throws', () => {
     expect(session.record.renewals).toBeGreaterThan(5);
     await session.end();
 
-    expect(await leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
+    expect(await leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
     expect(warned).toHaveBeenCalledOnce();
   });
 
@@ -107,7 +107,7 @@ describe('the orderly end of a session', () => {
     const { leasehold } = world.start();
     const session = await leasehold.session();
     const stopped = Promise.withResolvers<unknown>();
-    const running = session.limiter('l', { maximum: 1 }).run(async (signal) => {
+    const running = session.limiter('l', { limit: 1 }).run(async (signal) => {
       signal.addEventListener('abort', () => {
         stopped.resolve(signal.reason);
       });
@@ -176,7 +176,7 @@ describe('a session without a TTL', () => {
     await world.clock.advance(60_000);
 
     expect(session.signal.aborted).toBe(true);
-    expect(await leasehold.sessions.info(session.id)).toMatchObject({ status: 'invalid', reason: 'check' });
+    expect(await leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'check' });
     expect(check.record.status).toBe('passing');
   });
 

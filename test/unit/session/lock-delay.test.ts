@@ -65,7 +65,7 @@ describe('the lock-delay', () => {
     await passTime(world, operator.leasehold.sessions.destroy(holder.id), 1);
     await passTime(world, waits);
 
-    const ended = await other.leasehold.sessions.info(holder.id);
+    const ended = await other.leasehold.sessions.get(holder.id);
     const { invalidatedAt = 0 } = ended?.status === 'invalid' ? ended : {};
     expect(invalidatedAt - firstSentAt).toBeGreaterThan(500);
     expect(world.clock.now()).toBeGreaterThanOrEqual(invalidatedAt + 10_000 + SKEW_MS);

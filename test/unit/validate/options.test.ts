@@ -32,3 +32,12 @@ describe('validOptions', () => {
     expect(() => check(options)).toThrow(new ConfigurationError(message));
   });
 });
+
+test.each([
+  ['maximum', { limit: true } as const, 'limit'],
+  ['behaviour', { behavior: true, ttl: true } as const, 'behavior'],
+])('names the option that was called %s before', (former, known, now) => {
+  const options: Partial<Record<string, number>> = { [former]: 5 };
+
+  expect(() => validOptions<typeof options>('the options', options, known)).toThrow(`did you mean ${now}?`);
+});

@@ -178,7 +178,7 @@ describe('an outage of the store', () => {
       one.lock('k'),
       one.campaign('e'),
       one.permit('s', { limit: 1 }),
-      here.leasehold.rateLimiter('r', rate).take('key'),
+      here.leasehold.rateLimiter('r', rate).tryTake('key'),
     ]);
     there.driver.isDown = isDownFirst;
     const wait = '10m';
@@ -188,7 +188,7 @@ describe('an outage of the store', () => {
       permit: () => other.permit('s', { limit: 1, wait }),
       'fair permit': () => other.permit('s', { limit: 1, wait, fair: true }),
       'wait group': () => theirs.wait({ wait }),
-      'rate limit': () => there.leasehold.rateLimiter('r', rate).takeWhenThere('key', { wait }),
+      'rate limit': () => there.leasehold.rateLimiter('r', rate).take('key', { wait }),
     };
     const waiting = waits[what]!();
     waiting.catch(() => undefined);

@@ -3,7 +3,7 @@ import type { LockUnavailableError } from '../../shared/lock/record.ts';
 import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
 import { heldRight, nameFrom, validRight } from './held-right.ts';
 
-export interface LeaseOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
+export interface LockOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
   readonly key: NameOf<Event>;
   /** What stands beside the lock while it is held, for people. */
   readonly value?: string | undefined;
@@ -12,12 +12,12 @@ export interface LeaseOptions<Event> extends HeldRightOptions<Event, LockUnavail
 /**
  * One invocation at a time for each key, of this function and of any other that names the same key.
  *
- *   const account = lease({ leasehold, key: (event: Order) => `accounts/${event.account}`, wait: '5s' });
+ *   const account = lock({ leasehold, key: (event: Order) => `accounts/${event.account}`, wait: '5s' });
  *   export const handler = middy(async (event: Order, context) => book(event, account.of(context).sequencer)).use(account);
  */
-export function lease<Event = unknown>(options: LeaseOptions<Event>): HeldRightMiddleware<Lock, Event> {
-  validRight('lease', options, 'key', ['value']);
-  return heldRight('lease', options, (session, request, wait) =>
+export function lock<Event = unknown>(options: LockOptions<Event>): HeldRightMiddleware<Lock, Event> {
+  validRight('lock', options, 'key', ['value']);
+  return heldRight('lock', options, (session, request, wait) =>
     session.lock(nameFrom(options.key, request), { value: options.value, wait }),
   );
 }
