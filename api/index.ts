@@ -84,6 +84,7 @@ export type { RateLimiter, Take, TakeOptions } from '../shared/ratelimit/limiter
 export type { RateOptions } from '../shared/ratelimit/bucket.ts';
 
 export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/queue/client.ts';
+export type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from '../shared/queue/results.ts';
 export type { BatchCounts, BatchRecord, Callback, Waiter } from '../shared/task/batch.ts';
 export type { BatchOptions } from '../shared/queue/batch-request.ts';
 export type { BulkItem, EnqueuedBulk } from '../shared/bulk/client.ts';

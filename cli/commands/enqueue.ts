@@ -4,13 +4,14 @@ import { buffer } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
 import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
-import type { Enqueued } from '../../shared/queue/client.ts';
+import type { Enqueued, TaskClient } from '../../shared/queue/client.ts';
 import { MAX_ATTEMPTS_LIMIT } from '../../shared/task/bounds.ts';
 import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/task/dedup.ts';
 import type { BadLine, Line } from '../../shared/queue/task-file.ts';
 import { checkLines, referenceTo } from '../../shared/queue/task-file.ts';
 import { loadTasks } from '../../shared/task/module.ts';
+import type { NewTask } from '../../shared/task/store.ts';
 import type { Priority } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
 import { name, spanOption, time, wholeNumber } from '../arguments.ts';
@@ -34,6 +35,7 @@ interface Options extends QueueOptions {
   readonly maxAttempts?: number;
   readonly timeout?: number;
   readonly dryRun?: boolean;
+  readonly wait?: number;
 }
 
 /** What a line of a file says for itself. */
@@ -46,6 +48,7 @@ const OF_ONE_TASK = {
   maxAttempts: '--max-attempts',
   timeout: '--timeout',
   onDuplicate: '--on-duplicate',
+  wait: '--wait',
 } as const satisfies Partial<Record<keyof Options, string>>;
 
 /** Bad lines that a person is shown; a program gets them all. */
@@ -73,7 +76,8 @@ export function enqueueCommand(bind: Bind): Command {
     )
     .addOption(spanOption('--timeout <span>', "time of one attempt, instead of its definition's"))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
-    .option('--dry-run', 'check only')
+    .addOption(spanOption('--wait <span>', 'wait this long for its end, such as 30s, and print its result'))
+    .addOption(new Option('--dry-run', 'check only').conflicts('wait'))
     .addHelpText('after', HELP);
   return bind<Options>(command, enqueue);
 }
@@ -88,7 +92,9 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   const { client } = connection.queue(options.queue, options.shards);
   if (bytes === undefined) {
     const line = await client.validate(referenceTo(task ?? '', registry), jsonOf(input), enqueueOptions(options));
-    return await addAll(context, options, connection, [{ number: 1, task: line }]);
+    return options.wait === undefined
+      ? await addAll(context, options, connection, [{ number: 1, task: line }])
+      : await addAndWait(context, client, line, options.wait);
   }
   const { lines, bad } = await checkLines(bytes, client, registry);
   return bad.length > 0 ? reject(context, bad, lines.length) : await addAll(context, options, connection, lines);
@@ -188,6 +194,37 @@ async function addAll(
   return conflicts.length > 0 ? EXIT.refused : EXIT.done;
 }
 
+/** Adds one task and prints how it ended: with standard output for its result alone, so that a script can read it. */
+async function addAndWait({ output }: Context, client: TaskClient, task: NewTask, wait: number): Promise<ExitCode> {
+  const [enqueued] = await client.enqueueAll([task]);
+  if (enqueued === undefined || enqueued instanceof MismatchError) throw enqueued;
+  const { id, queue } = enqueued;
+  output.note(`${enqueued.created ? 'added' : enqueued.replaced ? 'replaced' : 'there already:'} ${printable(id)}`);
+  const outcome = await client.result(id, { wait, queue });
+  const { kind } = outcome;
+  const said = { id, outcome: kind, state: outcome.task.state };
+  switch (kind) {
+    case 'done':
+      output.answer({ ...said, result: outcome.result ?? null }, () => JSON.stringify(outcome.result ?? null));
+      return EXIT.done;
+    case 'dead':
+      output.answer(
+        { ...said, error: outcome.error },
+        () => `dead: ${printable(outcome.error?.message ?? 'no error kept')}`,
+      );
+      return EXIT.failed;
+    case 'cancelled':
+      output.answer(
+        { ...said, reason: outcome.reason },
+        () => `cancelled: ${printable(outcome.reason ?? 'no reason given')}`,
+      );
+      return EXIT.failed;
+    case 'deadline':
+      output.answer(said, () => `not done within ${wait / 1_000} s: ${outcome.task.state}`);
+      return EXIT.failed;
+  }
+}
+
 /** A line that is written over, where standard error is a terminal. */
 function progressOf(
   { output }: Context,
@@ -210,10 +247,11 @@ A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "
 Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn, maxAttempts, timeout.
 Tasks with ids may be added again after a failure: those that are there stay as they are. Those without are new each time.
 
-Exit codes: 1 there are bad lines, and nothing was added; 5 some ids stand for other work already, and all others were added.
+Exit codes: 1 there are bad lines, and nothing was added, or with --wait: the task is dead, cancelled, or not done by then; 5 some ids stand for other work already, and all others were added.
 
 Examples:
   $ leasehold enqueue resize '{"key": "a.png"}' --id a.png
+  $ leasehold enqueue resize '{"key": "a.png"}' --wait 30s
   $ leasehold enqueue report --run-at 2027-01-31T08:00:00Z --priority low
   $ leasehold enqueue --file work.jsonl --entry src/tasks.ts --dry-run
   $ jq -c '.[] | {name: "resize", id: .key, input: .}' list.json | leasehold enqueue --file -`;

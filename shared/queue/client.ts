@@ -23,8 +23,13 @@ import type {
   TaskRequest,
   WithoutInput,
 } from '../task/request.ts';
-import { inputAndOptions, isRequest, newTaskOf } from '../task/request.ts';
+import { inputAndOptions, newTaskOf } from '../task/request.ts';
 import type { BatchRecord } from '../task/batch.ts';
+import type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from './results.ts';
+import { checkedAll } from './checked-all.ts';
+import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
+import { isInsideTask } from '../task/inside.ts';
+import { durationMs } from '../validate/duration.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { ensureSameBatch, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
@@ -57,11 +62,6 @@ export interface EnqueuedBatch {
 /** One client process is busy with about as many. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
-/** Whether it is what `validate` answers with: such a request has more than a name. */
-function isChecked(task: unknown): task is NewTask {
-  return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
-}
-
 type Refused<Row> = Extract<Outcome<Row>, { kind: 'refused' }>;
 
 /** Enqueues tasks, one or many, and looks at them. Runs nothing. */
@@ -71,6 +71,7 @@ export class TaskClient {
   readonly #queue: string;
   readonly #spans: TaskSpans | undefined;
   readonly #payloads: PayloadStore | undefined;
+  readonly #results: TaskResults;
 
   constructor(
     ports: { readonly store: TaskAndPageStore; readonly runtime: Runtime },
@@ -86,6 +87,7 @@ export class TaskClient {
     this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
     this.#spans = options.spans;
     this.#payloads = options.payloads;
+    this.#results = new TaskResults(ports);
   }
 
   /**
@@ -112,7 +114,7 @@ export class TaskClient {
     options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
   ): Promise<readonly (Enqueued | MismatchError)[]> {
     validOptions('the options of enqueueAll', options, { inFlight: true, onProgress: true });
-    const checked = await this.#checkedAll(tasks);
+    const checked = await checkedAll(tasks, this.#defaults());
     const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
     let done = 0;
     const put = async (task: NewTask): Promise<Enqueued | MismatchError> => {
@@ -136,6 +138,53 @@ export class TaskClient {
         return adding;
       }),
     );
+  }
+
+  /**
+   * Waits for the end of a task. With its definition, which names no task by itself, the result has its type; with an id alone it is any JSON.
+   * A task that is dead or cancelled is an outcome and no error; so is the deadline.
+   * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
+   */
+  result<Output>(
+    task: DefinitionOf<Output>,
+    options: ResultOptions & { readonly id: string },
+  ): Promise<TaskOutcome<ResultOf<Output>>>;
+  result(id: string, options?: ResultOptions): Promise<TaskOutcome>;
+  async result(
+    task: DefinitionOf<unknown> | string,
+    options: ResultOptions & { readonly id?: string } = {},
+  ): Promise<TaskOutcome> {
+    const isById = typeof task === 'string';
+    if (isById) validOptions<ResultOptions>('the options of result', options, RESULT_OPTIONS);
+    else validOptions('the options of result', options, RESULT_OPTIONS_BY_DEFINITION);
+    const { id, queue = this.#queue } = options;
+    const key = { queue: validName('queue', queue), id: validName('the id of a task', isById ? task : id) };
+    return this.#results.wait(key, options, isById ? undefined : task.name);
+  }
+
+  /**
+   * `enqueue`, and then `result`.
+   * @throws ConfigurationError inside of a task, before anything is written: at full concurrency it would wait for the slot that it holds.
+   *   There, `waitFor` gives the task back until its children have ended
+   */
+  enqueueAndWait<Given, Output>(
+    task: TaskReference<Given> & DefinitionOf<Output>,
+    input: NoInfer<Given>,
+    options?: EnqueueOptions & ResultOptions,
+  ): Promise<TaskOutcome<ResultOf<Output>>>;
+  enqueueAndWait(task: string, input?: unknown, options?: EnqueueOptions & ResultOptions): Promise<TaskOutcome>;
+  async enqueueAndWait(
+    task: TaskReference<unknown>,
+    input: unknown = null,
+    { wait, signal, ...options }: EnqueueOptions & ResultOptions = {},
+  ): Promise<TaskOutcome> {
+    if (isInsideTask())
+      throw new ConfigurationError(
+        'enqueueAndWait inside of a task would wait for a slot while it holds one: return task.waitFor([…]), which gives it back',
+      );
+    if (wait !== undefined) durationMs('wait', wait);
+    const { id, queue } = await this.enqueue(task, input, options);
+    return this.#results.wait({ queue, id }, { ...(wait !== undefined && { wait }), ...(signal && { signal }) });
   }
 
   /** Checks everything that `enqueue` would, and writes nothing. @throws ConfigurationError */
@@ -211,29 +260,6 @@ export class TaskClient {
 
   async get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
     return this.#store.get({ queue, id });
-  }
-
-  async #checkedAll(tasks: readonly (TaskRequest | NewTask)[]): Promise<readonly NewTask[]> {
-    const given: unknown = tasks;
-    if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
-    return allOf(
-      tasks.map(async (task, index) => {
-        if (isChecked(task)) return task;
-        if (isRequest(task)) return this.#checkedItem(task, index);
-        throw new ConfigurationError(
-          `enqueueAll: item ${index + 1} is not a task: give spawn(task, input, options), or the result of \`validate\``,
-        );
-      }),
-    );
-  }
-
-  async #checkedItem({ task, input, options }: TaskRequest, index: number): Promise<NewTask> {
-    try {
-      return await newTaskOf(task, input, options, this.#defaults());
-    } catch (cause) {
-      if (!(cause instanceof ConfigurationError)) throw cause;
-      throw new ConfigurationError(`enqueueAll: item ${index + 1}: ${cause.message}`, { cause });
-    }
   }
 
   #validated(task: TaskReference<unknown>, given: InputAndOptions): Promise<NewTask> {

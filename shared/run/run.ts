@@ -39,6 +39,7 @@ import { retryOf, timeoutMsOf } from '../task/definition.ts';
 import { describeIssues } from '../validate/schema.ts';
 import { storableJson } from '../task/json.ts';
 import type { PayloadStore } from '../task/payload.ts';
+import { asTaskCode } from '../task/inside.ts';
 import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../validate/moment.ts';
 import { Aside } from './aside.ts';
@@ -149,11 +150,16 @@ class TaskRun {
     this.#stop.signal.throwIfAborted();
     const input = await inputOf(this.#task, this.#ports, this.#stop.signal);
     const schema = this.#definition.input;
-    if (schema === undefined) return this.#definition.run(input as never, await this.#context());
+    if (schema === undefined) return this.#runCode(input as never);
     const validated = await schema['~standard'].validate(input);
     if (validated.issues !== undefined)
       throw new InvalidInputError(`input does not fit the schema of ${name}: ${describeIssues(validated.issues)}`);
-    return this.#definition.run(validated.value, await this.#context());
+    return this.#runCode(validated.value as never);
+  }
+
+  async #runCode(input: never): Promise<unknown> {
+    const context = await this.#context();
+    return asTaskCode(() => this.#definition.run(input, context));
   }
 
   /** Resolves when the code must stop and has had its grace; at once when the lease is lost, for then nothing is left to wait for. */

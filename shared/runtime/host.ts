@@ -4,12 +4,14 @@
  * `shared/` runs where there is no Node: in isolates at the edge, in browsers. What it takes from Node is speed and better words,
  * and for each of these there is a version of our own, or a refusal that says what is missing.
  */
+import type * as NodeAsyncHooks from 'node:async_hooks';
 import type { Buffer as NodeBuffer } from 'node:buffer';
 import type * as NodeCrypto from 'node:crypto';
 import type * as NodeUtil from 'node:util';
 import type * as NodeZlib from 'node:zlib';
 
 interface Modules {
+  readonly 'node:async_hooks': typeof NodeAsyncHooks;
   readonly 'node:crypto': typeof NodeCrypto;
   readonly 'node:util': typeof NodeUtil;
   readonly 'node:zlib': typeof NodeZlib;

@@ -1,4 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../shared/dynamo/task/store.ts';
+import { stampOf } from '../../shared/lease/stamp.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { Json } from '../../shared/task/task.ts';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
@@ -15,6 +21,17 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
   });
 
   const run = (...argv: string[]) => runCommand(table, 'enqueue', ...argv);
+
+  /** What a worker does with it. */
+  async function finish(id: string, result: Json): Promise<void> {
+    const stores = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
+    const sender = new Sender({ ...stores, runtime: systemRuntime });
+    const tasks = createTaskStore(sender, { table: table.table, shards: 1 });
+    const task = await tasks.get({ queue: 'default', id });
+    if (task?.state !== 'ready') throw new Error('it is not there yet');
+    const claim = await tasks.claim(task, 'session', stampOf(systemRuntime));
+    if (claim.kind === 'applied') await tasks.complete(claim.row, result, stampOf(systemRuntime));
+  }
 
   test('refuses options of one task with a file of them', async () => {
     const options = ['--id', 'zz', '--priority', 'high', '--run-at', '2027-01-31T08:00:00Z', '--delay', '1h'];
@@ -35,6 +52,17 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(end.err).toMatch(/^error: task one of queue default is there already .*\n$/);
     expect(forPrograms).toMatchObject({ exitCode: 5, out: '' });
     expect(JSON.parse(forPrograms.err)).toMatchObject({ exitCode: 5 });
+  });
+
+  test('waits for the end of its task where it is told to, and prints the result', async () => {
+    const waiting = run('fine', '1', '--id', 'waited', '--wait', '60s');
+    await vi.waitFor(() => finish('waited', { bytes: 7 }), { timeout: 60_000, interval: 100 });
+
+    expect(await waiting).toMatchObject({ exitCode: 0, out: '{"bytes":7}\n', err: 'added waited\n' });
+    const late = await run('fine', '1', '--delay', '1h', '--wait', '0s', '--json');
+    expect(late.exitCode).toBe(1);
+    expect(JSON.parse(late.out)).toMatchObject({ outcome: 'deadline', state: 'ready' });
+    expect(await run('--file', '-', '--wait', '1s')).toMatchObject({ exitCode: 2 });
   });
 
   test.each(['1e400', '{"sum": [-1e999]}'])('refuses %s, which could not be stored', async (input) => {

@@ -1,0 +1,207 @@
+/**
+ * Waiting for the end of a task, and for its result.
+ *
+ * All waiters of one client share one poll: what is due to be looked at goes into one batch read, at half a read unit a task, and several waiters
+ * of one task are one of its keys. A task is looked at after 100 ms first, and then ever more rarely, once a second at last.
+ * A read that shows an end is confirmed by a consistent one, because the id may stand for other work by now.
+ */
+import { ConfigurationError, MismatchError, StoreUnavailableError, messageOf } from '../errors.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
+import type { Committed } from '../task/context.ts';
+import type { TaskStore } from '../task/store.ts';
+import type { EndedTask, Json, TaskError, TaskKey, TaskRecord } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validSignal } from '../wait/wait.ts';
+
+export interface ResultOptions {
+  /** How long to wait at most; absent: until the task has ended. 0 is one look. A store that is away is waited for as well. */
+  readonly wait?: Duration;
+  /** Ends the wait by throwing its reason. */
+  readonly signal?: AbortSignal;
+  /** Absent: the client's. */
+  readonly queue?: string;
+}
+
+export const RESULT_OPTIONS = { wait: true, signal: true, queue: true } as const satisfies Record<
+  keyof ResultOptions,
+  true
+>;
+
+export const RESULT_OPTIONS_BY_DEFINITION = { ...RESULT_OPTIONS, id: true } as const;
+
+/** How a task ended; or, at the deadline, that it has not. */
+export type TaskOutcome<Result = Json | undefined> =
+  | { readonly kind: 'done'; readonly id: string; readonly result: Result; readonly task: TaskRecord }
+  /** `error`: that of its last attempt. */
+  | { readonly kind: 'dead'; readonly id: string; readonly error: TaskError | undefined; readonly task: TaskRecord }
+  | { readonly kind: 'cancelled'; readonly id: string; readonly reason: string | undefined; readonly task: TaskRecord }
+  /** `wait` is over and it waits or runs: see `task.state`. */
+  | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
+
+/** What a definition's code returns, as its row has it: without what is returned by `commit`, and as JSON gives it back. */
+export type ResultOf<Output> = Output extends Committed ? Json | undefined : Output extends void ? undefined : Output;
+
+/** A definition, as far as its results go. */
+export interface DefinitionOf<Output> {
+  readonly kind: 'leasehold.task';
+  readonly name: string;
+  run(input: never, task: never): Promise<Output> | Output;
+}
+
+export interface ResultPorts {
+  readonly store: Pick<TaskStore, 'get' | 'getMany'>;
+  readonly runtime: Pick<Runtime, 'clock'>;
+}
+
+/** Looks at one task follow each other at these pauses at least. */
+const PAUSE_MS = { first: 100, longest: 1_000 };
+/** Tasks that are due to be looked at within this time go into one read. */
+const TOGETHER_MS = 50;
+
+interface Watched {
+  readonly key: TaskKey;
+  readonly listeners: Set<Listener>;
+  pauseMs: number;
+  dueAtMonotonicMs: number;
+}
+
+type Listener = (end: { readonly error?: unknown }) => void;
+
+export class TaskResults {
+  readonly #ports: ResultPorts;
+  readonly #watched = new Map<string, Watched>();
+  /** Aborts the pause of the poll: somebody came, or the last has gone. */
+  #pause = new AbortController();
+  #isPolling = false;
+
+  constructor(ports: ResultPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * @param name what the task is called, if that is known
+   * @throws ConfigurationError when there is no such task; MismatchError when it has another name; the reason of `signal`
+   */
+  async wait(key: TaskKey, options: ResultOptions, name?: string): Promise<TaskOutcome> {
+    const { clock } = this.#ports.runtime;
+    const waitMs = options.wait === undefined ? Infinity : durationMs('wait', options.wait);
+    const signal = validSignal(options.signal);
+    const deadline = clock.monotonic() + waitMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const remainingMs = Math.max(0, deadline - clock.monotonic());
+      const task = await this.#look(key, remainingMs);
+      if (task !== undefined) {
+        if (name !== undefined && task.name !== name)
+          throw new MismatchError(task.id, `${describeTask(key)} is called ${task.name}, and not ${name}`);
+        if (isEnded(task)) return outcomeOf(task);
+        if (remainingMs === 0) return { kind: 'deadline', id: task.id, task };
+      }
+      await this.#nextEnd(key, remainingMs, signal);
+    }
+  }
+
+  /** Undefined while the store is away and there is time left. */
+  async #look(key: TaskKey, remainingMs: number): Promise<TaskRecord | undefined> {
+    try {
+      const task = await this.#ports.store.get(key);
+      if (task === undefined) throw new ConfigurationError(`there is no ${describeTask(key)}: check its id and queue`);
+      return task;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || remainingMs === 0) throw error;
+      return undefined;
+    }
+  }
+
+  /** Until a look shows an end, the time is over, or `signal` aborts. */
+  async #nextEnd(key: TaskKey, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const over = new AbortController();
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const listener: Listener = ({ error }) => {
+      if (error === undefined) resolve(undefined);
+      else reject(error instanceof Error ? error : new Error(messageOf(error)));
+    };
+    const aborts = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
+    const timeUp = this.#ports.runtime.clock.sleep(Math.min(waitMs, LONGEST_TIMER_MS), aborts);
+    const leave = this.#join(key, listener);
+    try {
+      await Promise.race([promise, timeUp]);
+    } finally {
+      leave();
+      over.abort();
+    }
+  }
+
+  #join(key: TaskKey, listener: Listener): () => void {
+    const name = JSON.stringify([key.queue, key.id]);
+    const dueAtMonotonicMs = this.#ports.runtime.clock.monotonic() + PAUSE_MS.first;
+    const watched: Watched = this.#watched.get(name) ?? {
+      ...{ key, listeners: new Set<Listener>() },
+      ...{ pauseMs: PAUSE_MS.first, dueAtMonotonicMs },
+    };
+    this.#watched.set(name, watched);
+    watched.listeners.add(listener);
+    this.#pause.abort();
+    if (!this.#isPolling) void this.#poll();
+    return () => {
+      watched.listeners.delete(listener);
+      if (watched.listeners.size > 0) return;
+      this.#watched.delete(name);
+      this.#pause.abort();
+    };
+  }
+
+  /** As long as anybody waits. */
+  async #poll(): Promise<void> {
+    const { clock } = this.#ports.runtime;
+    this.#isPolling = true;
+    while (this.#watched.size > 0) {
+      const now = clock.monotonic();
+      const due = [...this.#watched.values()].filter(({ dueAtMonotonicMs }) => dueAtMonotonicMs <= now + TOGETHER_MS);
+      const isAnyDue = due.some(({ dueAtMonotonicMs }) => dueAtMonotonicMs <= now);
+      if (isAnyDue) {
+        await this.#lookAt(due, now);
+        continue;
+      }
+      const nextAt = Math.min(...[...this.#watched.values()].map(({ dueAtMonotonicMs }) => dueAtMonotonicMs));
+      this.#pause = new AbortController();
+      await clock.sleep(Math.max(1, Math.ceil(nextAt - now)), this.#pause.signal);
+    }
+    this.#isPolling = false;
+  }
+
+  async #lookAt(due: readonly Watched[], now: number): Promise<void> {
+    for (const one of due) {
+      one.pauseMs = Math.min(PAUSE_MS.longest, 2 * one.pauseMs);
+      one.dueAtMonotonicMs = now + one.pauseMs;
+    }
+    try {
+      const rows = await this.#ports.store.getMany(due.map(({ key }) => key));
+      const ended = new Set(rows.filter(isEnded).map(({ queue, id }) => JSON.stringify([queue, id])));
+      for (const { key, listeners } of due)
+        if (ended.has(JSON.stringify([key.queue, key.id]))) for (const listener of [...listeners]) listener({});
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return;
+      for (const { listeners } of due) for (const listener of [...listeners]) listener({ error });
+    }
+  }
+}
+
+function isEnded(task: TaskRecord): task is EndedTask {
+  return task.state !== 'ready' && task.state !== 'running';
+}
+
+function outcomeOf(task: EndedTask): TaskOutcome {
+  const { id } = task;
+  switch (task.state) {
+    case 'done':
+      return { kind: 'done', id, result: task.result, task };
+    case 'dead':
+      return { kind: 'dead', id, error: task.lastError, task };
+    case 'cancelled':
+      return { kind: 'cancelled', id, reason: task.cancellation?.reason, task };
+  }
+}
