@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
-import { ConfigurationError, MismatchError, messageOf } from '../../shared/errors.ts';
+import { ConfigurationError, MismatchError, assert, messageOf } from '../../shared/errors.ts';
 import type { Enqueued, TaskClient } from '../../shared/queue/client.ts';
 import { MAX_ATTEMPTS_LIMIT } from '../../shared/task/bounds.ts';
 import type { DuplicatePolicy } from '../../shared/task/dedup.ts';
@@ -197,7 +197,8 @@ async function addAll(
 /** Adds one task and prints how it ended: with standard output for its result alone, so that a script can read it. */
 async function addAndWait({ output }: Context, client: TaskClient, task: NewTask, wait: number): Promise<ExitCode> {
   const [enqueued] = await client.enqueueAll([task]);
-  if (enqueued === undefined || enqueued instanceof MismatchError) throw enqueued;
+  if (enqueued instanceof MismatchError) throw enqueued;
+  assert(enqueued !== undefined, 'a task was neither added nor refused');
   const { id, queue } = enqueued;
   output.note(`${enqueued.created ? 'added' : enqueued.replaced ? 'replaced' : 'there already:'} ${printable(id)}`);
   const outcome = await client.result(id, { wait, queue });

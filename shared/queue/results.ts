@@ -42,7 +42,13 @@ export type TaskOutcome<Result = Json | undefined> =
   | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
 
 /** What a definition's code returns, as its row has it: without what is returned by `commit`, and as JSON gives it back. */
-export type ResultOf<Output> = Output extends Committed ? Json | undefined : Output extends void ? undefined : Output;
+export type ResultOf<Output> = unknown extends Output
+  ? Json | undefined
+  : Output extends Committed
+    ? Json | undefined
+    : undefined extends Output
+      ? undefined
+      : Output;
 
 /** A definition, as far as its results go. */
 export interface DefinitionOf<Output> {

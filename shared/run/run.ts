@@ -154,7 +154,7 @@ class TaskRun {
     const validated = await schema['~standard'].validate(input);
     if (validated.issues !== undefined)
       throw new InvalidInputError(`input does not fit the schema of ${name}: ${describeIssues(validated.issues)}`);
-    return this.#runCode(validated.value as never);
+    return this.#runCode(validated.value);
   }
 
   async #runCode(input: never): Promise<unknown> {

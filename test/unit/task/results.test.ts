@@ -5,7 +5,6 @@ import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { TaskOutcome } from '../../../shared/queue/results.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { DoNotRetry } from '../../../shared/task/control.ts';
-import type { Json } from '../../../shared/task/task.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
 
 const double = defineTask({ name: 'double', run: (n: number) => ({ twice: 2 * n }) });
@@ -50,7 +49,7 @@ describe('the result of a task', () => {
     ];
 
     expectTypeOf(byId).toEqualTypeOf<TaskOutcome>();
-    expectTypeOf(committed).toEqualTypeOf<TaskOutcome<Json | undefined>>();
+    expectTypeOf(committed).toEqualTypeOf<TaskOutcome>();
     expectTypeOf(nothing).toEqualTypeOf<TaskOutcome<undefined>>();
     expect([byId, committed]).toMatchObject([{ result: { by: 'commit' } }, { result: { by: 'commit' } }]);
     expect(nothing).toMatchObject({ kind: 'done', result: undefined });
