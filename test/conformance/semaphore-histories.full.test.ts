@@ -202,6 +202,7 @@ class Place {
         now: () => Math.floor(clock.now()),
         monotonic: () => clock.monotonic(),
         sleep: (ms, signal) => clock.sleep(ms, signal),
+        after: (ms, call) => clock.after(ms, call),
       },
     };
     const ports = { runtime: this.#runtime, gauge: noSkewGauge, ...this.#stores() };

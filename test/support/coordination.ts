@@ -133,6 +133,7 @@ function startProcess(
       monotonic: () => clock.monotonic(),
       // The pauses between attempts are cut to nothing: a test that is not about them need not move the clock.
       sleep: (ms, signal) => (ms <= 0 ? drained() : clock.sleep(Math.ceil(ms), signal)),
+      after: (ms, call) => clock.after(Math.ceil(ms), call),
     },
     ...chance,
   };

@@ -156,14 +156,11 @@ export class Sender {
   ): Promise<{ kind: 'output'; output: DynamoCalls[K]['output'] } | { kind: 'fault'; fault: DynamoFault }> {
     const { clock } = this.#runtime;
     const attempt = new AbortController();
-    const answered = new AbortController();
     const timeoutMs = Math.max(1, Math.min(this.#policy.attemptTimeoutMs, deadline - clock.monotonic()));
-    void clock.sleep(timeoutMs, answered.signal).then(() => {
-      if (!answered.signal.aborted) attempt.abort();
-    });
     const stop = (): void => {
       attempt.abort();
     };
+    const cancelTimeout = clock.after(timeoutMs, stop);
     signal?.addEventListener('abort', stop, { once: true });
     try {
       const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
@@ -174,7 +171,7 @@ export class Sender {
       this.#observe({ statement, fault: error });
       return { kind: 'fault', fault: error };
     } finally {
-      answered.abort(ANSWERED);
+      cancelTimeout();
       signal?.removeEventListener('abort', stop);
     }
   }
@@ -186,9 +183,6 @@ export class Sender {
       });
   }
 }
-
-/** Given so that none is made: making an abort's own reason costs more than the rest of it. */
-const ANSWERED = 'answered';
 
 type Answer<K extends DynamoKind> =
   | { readonly kind: 'output'; readonly output: DynamoCalls[K]['output'] }

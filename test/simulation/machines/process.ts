@@ -11,7 +11,7 @@
  *     So a freeze may fall between a check and the act that was checked.
  *   - **Thawed**: answers that came in meanwhile are delivered first, overdue timers after them, as an event loop does.
  */
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Cancel, Clock } from '../../../shared/runtime/clock.ts';
 import type { Ids } from '../../../shared/runtime/ids.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Runtime } from '../../../shared/runtime/runtime.ts';
@@ -219,6 +219,7 @@ export class SimulatedProcess {
         return this.#monotonicAt(this.now);
       },
       sleep: (ms, signal) => this.#sleep(ms, signal),
+      after: (ms, call) => this.#after(ms, call),
     };
   }
 
@@ -226,26 +227,44 @@ export class SimulatedProcess {
     this.touch();
     if (signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
-      this.sleeping++;
-      let isOver = false;
-      const dueAt = this.#monotonicAt(this.now) + Math.max(1, ms);
       const finish = (): void => {
-        if (isOver) return;
-        isOver = true;
-        this.sleeping--;
-        this.timeline.cancel(event);
+        cancel();
         signal?.removeEventListener('abort', finish);
         resolve();
       };
-      const ring = (): void => {
-        // The monotonic clock may have stood still meanwhile.
-        const restMs = (dueAt - this.#monotonicAt(this.now)) / this.#rate;
-        if (restMs > TOLERANCE_MS) event = this.timeline.at(this.now + restMs, ring);
-        else this.#deliverTimer(finish);
-      };
-      let event = this.timeline.at(this.now + Math.max(1, ms) / this.#rate, ring);
+      const cancel = this.#startTimer(ms, finish);
       signal?.addEventListener('abort', finish, { once: true });
     });
+  }
+
+  #after(ms: number, call: () => void): Cancel {
+    this.touch();
+    return this.#startTimer(ms, call);
+  }
+
+  #startTimer(ms: number, call: () => void): Cancel {
+    this.sleeping++;
+    let isOver = false;
+    const dueAt = this.#monotonicAt(this.now) + Math.max(1, ms);
+    const cancel = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.sleeping--;
+      this.timeline.cancel(event);
+    };
+    const expire = (): void => {
+      if (isOver) return;
+      cancel();
+      call();
+    };
+    const ring = (): void => {
+      // The monotonic clock may have stood still meanwhile.
+      const restMs = (dueAt - this.#monotonicAt(this.now)) / this.#rate;
+      if (restMs > TOLERANCE_MS) event = this.timeline.at(this.now + restMs, ring);
+      else this.#deliverTimer(expire);
+    };
+    let event = this.timeline.at(this.now + Math.max(1, ms) / this.#rate, ring);
+    return cancel;
   }
 
   #monotonicAt(trueMs: number): number {

@@ -11,4 +11,29 @@ describe('systemClock', () => {
     awake.abort();
     expect(await slept).toBe('woke');
   });
+
+  test('calls back once after a while, and not at all once cancelled', async () => {
+    const calls: string[] = [];
+    const cancelled = systemClock.after(1, () => void calls.push('cancelled'));
+    cancelled();
+    await new Promise<void>((resolve) => {
+      systemClock.after(1, () => {
+        calls.push('due');
+        resolve();
+      });
+    });
+    await sleep(5);
+    cancelled();
+
+    expect(calls).toEqual(['due']);
+  });
+
+  test('does not call back at once what is to come after the longest timer', async () => {
+    const calls: string[] = [];
+    const cancel = systemClock.after(Infinity, () => void calls.push('early'));
+    await sleep(5);
+    cancel();
+
+    expect(calls).toEqual([]);
+  });
 });

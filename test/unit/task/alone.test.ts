@@ -49,6 +49,7 @@ function open() {
         sleeping--;
       });
     },
+    after: (ms, call) => clock.after(ms, call),
   };
   const dynamo = memoryDynamo(TABLE, () => clock.now());
   const runtime = { clock: counted, random: { next: () => 0.5 }, ids: systemIds };

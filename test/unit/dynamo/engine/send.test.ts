@@ -15,10 +15,12 @@ test('a process that was frozen between two attempts sends nothing when it wakes
   const clock: Clock = {
     now: () => monotonic,
     monotonic: () => monotonic,
-    sleep: (ms, signal) => {
-      if (signal === undefined) monotonic += MONTH_MS; // the back-off; time-outs of attempts can be called off
+    // The back-off.
+    sleep: () => {
+      monotonic += MONTH_MS;
       return Promise.resolve();
     },
+    after: () => () => undefined,
   };
   const driver: DynamoDriver = {
     attempt: () => {
