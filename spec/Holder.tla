@@ -34,6 +34,7 @@ CONSTANTS
   RowGuard(_, _),         \* of a row and a request: whether the store accepts it
   RowAfter(_, _),         \* of a row and a request: the row then
   RowOlder(_),            \* the row, a tick later
+  RowDone(_),             \* whether there is nothing left to be had from the row: sessions are not kept alive any longer
   Client(_, _, _, _),     \* a worker's state when it is told: worker, request, accepted, row
   GaveUp(_, _),           \* a worker's state when its budget for a request is over: worker, request
   WrongRow(_, _)          \* of a row and an accepted request: the invariants that it breaks
@@ -47,19 +48,22 @@ Past  == 0 - (Skew + Delay + 1)              \* an expiry as old as this is over
 LongPast == 0 - (Skew + TTL + 2 * Delay + 1) \* a reading as old as this gives no one any time
 Sym == Permutations(Workers)
 
-(* A nonce is its writer and a number that it has in use nowhere: the states stay finitely many. *)
+(* A nonce is its writer and a number that it has in use nowhere: the states stay finitely many. What is written as it *)
+(* is sent has no attempts, so its nonce may be that which it writes over, unless a request remembers that one.         *)
 NoNonce == <<"-", "-", 0>>
 NoncesOf(q) == IF q = NoReq THEN {} ELSE {q.n, q.on, q.rn}
-InUse == {row.n} \cup UNION {{sess[s].n, sess[s].rn} : s \in Sids} \cup UNION {NoncesOf(m.r) : m \in net}
-         \cup UNION {NoncesOf(p[w].req) \cup NoncesOf(p[w].beat) \cup NoncesOf(p[w].plan) \cup {p[w].ln} : w \in Workers}
-Fresh(w, channel) == LET used == InUse IN <<w, channel, CHOOSE i \in 1..12 : <<w, channel, i>> \notin used>>
+Remembered == UNION {NoncesOf(m.r) : m \in net}
+              \cup UNION {NoncesOf(p[w].req) \cup NoncesOf(p[w].beat) \cup NoncesOf(p[w].plan) : w \in Workers}
+Written == {row.n} \cup UNION {{sess[s].n, sess[s].rn} : s \in Sids} \cup {p[w].ln : w \in Workers}
+Fresh(w, channel) == LET used == Remembered \cup IF channel \in Late THEN Written ELSE {} IN
+                     <<w, channel, CHOOSE i \in 1..12 : <<w, channel, i>> \notin used>>
 
 (* A worker: pc (none, idle, running, parked), inc (its session's number), age (of its trust window: ticks since the  *)
 (* last accepted renewal was sent), ln (nonce of that), req and beat (requests that it awaits), plan (what it read and *)
-(* has not acted on), ctr and seq (of its claim), ack (progress it was told of), told (its completion is done), doubt  *)
+(* has not acted on), ctr and seq (of its claim), obs (the counter of the lock when it last saw it free), ack (progress it was told of), told (its completion is done), doubt  *)
 (* (a claim may have been applied without its knowing), asked (when, of a lock).                                       *)
 Idle == [pc |-> "none", inc |-> 0, age |-> TTL, ln |-> NoNonce, req |-> NoReq, beat |-> NoReq, plan |-> NoReq,
-         ctr |-> 0, seq |-> 0, ack |-> 0, told |-> FALSE, doubt |-> FALSE, asked |-> LongPast]
+         ctr |-> 0, seq |-> 0, obs |-> -1, ack |-> 0, told |-> FALSE, doubt |-> FALSE, asked |-> LongPast]
 sid(w) == <<w, p[w].inc>>
 \* The window opens before the request was sent, and belief is computed when asked.
 Believes(w) == p[w].pc # "none" /\ (B("longTrust") \/ p[w].age < TTL)
@@ -67,7 +71,8 @@ Trusts(w) == p[w].pc # "none" /\ (B("noBelief") \/ Believes(w))
 Lost(q) == [Idle EXCEPT !.inc = q.inc, !.told = q.told]
 At(w) == off[w]     \* its reading of its own wall clock, now
 
-Init == /\ off \in [Workers -> 0..Skew]
+\* Only differences of clocks matter, so the slowest may be right.
+Init == /\ off \in {o \in [Workers -> 0..Skew] : \E w \in Workers : o[w] = 0}
         /\ sess = [s \in Sids |-> [st |-> "absent", exp |-> Past, rn |-> NoNonce, n |-> NoNonce, why |-> "-", inv |-> LongPast]]
         /\ row = RowInit
         /\ net = {} /\ budget = Faults
@@ -90,10 +95,14 @@ SessionGuard(r) ==
   LET x == sess[SessionOf(r)] IN
   IF r.k = "renew" THEN CanRenew([x EXCEPT !.st = IF B("revive") /\ @ = "invalid" THEN "live" ELSE @], Loose(r, x))
   ELSE CanExpire(x, Loose(r, x))
+\* No guard reads the nonces of a session that is over, nor its instants where there is no lock-delay: they are wiped,
+\* so that states which differ in these alone are one.
+Over(x) == [x EXCEPT !.n = NoNonce, !.rn = NoNonce, !.exp = IF Delay = 0 \/ @ < Past \/ x.why # "expired" THEN Past ELSE @,
+                     !.inv = IF Delay = 0 \/ x.why = "ended" THEN LongPast ELSE @]
 SessionAfter(r) ==
   LET x == sess[SessionOf(r)] IN
   IF r.k = "renew" THEN [Renewed(x, r) EXCEPT !.st = "live", !.exp = Greater(@, Past)]
-  ELSE IF Delay = 0 THEN [Invalidated(x, r) EXCEPT !.inv = LongPast] ELSE Invalidated(x, r)
+  ELSE Over(Invalidated(x, r))
 Guard(r) == IF IsSessionVerb(r) THEN SessionGuard(r) ELSE RowGuard(row, r)
 \* I6: a session is not ended by expiry while its holder may believe. I4: none comes back.
 WrongSession(r) ==
@@ -126,7 +135,7 @@ Awaited(r) == r \in {p[r.w].req, p[r.w].beat}
 
 \* Creating is atomic here: its doubt is that of a renewal.
 Create(w) ==
-  /\ p[w].pc = "none" /\ p[w].inc < Incs /\ ~p[w].told
+  /\ p[w].pc = "none" /\ p[w].inc < Incs /\ ~p[w].told /\ ~RowDone(row)
   /\ LET s == <<w, p[w].inc + 1>>
          fresh == Fresh(w, "beat")
          a == [at |-> At(w), ttl |-> TTL, nrn |-> fresh, n |-> fresh] IN
@@ -159,7 +168,7 @@ Go(w) == /\ CanAct(w, "idle") /\ p[w].plan # NoReq
          /\ LET now == Req(p[w].plan.k, w, "work") IN
             Work(w, [p[w].plan EXCEPT !.n = now.n, !.nrn = now.nrn, !.at = now.at, !.before = now.before])
 
-Renew(w) == /\ Trusts(w) /\ p[w].beat = NoReq /\ p[w].age >= 1
+Renew(w) == /\ Trusts(w) /\ p[w].beat = NoReq /\ p[w].age >= 1 /\ ~RowDone(row)
             /\ Send(w, "beat", [Req("renew", w, "beat") EXCEPT !.on = p[w].ln])
 IsDeadTo(w, s) == LooksExpired(sess[s], At(w), Bound)
 Expire(w) == /\ CanAct(w, "idle") /\ row.ses \notin {NoOne, sid(w)} /\ IsDeadTo(w, row.ses)
@@ -179,14 +188,14 @@ Stop(w) == /\ p[w].pc # "none" /\ ~Believes(w) /\ ~B("noBelief") /\ p' = [p EXCE
            /\ UNCHANGED <<off, sess, row, net, budget, seen>>
 Crash(w) == /\ p[w].pc # "none" /\ p[w].inc < Incs /\ Pay /\ p' = [p EXCEPT ![w] = Lost(@)]
             /\ UNCHANGED <<off, sess, row, net, seen>>
-EndOf(s, why, at) ==
-  [sess EXCEPT ![s] = [Invalidated(@, [at |-> IF Delay = 0 THEN LongPast ELSE at, why |-> why, n |-> NoNonce]) EXCEPT !.rn = NoNonce]]
+EndOf(s, why, at) == [sess EXCEPT ![s] = Over(Invalidated(@, [at |-> at, why |-> why, n |-> NoNonce]))]
 \* A worker that parked what it could not settle goes home, and with its session's end the row is free.
 Leave(w) == /\ p[w].pc = "parked" /\ CanInvalidate(sess[sid(w)])
             /\ sess' = EndOf(sid(w), "ended", At(w)) /\ p' = [p EXCEPT ![w] = Lost(@)]
             /\ UNCHANGED <<off, row, net, budget, seen>>
 \* An operator ends a session by force, by a clock within the bound. Its holder learns of it with its next heartbeat.
-Destroy == /\ Force /\ Pay /\ \E s \in Sids, at \in {0, Skew} : 
+Destroy == /\ Force /\ Pay /\ \E s \in Sids, at \in (0 - Skew)..Skew :
+             /\ \A w \in Workers : off[w] - at <= Skew
              /\ CanInvalidate(sess[s]) /\ sess' = EndOf(s, "destroyed", at)
              /\ seen' = [seen EXCEPT !.owed = IF s = row.ses THEN Delay ELSE @]
            /\ UNCHANGED <<off, row, net, p>>
@@ -203,9 +212,11 @@ Arrive == \E m \in net :
 ArriveMute == \E m \in net : /\ Awaited(m.r) /\ Guard(m.r) /\ Pay /\ net' = Without(m) /\ Write(m.r, TRUE) /\ UNCHANGED <<off, p>>
 GetLost == \E m \in net : Pay /\ net' = Without(m) /\ UNCHANGED <<off, sess, row, p, seen>>
 
+\* A saturated instant must stay on its side of what it is compared with: an expire stays acceptable while nobody has
+\* renewed (its renewals say so, and then the expiry saturates with it), an acquire that is too late stays too late.
 Older(r) == IF r = NoReq \/ r.k \notin TimedVerbs THEN r
-            ELSE [r EXCEPT !.at = Greater(@ - 1, LongPast), !.before = Greater(@ - 1, LongPast - Skew), !.nb = Greater(@ - 1, LongPast),
-                           !.asked = Greater(@ - 1, LongPast)]
+            ELSE [r EXCEPT !.at = Greater(@ - 1, LongPast), !.nb = Greater(@ - 1, LongPast), !.asked = Greater(@ - 1, LongPast),
+                           !.before = Greater(@ - 1, IF r.k = "expire" THEN Past ELSE LongPast - Skew)]
 Tick(isBusy) ==
   /\ IF isBusy THEN Pay ELSE budget' = budget
   /\ sess' = [s \in Sids |-> [sess[s] EXCEPT !.exp = Greater(@ - 1, Past), !.inv = Greater(@ - 1, LongPast)]]

@@ -19,6 +19,8 @@ LockInit == [st |-> "free", ctr |-> 0, ses |-> NoOne, n |-> NoNonce, freed |-> L
 LockTimed == {"renew", "expire", "acquire", "take", "release", "settle", "disown", "bar"}
 LockOlder(l) == [l EXCEPT !.freed = Greater(@ - 1, LongPast), !.nb = Greater(@ - 1, LongPast)]
 
+LockDone(l) == l.st = "free" /\ l.ctr >= MaxClaims
+
 -----------------------------------------------------------------------------
 (* The store. *)
 
@@ -44,21 +46,28 @@ LockWrong(l, r) ==
   \cup (IF r.k = "release" /\ (l.ses # r.s \/ l.ctr # r.c) THEN {"I5"} ELSE {})
 
 -----------------------------------------------------------------------------
-(* What a contender makes of an answer, and of none. *)
+(* What a contender makes of an answer, and of none. When it asked, it remembers for as long as it is in doubt. *)
 
-AtRest(q) == [q EXCEPT !.req = NoReq, !.pc = "idle", !.ctr = 0]
+Asked(q) == IF q.doubt THEN q.asked ELSE LongPast
+AtRest(q) == [q EXCEPT !.req = NoReq, !.pc = "idle", !.ctr = 0, !.asked = Asked(q)]
 LockClient(q, r, ok, l) ==
-  CASE r.k \in {"acquire", "take"} /\ ok -> [q EXCEPT !.req = NoReq, !.pc = "running", !.ctr = l.ctr]
-    [] r.k \in {"disown", "bar"} /\ ok -> [AtRest(q) EXCEPT !.doubt = FALSE]
+  CASE r.k \in {"acquire", "take"} /\ ok -> [q EXCEPT !.req = NoReq, !.pc = "running", !.ctr = l.ctr, !.obs = -1, !.asked = Asked(q)]
+    [] r.k \in {"disown", "bar"} /\ ok -> AtRest([q EXCEPT !.doubt = FALSE])
+    \* A refusal brings the row that refused: the next acquire names the counter of the row that is free.
+    [] r.k = "acquire" /\ ~ok /\ l.st = "free" /\ ~B("forgets") -> [AtRest(q) EXCEPT !.obs = l.ctr]
     [] OTHER -> AtRest(q)
 \* It does not know whether it holds the key, or will: it is in doubt until a write of its own has settled that.
-LockGaveUp(q, r) == [AtRest(q) EXCEPT !.doubt = q.doubt \/ (r.k \in {"acquire", "take", "release", "disown", "bar"} /\ ~B("noDoubt"))]
+LockGaveUp(q, r) ==
+  AtRest([q EXCEPT !.doubt = q.doubt \/ (r.k \in {"acquire", "take", "release", "disown", "bar"} /\ ~B("noDoubt"))])
 
 -----------------------------------------------------------------------------
 (* What a contender does. *)
 
+\* The first acquire names no counter, a later one that of the row which refused it, or which it has read; before the
+\* delay that it has seen is over, it does not ask again.
 Acquire(w) == /\ CanAct(w, "idle") /\ ~p[w].doubt /\ row.st = "free" /\ row.ctr < MaxClaims
-              /\ \E seenCounter \in {-1, row.ctr} :
+              /\ p[w].obs = row.ctr => row.nb <= At(w) - Skew
+              /\ \E seenCounter \in {p[w].obs, row.ctr} :
                    Work(w, [Req("acquire", w, "work") EXCEPT !.oc = seenCounter, !.before = IF B("touchSkew") THEN At(w) ELSE @])
 Delays == IF B("noDelay") THEN 0 ELSE Delay
 Opened(w, s) == IsOpen(sess[s], At(w), Delays, Beat, IF B("delaySkew") THEN 0 ELSE Skew)

@@ -71,8 +71,15 @@ Freed(t, a, att) == [t EXCEPT !.st = "ready", !.ses = NoOne, !.att = att, !.n = 
 \* task.progress: later than what is there.
 CanProgress(t, a) == IsMine(t, a) /\ t.seq < a.seq
 Progressed(t, a) == [t EXCEPT !.seq = a.seq, !.n = a.n]
+\* page.record, page.commit, page.move: right after the write of this page that came before.
+IsMyNext(t, a) == IsMine(t, a) /\ t.seq = a.prev
+\* page.finish: the last of them ends the page.
+Ended(t, a) == [Progressed(t, a) EXCEPT !.st = "done"]
 \* task.cancel, task.expire, task.reschedule, task.replace: ready, and not written since it was read.
 IsUntouched(t, a) == t.st = "ready" /\ t.n = a.on
+\* task.revive, task.renew: over, and not written since it was read. The counter goes on.
+CanRevive(t, a) == t.st = a.ost /\ t.n = a.on
+Revived(t, a) == Freed(t, a, 0)
 
 -----------------------------------------------------------------------------
 (* A lock row l: st (free, held), ctr, ses, n as above; freed (when the    *)

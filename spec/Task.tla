@@ -18,6 +18,7 @@ CONSTANTS MaxAttempts,   \* claims that count, after which a task of a dead work
 TaskInit == [st |-> "ready", ctr |-> 0, ses |-> NoOne, att |-> 0, seq |-> 0, n |-> NoNonce, due |-> LongPast]
 TaskTimed == {"renew", "expire"}
 TaskOlder(t) == t
+TaskDone(t) == t.st \in {"done", "dead"}
 
 -----------------------------------------------------------------------------
 (* The store. A switch that drops a comparison compares the row with itself. *)

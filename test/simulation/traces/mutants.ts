@@ -1,0 +1,47 @@
+/**
+ * Seeded bugs of the code, with the trace specification as their only judge: `spec:traces -- --mutants`.
+ *
+ * The simulation's own invariants are not asked. A mutant is noticed when the life of a row leaves the specification; the event at which it does
+ * is part of the report, for a rejection at some other place would mean little.
+ */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import Table from 'cli-table3';
+import { MUTANTS } from '../mutations/all.ts';
+import type { Hunted } from './hunt.ts';
+
+/** Mutants of tasks, pages and sessions that change what a row goes through, or who believes; the others are the simulation's alone. */
+export const NOTICED_BY_TRACES: readonly string[] = [
+  ...['M1', 'M2', 'M3', 'M5', 'M7', 'M8', 'M9', 'M16', 'M20', 'M20b', 'M27', 'M38', 'M39', 'M49', 'M51', 'M52'],
+  ...['M54', 'M55', 'M56', 'X1', 'X4', 'X23', 'X24'],
+];
+
+/** @returns how many were not noticed */
+export async function checkMutants(ids: readonly string[], histories: number, isJson: boolean): Promise<number> {
+  const all: Hunted[] = [];
+  for (const id of ids) {
+    const found = await hunted(id, histories);
+    console.log(
+      `${id}: ${found.rejected} of ${found.traces} traces rejected, ${found.histories} histories, ${found.at}`,
+    );
+    all.push(found);
+  }
+  const table = new Table({ head: ['mutant', 'what', 'traces', 'rejected', 'at'], style: { head: [], border: [] } });
+  for (const { id, traces, rejected, at } of all)
+    table.push([id, MUTANTS.find((mutant) => mutant.id === id)?.what, traces, rejected, at]);
+  console.log(table.toString());
+  const missed = all.filter(({ rejected }) => rejected === 0);
+  console.log(`${all.length - missed.length} of ${all.length} rejected`);
+  if (isJson) console.log(JSON.stringify({ mutants: all }));
+  return missed.length;
+}
+
+function hunted(id: string, histories: number): Promise<Hunted> {
+  return new Promise((resolve, reject) => {
+    const hunt = path.join(import.meta.dirname, 'hunt.ts');
+    execFile(process.execPath, [hunt, id, String(histories)], (error, stdout) => {
+      if (error === null) resolve(JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Hunted);
+      else reject(new Error(`the hunt for ${id} failed`, { cause: error }));
+    });
+  });
+}
