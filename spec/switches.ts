@@ -114,6 +114,7 @@ export const SWITCHES: readonly Switch[] = [
   {
     broken: ['noFence'],
     model: 'task-work',
+    changes: { MaxNet: '2', Faults: '0' },
     what: 'a completion compares neither session nor counter',
     mutants: ['M52'],
   },
@@ -183,7 +184,7 @@ export const SWITCHES: readonly Switch[] = [
   {
     broken: ['touched'],
     model: 'lock-work',
-    changes: { Copies: '2' },
+    changes: { Copies: '2', MaxNet: '2', Faults: '0' },
     what: 'an acquire is not ordered against the tenures that ended since it was asked for',
     mutants: ['X6'],
   },
@@ -191,6 +192,7 @@ export const SWITCHES: readonly Switch[] = [
   {
     broken: ['barsInName'],
     model: 'lock-work',
+    changes: { MaxNet: '2' },
     what: 'a session in doubt finds the key free, and writes nothing that its late acquire would meet',
   },
   {
