@@ -1,6 +1,6 @@
 /** Parsers of options and operands; what they refuse is said by commander, with the option's name. */
 import { InvalidArgumentError, Option } from 'commander';
-import { messageOf } from '../shared/errors.ts';
+import { ConfigurationError, messageOf } from '../shared/errors.ts';
 import type { Duration } from '../shared/validate/duration.ts';
 import { durationMs } from '../shared/validate/duration.ts';
 import { validName } from '../shared/validate/name.ts';
@@ -65,6 +65,21 @@ export function amount(min: number): (text: string) => number {
     if (!(value >= min) || !Number.isFinite(value)) throw new InvalidArgumentError(`give a number of ${min} or more`);
     return value;
   };
+}
+
+/** An operand that is JSON; null when it is absent. @throws ConfigurationError */
+export function jsonInput(input: string | undefined): unknown {
+  try {
+    return input === undefined ? null : JSON.parse(input, finite);
+  } catch (cause) {
+    throw new ConfigurationError(`the input is not JSON: ${messageOf(cause)}; a text is given as '"text"'`, { cause });
+  }
+}
+
+/** JSON has no bound to its numbers, and no infinity that one beyond JavaScript's could be stored as. */
+function finite(_: string, value: unknown): unknown {
+  if (value === Infinity || value === -Infinity) throw new RangeError('a number in it is too large');
+  return value;
 }
 
 function checked<T>(parse: () => T): T {

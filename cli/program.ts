@@ -19,6 +19,7 @@ import { sessionsCommand } from './commands/sessions.ts';
 import { upCommand } from './commands/up.ts';
 import { enqueueCommand } from './commands/enqueue.ts';
 import { tasksCommand } from './commands/tasks.ts';
+import { schedulesCommand } from './commands/schedules.ts';
 import { queuesCommand } from './commands/queues.ts';
 import { workCommand } from './commands/work.ts';
 import { watchCommand } from './commands/watch.ts';
@@ -30,7 +31,7 @@ import { ownVersion } from './version.ts';
 /** In the order in which help names them. */
 const COMMANDS = [
   ...[devCommand, runCommand, upCommand, doctorCommand],
-  ...[enqueueCommand, workCommand, tasksCommand, queuesCommand, watchCommand, consoleCommand],
+  ...[enqueueCommand, workCommand, tasksCommand, schedulesCommand, queuesCommand, watchCommand, consoleCommand],
   ...[sessionsCommand, locksCommand, semaphoresCommand, leadersCommand],
   ...[auditCommand, costCommand, epochCommand],
   consulCommand,

@@ -78,13 +78,13 @@ export class Connection implements Disposable {
     const leasehold = new Leasehold({ sender, gauge, runtime }, { table, shards, maxClockSkew: maxClockSkewMs });
     const stores = createStores(sender, { table, shards });
     const audit = new AuditStore({ sender, runtime }, table);
-    const { operator, locks, semaphores, sessions } = leasehold;
+    const { operator, locks, semaphores, sessions, schedules } = leasehold;
     return {
       ...stores,
       operatorStore: stores.operations,
       leasehold,
       audit,
-      operations: new Operations({ audit, operator, locks, semaphores, sessions, runtime }),
+      operations: new Operations({ audit, operator, locks, semaphores, sessions, schedules, runtime }),
       spent: () => meter.read().readUnits,
     };
   }

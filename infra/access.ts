@@ -164,6 +164,14 @@ export function consulAccess(): AccessRule[] {
   ];
 }
 
+/** Defines, lists and removes tasks that recur. */
+export function scheduleAccess(queue: string): AccessRule[] {
+  return [
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [scheduleEntries(queue)] },
+  ];
+}
+
 /** An onlooker: everything of the queue, payloads included, and all coordination rows; changes nothing. */
 export function observeAccess(queue: string): AccessRule[] {
   return [

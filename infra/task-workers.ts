@@ -35,7 +35,7 @@ import { METRIC } from '../functions/metric-names.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/lease/timing.ts';
 import { validOptions } from '../shared/validate/options.ts';
-import { enqueueAccess, observeAccess, operateAccess, replaceAccess } from './access.ts';
+import { enqueueAccess, observeAccess, operateAccess, replaceAccess, scheduleAccess } from './access.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { Alarms } from './alarms.ts';
 import { QueueDashboard } from './dashboard.ts';
@@ -304,6 +304,11 @@ export class TaskWorkers extends Construct implements IGrantable {
   /** Sessions, locks, elections, semaphores and wait groups of the table; no tasks. */
   grantCoordinate(grantee: IGrantable): Grant {
     return this.table.grantCoordinate(grantee);
+  }
+
+  /** Define, list and remove the schedules of this queue: a task that recurs is enqueued by the dispatcher, so that is a right to enqueue. */
+  grantSchedule(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, scheduleAccess(this.queue));
   }
 
   /** See the queue, payloads included, and all coordination rows; change nothing. */

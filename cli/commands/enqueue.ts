@@ -14,7 +14,7 @@ import { loadTasks } from '../../shared/task/module.ts';
 import type { NewTask } from '../../shared/task/store.ts';
 import type { Priority } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
-import { name, spanOption, time, wholeNumber } from '../arguments.ts';
+import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -91,7 +91,7 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   using connection = await context.connect();
   const { client } = connection.queue(options.queue, options.shards);
   if (bytes === undefined) {
-    const line = await client.validate(referenceTo(task ?? '', registry), jsonOf(input), enqueueOptions(options));
+    const line = await client.validate(referenceTo(task ?? '', registry), jsonInput(input), enqueueOptions(options));
     return options.wait === undefined
       ? await addAll(context, options, connection, [{ number: 1, task: line }])
       : await addAndWait(context, client, line, options.wait);
@@ -121,20 +121,6 @@ function enqueueOptions(options: Options) {
     ...(timeout === undefined ? {} : { timeout }),
     ...(onDuplicate === undefined ? {} : { onDuplicate }),
   };
-}
-
-function jsonOf(input: string | undefined): unknown {
-  try {
-    return input === undefined ? null : JSON.parse(input, finite);
-  } catch (cause) {
-    throw new ConfigurationError(`the input is not JSON: ${messageOf(cause)}; a text is given as '"text"'`, { cause });
-  }
-}
-
-/** JSON has no bound to its numbers, and no infinity that one beyond JavaScript's could be stored as. */
-function finite(_: string, value: unknown): unknown {
-  if (value === Infinity || value === -Infinity) throw new RangeError('a number in it is too large');
-  return value;
 }
 
 async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {

@@ -10,8 +10,10 @@ import type { AuditStore } from '../dynamo/audit/store.ts';
 import type { LockClient } from '../lock/client.ts';
 import type { TaskOperator } from '../queue/operator.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { ScheduleClient, ScheduleOptions } from '../schedule/client.ts';
 import type { SemaphoreClient } from '../semaphore/client.ts';
 import type { SessionClient } from '../session/client.ts';
+import type { TaskReference } from '../task/request.ts';
 import type { TaskKey } from '../task/task.ts';
 
 export interface OperationPorts {
@@ -20,6 +22,7 @@ export interface OperationPorts {
   readonly locks: LockClient;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionClient;
+  readonly schedules: ScheduleClient;
   readonly runtime: Runtime;
 }
 
@@ -99,6 +102,18 @@ const OPERATIONS = {
     execute: ({ name, limit }: LimitInput, { semaphores }) => semaphores.setLimit(name, limit),
     outcome: (found) => (found ? 'set' : 'gone'),
   }),
+  /** Defined again as it is, it stays as it is. */
+  'schedule.define': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name, task, input, options }: ScheduleDefinitionInput, { schedules }) =>
+      schedules.define(name, task, input, { ...options, queue }),
+    outcome: () => 'defined',
+  }),
+  'schedule.remove': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.remove(name, { queue }),
+    outcome: (found) => (found ? 'removed' : 'gone'),
+  }),
   'session.destroy': operation({
     target: ({ id }: SessionInput) => id,
     execute: ({ id }: SessionInput, { sessions }) => sessions.destroy(id),
@@ -135,6 +150,16 @@ interface LimitInput {
   readonly seen: number;
 }
 
+interface ScheduleInput extends QueueInput {
+  readonly name: string;
+}
+
+interface ScheduleDefinitionInput extends ScheduleInput {
+  readonly task: TaskReference<unknown>;
+  readonly input: unknown;
+  readonly options: Omit<ScheduleOptions, 'queue'>;
+}
+
 interface SessionInput {
   readonly id: string;
 }
@@ -169,6 +194,10 @@ function operation<Input, Report>(one: Operation<Input, Report>): Operation<Inpu
 
 function taskTarget({ queue, id, leaseCounter }: TaskInput): string {
   return leaseCounter === undefined ? `${queue}/${id}` : `${queue}/${id} ${leaseCounter}`;
+}
+
+function scheduleTarget({ queue, name }: ScheduleInput): string {
+  return `${queue}/${name}`;
 }
 
 function queueTarget({ queue }: QueueInput): string {

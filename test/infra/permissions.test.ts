@@ -196,6 +196,12 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     directory: [],
     invokes: [],
   },
+  schedules: {
+    rows: { GetItem: ['schedule'], BatchGetItem: ['schedule'], UpdateItem: ['schedule'] },
+    ready: [],
+    directory: ['schedules'],
+    invokes: [],
+  },
   coordinate: {
     rows: {
       GetItem: COORDINATION,
@@ -235,6 +241,7 @@ const { stack, workers } = synthesize();
 const grantees = {
   enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
   replace: newRole('replace', (role) => workers.grantReplace(role)),
+  schedules: newRole('schedules', (role) => workers.grantSchedule(role)),
   coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   observe: newRole('observe', (role) => workers.grantObserve(role)),
   operate: newRole('operate', (role) => workers.grantOperate(role)),

@@ -1,0 +1,70 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const ENTRY = fileURLToPath(new URL('../support/tasks-modules/surrounded.ts', import.meta.url));
+
+describe.skipIf(endpoint === null)('leasehold schedules', () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  const run = (...argv: string[]) => runCommand(table, 'schedules', ...argv);
+  const json = (text: string): unknown => JSON.parse(text);
+
+  test('defines, lists, changes and removes a schedule, each written to the audit log', async () => {
+    const define = ['define', 'nightly', 'greet', '{"kind":"sales"}', '--queue', 'reports', '--by', 'ann'];
+
+    const defined = await run(...define, '--cron', '0 3 * * *', '--zone', 'Europe/Berlin', '--json');
+    expect(defined).toMatchObject({ exitCode: 0, err: '' });
+    expect(json(defined.out)).toMatchObject({
+      ...{ name: 'nightly', queue: 'reports', task: 'greet', input: { kind: 'sales' } },
+      ...{ cron: '0 3 * * *', zone: 'Europe/Berlin', missed: 'last', priority: 'normal' },
+    });
+    await run(...define, '--cron', '0 4 * * *', '--missed', 'skip', '--tolerance', '10m', '--priority', 'low');
+
+    const listed = await run('list', '--queue', 'reports', '--json');
+    expect(json(listed.out)).toMatchObject([
+      { cron: '0 4 * * *', zone: 'UTC', missed: 'skip', toleranceMs: 600_000, priority: 'low' },
+    ]);
+
+    const remove = ['remove', 'nightly', '--queue', 'reports', '--by', 'ann', '--reason', 'moved'];
+    expect(await run(...remove, '--yes', 'weekly')).toMatchObject({ exitCode: 2 });
+    expect(await run(...remove, '--yes', 'nightly')).toMatchObject({
+      exitCode: 0,
+      out: 'schedule nightly is removed\n',
+    });
+    expect(await run(...remove, '--yes', 'nightly')).toMatchObject({ exitCode: 4 });
+    expect((await run('list', '--queue', 'reports')).out).toContain('no schedules in queue reports; define one:');
+
+    const audit = await runCommand(table, 'audit', '--json');
+    const acts = (json(audit.out) as { verb: string; target: string; outcome?: string }[])
+      .filter(({ target }) => target === 'reports/nightly')
+      .map(({ verb, outcome }) => `${verb}: ${outcome ?? ''}`);
+    expect(acts.toReversed()).toEqual([
+      'schedule.define: defined',
+      'schedule.define: defined',
+      'schedule.remove: removed',
+      'schedule.remove: gone',
+    ]);
+  });
+
+  test('checks the task against the module that defines it, the input as JSON, and the cron expression', async () => {
+    const define = (task: string, input: string, cron: string) =>
+      run('define', 'n', task, input, '--cron', cron, '--entry', ENTRY);
+
+    expect((await define('gret', 'null', '0 3 * * *')).err).toContain(
+      'no task is named "gret": the module defines greet',
+    );
+    expect((await define('greet', '{', '0 3 * * *')).err).toContain('the input is not JSON');
+    expect((await define('greet', '1', 'daily')).err).toContain('cron');
+    expect((await run('list', '--json')).out.trim()).toBe('[]');
+  });
+});
