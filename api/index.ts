@@ -131,3 +131,5 @@ export type { NewTask, UserWrite } from '../shared/task/store.ts';
 export { createMeter } from '../shared/dynamo/engine/meter.ts';
 export type { Meter, MeterReading, VerbCost } from '../shared/dynamo/engine/meter.ts';
 export type { SendObserver } from '../shared/dynamo/engine/send.ts';
+export { isPayloadOf } from '../shared/task/payload.ts';
+export type { PayloadRequest, PayloadStore } from '../shared/task/payload.ts';

@@ -11,4 +11,4 @@ export { createWorkHandler } from '../functions/work.ts';
 export type { WorkHandlerOptions, WorkResult } from '../functions/work.ts';
 export type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
 export type { WorkerReport } from '../shared/worker/worker.ts';
-export type { PayloadStore } from '../shared/task/payload.ts';
+export type { PayloadRequest, PayloadStore } from '../shared/task/payload.ts';

@@ -4,5 +4,5 @@ export type { CrashPoint, TestKitOptions, TestTable, WorkOptions } from '../test
 export { MemoryPayloads } from '../testing/memory-payloads.ts';
 export { FakeClock } from '../testing/fake-clock.ts';
 export type { Clock } from '../shared/runtime/clock.ts';
-export type { PayloadStore } from '../shared/task/payload.ts';
+export type { PayloadRequest, PayloadStore } from '../shared/task/payload.ts';
 export type { WorkerReport } from '../shared/worker/worker.ts';

@@ -46,6 +46,8 @@ export interface AlarmsProps {
   readonly workerTimeout: Duration;
   readonly deadLetters: IQueue;
   readonly thresholds: AlarmThresholds;
+  /** The address of the guide that the runbooks are in. */
+  readonly runbooks: string;
   /** Default: the alarms only show their state. */
   readonly topic?: ITopic | undefined;
 }
@@ -83,9 +85,9 @@ export class Alarms extends Construct {
     this.all = alarmRules(props).map((rule) => this.createAlarm(props, rule));
   }
 
-  private createAlarm({ address, topic }: AlarmsProps, rule: Rule): Alarm {
+  private createAlarm({ address, topic, runbooks }: AlarmsProps, rule: Rule): Alarm {
     const alarm = new Alarm(this, rule.id, {
-      alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: docs/operating.md#runbook-${kebab(rule.id)}`,
+      alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: ${runbooks}#runbook-${kebab(rule.id)}`,
       metric: rule.metric,
       threshold: rule.threshold,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -45,7 +45,7 @@ import type { TaskTimeName } from './metrics.ts';
 import { queueMetric, taskMetric } from './metrics.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
-import { validateEnvironment, validateWorkers } from './validate.ts';
+import { validRunbooks, validateEnvironment, validateWorkers } from './validate.ts';
 import { Waker } from './waker.ts';
 import { Worker } from './worker.ts';
 
@@ -132,6 +132,8 @@ export interface TaskWorkersProps {
   readonly alarms?: AlarmThresholds | false;
   /** Who is told. Default: no one; alarms show their state on the dashboard. */
   readonly alarmTopic?: ITopic;
+  /** The address of your copy of `docs/operating.md`, for links in the descriptions of alarms. Default: its place in the package. */
+  readonly runbooks?: string;
   /** Default: true. */
   readonly dashboard?: boolean;
   /** Keep the table and the logs when the stack goes. Default: true. */
@@ -172,6 +174,7 @@ const PROPS = {
   logRetention: true,
   alarms: true,
   alarmTopic: true,
+  runbooks: true,
   dashboard: true,
   production: true,
   removalPolicy: true,
@@ -248,6 +251,7 @@ export class TaskWorkers extends Construct implements IGrantable {
             workerTimeout: Duration.millis(settings.workerTimeoutMs),
             deadLetters: this.dispatcher.deadLetters,
             thresholds: props.alarms ?? {},
+            runbooks: validRunbooks(props.runbooks),
             topic: props.alarmTopic,
           });
     this.dashboard =

@@ -142,6 +142,15 @@ function validateReservedConcurrency({ reservedConcurrency, maxWorkers }: Worker
     );
 }
 
+/** @throws ConfigurationError for what is no address of the web, or has a fragment already */
+export function validRunbooks(address: string | undefined): string {
+  if (address === undefined) return 'docs/operating.md';
+  if (/^https?:$/.test(URL.parse(address)?.protocol ?? '') && !address.includes('#')) return address;
+  throw new ConfigurationError(
+    `runbooks = ${JSON.stringify(address)}: give the address of your copy of docs/operating.md, such as https://wiki.example/operating`,
+  );
+}
+
 /** @throws ConfigurationError for a name that is ours or Lambda's */
 export function validateEnvironment(environment: Readonly<Record<string, string>>): void {
   const taken = Object.keys(environment).find((name) => name.startsWith('LEASEHOLD_'));

@@ -56,13 +56,14 @@ keepReachableDeclarations(
   Object.values(ours.exports).map((source) => source.replace(/\.ts$/, '.d.ts')),
 );
 assertDeclared();
+writeInventory(inside.all);
 chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
 const manifest = publishedManifest(ours);
 writeFileSync(path.join(DIST, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
 for (const document of DOCUMENTS)
   if (existsSync(path.join(ROOT, document)))
     cpSync(path.join(ROOT, document), path.join(DIST, document), { recursive: true });
-console.log(`inside: ${inside.join(', ')}`);
+console.log(`inside: ${inside.imported.join(', ')}`);
 console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
 
 function compiles(): boolean {
@@ -121,6 +122,43 @@ function publishedManifest(ours: Manifest) {
 
 function compiledEntry(module: string): { readonly types: string; readonly default: string } {
   return { types: `${module}.d.ts`, default: `${module}.js` };
+}
+
+/**
+ * `sbom.cdx.json`: what is in `vendor/`, as tools read it that look for known faults; they see what is installed beside us by themselves.
+ * Made by npm from package-lock.json, without what would be another one in each build.
+ */
+function writeInventory(inside: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(
+    'npm',
+    ['sbom', '--package-lock-only', '--omit', 'dev', '--sbom-format', 'cyclonedx', '--sbom-type', 'library'],
+    { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 },
+  );
+  if (status !== 0) throw new Error(`npm sbom failed:\n${stderr}`);
+  const { metadata, serialNumber: _, ...whole } = JSON.parse(stdout) as Inventory;
+  const components = whole.components.filter(({ name }) => inside.includes(name));
+  const missing = inside.filter((wanted) => !components.some(({ name }) => name === wanted));
+  if (missing.length > 0) throw new Error(`inside the package, and not in its inventory: ${missing.join(', ')}`);
+  const listed = new Set([metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])]);
+  const dependencies = whole.dependencies
+    .filter(({ ref }) => listed.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((other) => listed.has(other)) }));
+  const component = { ...metadata.component, name: 'leasehold' };
+  const inventory = { ...whole, metadata: { component }, components, dependencies };
+  writeFileSync(path.join(DIST, 'sbom.cdx.json'), `${JSON.stringify(inventory, undefined, 2)}\n`);
+}
+
+interface Inventory {
+  readonly serialNumber: string;
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
+}
+
+interface Component {
+  readonly 'bom-ref': string;
+  readonly name: string;
+  readonly version: string;
 }
 
 /** Fails where a module or a declaration names a package that neither comes along nor is a peer. */

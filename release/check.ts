@@ -46,6 +46,18 @@ try {
     install(tarball);
     return { say: installed(path.join(project, 'node_modules')) };
   });
+  step('the inventory of what is inside', () => {
+    const { components } = JSON.parse(
+      readFileSync(path.join(project, 'node_modules/leasehold/sbom.cdx.json'), 'utf8'),
+    ) as {
+      readonly components: readonly { readonly name: string; readonly version: string }[];
+    };
+    const notices = readFileSync(path.join(project, 'node_modules/leasehold/THIRD-PARTY-NOTICES.md'), 'utf8');
+    const unnamed = components.filter(({ name, version }) => !notices.includes(`${name} ${version} (`));
+    if (components.length === 0 || unnamed.length > 0)
+      throw new Error(`without a licence: ${unnamed.map(({ name }) => name).join(', ') || 'nothing is listed'}`);
+    return `${components.length} libraries, each with its licence`;
+  });
   step('import from an ES module', () => run('node', ['module.mjs'], project));
   step('require from CommonJS', () => run('node', ['common.cjs'], project));
   step('npx leasehold', () => leasehold('cost', '--tasks-per-day', '1e6'));

@@ -32,9 +32,13 @@ export function importsOf(text: string): string[] {
 /**
  * Bundles what the modules in `dist` import and `stays` does not name, and points the imports to it.
  *
- * @returns the packages that are inside now, in order
+ * @returns the packages that are inside now, in order: those that are imported, and those with all that they bring
  */
-export async function inlineLibraries(root: string, dist: string, stays: readonly string[]): Promise<string[]> {
+export async function inlineLibraries(
+  root: string,
+  dist: string,
+  stays: readonly string[],
+): Promise<{ readonly imported: readonly string[]; readonly all: readonly string[] }> {
   const modules = globSync('**/*.js', { cwd: dist, exclude: ['console/page/**'] }).map((file) => path.join(dist, file));
   const inlined = new Set<string>();
   for (const file of modules)
@@ -68,7 +72,10 @@ export async function inlineLibraries(root: string, dist: string, stays: readonl
   }
   const folders = new Set(Object.keys(metafile.inputs).flatMap((input) => packageFolder(input) ?? []));
   writeFileSync(path.join(dist, 'THIRD-PARTY-NOTICES.md'), notices(root, [...folders].sort()));
-  return [...new Set([...inlined].map(packageOf))].sort();
+  const all = [...folders].map((folder) =>
+    packageOf(folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length)),
+  );
+  return { imported: [...new Set([...inlined].map(packageOf))].sort(), all: [...new Set(all)].sort() };
 }
 
 /** Removes the declarations that no entry leads to: they would name types of packages that are not installed. */

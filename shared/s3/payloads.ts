@@ -8,7 +8,11 @@
  */
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ConfigurationError } from '../errors.ts';
+import { DoNotRetry } from '../task/control.ts';
 import type { PayloadStore } from '../task/payload.ts';
+import { isPayloadOf } from '../task/payload.ts';
+import type { TaskKey } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
 
 export interface S3PayloadOptions {
   readonly bucket: string;
@@ -33,12 +37,15 @@ export function createS3Payloads({
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is no name of a bucket`);
   const root = `s3://${bucket}/`;
-  /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere. */
-  const keyOf = (reference: string): string => {
+  /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere, nor what is another task's. */
+  const keyOf = (reference: string, task: TaskKey | undefined): string => {
     if (!reference.startsWith(`${root}${prefix}`))
       throw new ConfigurationError(
         `${reference} is not in ${root}${prefix}: give the store that its task was enqueued with`,
       );
+    const name = reference.slice(root.length + prefix.length);
+    if (task !== undefined && !isPayloadOf(name, task))
+      throw new DoNotRetry(`${reference} is not the input of ${describeTask(task)}: its row was written by others`);
     return reference.slice(root.length);
   };
   return {
@@ -48,9 +55,9 @@ export function createS3Payloads({
       return `${root}${Key}`;
     },
 
-    async get(reference, { signal } = {}) {
+    async get(reference, { signal, task } = {}) {
       try {
-        const object = new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference) });
+        const object = new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference, task) });
         const { Body } = await client.send(object, signal === undefined ? {} : { abortSignal: signal });
         return await Body?.transformToString();
       } catch (error) {
@@ -59,8 +66,8 @@ export function createS3Payloads({
       }
     },
 
-    async delete(reference, { signal } = {}) {
-      const object = new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(reference) });
+    async delete(reference, { signal, task } = {}) {
+      const object = new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(reference, task) });
       const bounds = { requestTimeout: DELETE_TIMEOUT_MS };
       await client.send(object, signal === undefined ? bounds : { ...bounds, abortSignal: signal });
     },

@@ -28,13 +28,17 @@ import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
 export interface PayloadStore {
   /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
   put(name: string, text: string): Promise<string>;
-  /**
-   * Undefined: there is none any more.
-   * @param options.signal aborts when it is no longer waited for
-   */
-  get(reference: string, options?: { readonly signal?: AbortSignal }): Promise<string | undefined>;
-  /** Deleting what is not there is no error. @param options.signal as of `get` */
-  delete(reference: string, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /** Undefined: there is none any more. */
+  get(reference: string, options?: PayloadRequest): Promise<string | undefined>;
+  /** Deleting what is not there is no error. */
+  delete(reference: string, options?: PayloadRequest): Promise<void>;
+}
+
+export interface PayloadRequest {
+  /** Aborts when it is no longer waited for. */
+  readonly signal?: AbortSignal;
+  /** Whose row has the reference: a store may refuse one that was put under another task's name, see `isPayloadOf`. */
+  readonly task?: TaskKey;
 }
 
 /** An item's limit of 400 KB, less what surrounds the payload in its row. */
@@ -74,13 +78,29 @@ export function arrivingInput({ input, payload }: { readonly input: Json; readon
 export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
   const { payload, queue, id } = task;
   if (payload === undefined || payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) return task;
-  const name = [queue, id, unique].map(encodeURIComponent).join('/');
+  const name = [...nameOf({ queue, id }), encodeURIComponent(unique)].join('/');
   const reference = await payloads.put(name, payload.text);
   if (reference.length > REFERENCE_LIMIT_CHARACTERS)
     throw new ConfigurationError(
       `the payload store answered with a reference of ${reference.length} characters: at most ${REFERENCE_LIMIT_CHARACTERS} fit into a task's row`,
     );
   return { ...task, payload: { ...payload, reference } };
+}
+
+function nameOf({ queue, id }: TaskKey): readonly string[] {
+  return [queue, id].map(encodeURIComponent);
+}
+
+/**
+ * Whether a payload was put under this task's name, by what `put` was given.
+ * What follows a running task has the payload that was put under the id that was asked for: its own begins with that.
+ */
+export function isPayloadOf(name: string, task: TaskKey): boolean {
+  const [queue, id] = name.split('/');
+  const [ownQueue, ownId = ''] = nameOf(task);
+  return (
+    queue === ownQueue && id !== undefined && (id === ownId || ownId.startsWith(`${id}${encodeURIComponent('+')}`))
+  );
 }
 
 /** The store that a module exports as `payloads` beside its tasks, so that workers find it; undefined when it exports none. */
@@ -114,7 +134,9 @@ export async function inputOf(
   if (reference !== undefined && payloads === undefined)
     throw new Error(`the input of ${describeTask(task)} is at ${reference}: give the worker the store for payloads`);
   const text =
-    reference === undefined ? await tasks.getPayload(task, { signal }) : await payloads?.get(reference, { signal });
+    reference === undefined
+      ? await tasks.getPayload(task, { signal })
+      : await payloads?.get(reference, { signal, task: keyOf(task) });
   if (text === undefined)
     throw new DoNotRetry(`the input of ${describeTask(task)} is gone: it should be ${reference ?? 'beside its row'}`);
   if (sha256(text) !== payload.digest)
@@ -132,5 +154,9 @@ export async function dropPayload(
   if (payload === undefined) return;
   const options = signal === undefined ? {} : { signal };
   if (payload.reference === undefined) await tasks.deletePayload(task, payload, options);
-  else await payloads?.delete(payload.reference, options);
+  else await payloads?.delete(payload.reference, { ...options, task: keyOf(task) });
+}
+
+function keyOf({ queue, id }: TaskKey): TaskKey {
+  return { queue, id };
 }

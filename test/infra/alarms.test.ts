@@ -38,6 +38,14 @@ describe('alarms and dashboard', () => {
     ]);
   });
 
+  test('the descriptions link to the address that is given for the runbooks', () => {
+    const runbooks = 'https://wiki.example/operating?view=plain';
+    const alarms = alarmsOf(synthesize({ runbooks }).template());
+
+    expect(alarms.filter(({ AlarmDescription }) => !AlarmDescription.includes(` ${runbooks}#runbook-`))).toEqual([]);
+    expect(alarms).toHaveLength(12);
+  });
+
   test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
     const oldest = { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') };
     const silence = (props: Parameters<typeof synthesize>[0], TreatMissingData: string): void =>

@@ -85,6 +85,10 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
     { reservedConcurrency: 9 },
     'reservedConcurrency = 9 is below maxWorkers = 10: Lambda would refuse workers that the dispatcher counts on; raise it, or lower maxWorkers',
   ],
+  [
+    { runbooks: 'docs/operating.md' },
+    'runbooks = "docs/operating.md": give the address of your copy of docs/operating.md, such as https://wiki.example/operating',
+  ],
   [{ attemptSpans: 'links' as 'link' }, 'attemptSpans = "links": give one of parent, link'],
   [
     { environment: { LEASEHOLD_TABLE: 'other' } },

@@ -2,7 +2,9 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
 import { createS3Payloads } from '../../../shared/s3/payloads.ts';
+import { DoNotRetry } from '../../../shared/task/control.ts';
 import type { PayloadStore } from '../../../shared/task/payload.ts';
+import { checkedIn } from '../../../shared/task/payload.ts';
 import type { ObjectServer } from '../../support/object-store.ts';
 import { openObjectServer } from '../../support/object-store.ts';
 
@@ -53,6 +55,33 @@ test('reads and deletes nothing elsewhere, whatever a reference says', async () 
     await expect(payloads.delete(reference)).rejects.toThrow('give the store');
   }
   expect(server.objects.size).toBe(0);
+});
+
+test('reads and deletes for a task only what was put under its name, or under that of the task that it follows', async () => {
+  const text = '"theirs"';
+  const put = async (queue: string, id: string) =>
+    (
+      await checkedIn(
+        {
+          ...{ queue, id, name: 'n', input: null, priority: 'normal', runAt: 0 },
+          payload: { text, bytes: 500_000, digest: '' },
+        },
+        payloads,
+        'nonce',
+      )
+    ).payload?.reference ?? '';
+  const theirs = await put('other', 'a/b+c');
+  const refused = [
+    { queue: 'mine', id: 'a/b+c' },
+    { queue: 'other', id: 'a/b' },
+    { queue: 'other', id: 'a' },
+  ];
+  for (const task of refused) {
+    await expect(payloads.get(theirs, { task })).rejects.toThrow(DoNotRetry);
+    await expect(payloads.delete(theirs, { task })).rejects.toThrow('is not the input of');
+  }
+  expect(await payloads.get(theirs, { task: { queue: 'other', id: 'a/b+c' } })).toBe(text);
+  expect(await payloads.get(theirs, { task: { queue: 'other', id: 'a/b+c+1795226338919' } })).toBe(text);
 });
 
 test('refuses what is no bucket', () => {
