@@ -12,6 +12,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
+import { ConfigurationError } from '../shared/errors.ts';
 import { acknowledge, node24 } from './cdk-version.ts';
 
 /** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */
@@ -150,6 +151,13 @@ export class HandlerFunction extends Construct {
     // Lambda checks the permission when tracing is switched on.
     this.function.node.addDependency(policy);
   }
+}
+
+/** @throws ConfigurationError when there is a place in a network, and no network */
+export function networkOf({ vpc, vpcSubnets, securityGroups }: Partial<NetworkPlace>): NetworkPlace | undefined {
+  if (vpc !== undefined) return { vpc, vpcSubnets, securityGroups };
+  if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
+  throw new ConfigurationError('vpcSubnets and securityGroups are of a network: give vpc as well');
 }
 
 function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlace): Partial<NodejsFunctionProps> {

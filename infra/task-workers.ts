@@ -40,7 +40,7 @@ import type { AlarmThresholds } from './alarms.ts';
 import { Alarms } from './alarms.ts';
 import { QueueDashboard } from './dashboard.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { NetworkPlace } from './handler-function.ts';
+import { networkOf } from './handler-function.ts';
 import type { TaskTimeName } from './metrics.ts';
 import { queueMetric, taskMetric } from './metrics.ts';
 import { CoordinationTable } from './table.ts';
@@ -367,13 +367,6 @@ function ensureTable(table: unknown): void {
   throw new ConfigurationError(
     'table is not a CoordinationTable: wrap a table that is there already with CoordinationTable.fromTable(scope, id, table)',
   );
-}
-
-/** @throws ConfigurationError when there is a place in a network, and no network */
-function networkOf({ vpc, vpcSubnets, securityGroups }: TaskWorkersProps): NetworkPlace | undefined {
-  if (vpc !== undefined) return { vpc, vpcSubnets, securityGroups };
-  if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
-  throw new ConfigurationError('vpcSubnets and securityGroups are of a network: give vpc as well');
 }
 
 /** What is not given becomes its default here, and nowhere else. */

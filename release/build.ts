@@ -131,13 +131,14 @@ function compiledEntry(module: string): { readonly types: string; readonly defau
 function writeInventory(inside: readonly string[]): void {
   const { status, stdout, stderr } = spawnSync(
     'npm',
-    ['sbom', '--package-lock-only', '--omit', 'dev', '--sbom-format', 'cyclonedx', '--sbom-type', 'library'],
+    // Not without those of development: npm leaves out what both need.
+    ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'library'],
     { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 },
   );
   if (status !== 0) throw new Error(`npm sbom failed:\n${stderr}`);
   const { metadata, serialNumber: _, ...whole } = JSON.parse(stdout) as Inventory;
-  const components = whole.components.filter(({ name }) => inside.includes(name));
-  const missing = inside.filter((wanted) => !components.some(({ name }) => name === wanted));
+  const components = whole.components.filter((component) => inside.includes(identityOf(component)));
+  const missing = inside.filter((wanted) => !components.some((component) => identityOf(component) === wanted));
   if (missing.length > 0) throw new Error(`inside the package, and not in its inventory: ${missing.join(', ')}`);
   const listed = new Set([metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])]);
   const dependencies = whole.dependencies
@@ -153,6 +154,10 @@ interface Inventory {
   readonly metadata: { readonly component: Component };
   readonly components: readonly Component[];
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
+}
+
+function identityOf({ name, version }: Component): string {
+  return `${name}@${version}`;
 }
 
 interface Component {

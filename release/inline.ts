@@ -32,7 +32,7 @@ export function importsOf(text: string): string[] {
 /**
  * Bundles what the modules in `dist` import and `stays` does not name, and points the imports to it.
  *
- * @returns the packages that are inside now, in order: those that are imported, and those with all that they bring
+ * @returns the packages that are inside now, in order: those that are imported, and those with all that they bring, as `name@version`
  */
 export async function inlineLibraries(
   root: string,
@@ -72,10 +72,10 @@ export async function inlineLibraries(
   }
   const folders = new Set(Object.keys(metafile.inputs).flatMap((input) => packageFolder(input) ?? []));
   writeFileSync(path.join(dist, 'THIRD-PARTY-NOTICES.md'), notices(root, [...folders].sort()));
-  const all = [...folders].map((folder) =>
-    packageOf(folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length)),
-  );
-  return { imported: [...new Set([...inlined].map(packageOf))].sort(), all: [...new Set(all)].sort() };
+  return {
+    imported: [...new Set([...inlined].map(packageOf))].sort(),
+    all: [...folders].map((folder) => identityOf(path.join(root, folder))).sort(),
+  };
 }
 
 /** Removes the declarations that no entry leads to: they would name types of packages that are not installed. */
@@ -102,6 +102,14 @@ function relative(from: string, dist: string, specifier: string): string {
   const target = path.join(dist, FOLDER, `${nameOf(specifier)}.js`);
   const way = path.relative(path.dirname(from), target).split(path.sep).join('/');
   return way.startsWith('.') ? way : `./${way}`;
+}
+
+function identityOf(folder: string): string {
+  const { name, version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as Record<
+    string,
+    string
+  >;
+  return `${name ?? folder}@${version ?? ''}`;
 }
 
 /** `node_modules/a` of `node_modules/a/lib/index.js`, the innermost one. */
