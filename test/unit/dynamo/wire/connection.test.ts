@@ -95,6 +95,16 @@ describe.each([
           socket.end('HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{}');
         },
       ],
+      [
+        'promises less than it sends',
+        (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{}'),
+      ],
+      [
+        'promises nothing, and sends half an answer',
+        (socket: Socket) => {
+          socket.end('HTTP/1.1 200 OK\r\n\r\n{"Attributes":{"pk":');
+        },
+      ],
     ] satisfies [string, Behaviour][])(
       'leaves open what became of a request when the server reads it and %s',
       async (_what, behaviour) => {
@@ -147,6 +157,16 @@ describe.each([
       expect(await outcome(driver)).toEqual({ Attributes: { pk: 'a' } });
     });
 
+    test('takes an answer without a length that is whole when the connection ends', async () => {
+      server.behave((socket) => {
+        socket.end(
+          'HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 10:00:00 GMT\r\nDate: twice\r\n\r\n{"Attributes":{"pk":{"S":"a"}}}',
+        );
+      });
+
+      expect(await outcome(driver)).toEqual({ Attributes: { pk: 'a' } });
+    });
+
     test('uses no connection again that brought bytes behind an answer', async () => {
       server.behave((socket) => void socket.write(Buffer.concat([WHOLE, Buffer.from('surplus')])), answer());
 
@@ -166,6 +186,46 @@ describe.each([
 
       expect(await outcome(driver)).toEqual({});
     });
+  });
+
+  test.each([
+    ['ended', (socket: Socket) => void socket.destroy()],
+    ['was reset', reset],
+  ])('is never told as applied on a connection that %s unseen, for the loop was held', async (_what, end) => {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    await using server = await startFaultServer(certificate);
+    using driver = openWireDriver({ endpoint: server.endpoint });
+    const sockets: Socket[] = [];
+    server.behave((socket) => {
+      sockets.push(socket);
+      answer()(socket, server.received[0]!);
+    });
+    await outcome(driver);
+
+    // Nothing comes between the two: the driver cannot have heard of it.
+    for (const socket of sockets) end(socket);
+    const fault = await driver
+      .attempt('put', PUT, AbortSignal.timeout(PATIENCE_MS))
+      .catch((error: unknown) => error as DynamoFault & { readonly cause: { readonly syscall?: string } });
+
+    // Which of the two is seen first is the system's choice: the write that it refused, or the end that it read.
+    const isRefusedWrite = certificate === undefined && 'cause' in fault && fault.cause.syscall === 'write';
+    expect(fault).toMatchObject({ kind: isRefusedWrite ? 'unsent' : 'unanswered' });
+    expect(server.received).toHaveLength(1);
+    expect(await outcome(driver)).toEqual({});
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  });
+
+  test('is unsent when its time is over before it was connected', async () => {
+    const protocol = certificate === undefined ? 'http' : 'https';
+    // Of a network that exists for examples only: nothing answers there, or there is no way to it.
+    using driver = openWireDriver({ endpoint: `${protocol}://192.0.2.1:8000` });
+    const attempt = new AbortController();
+    setImmediate(() => {
+      attempt.abort();
+    });
+
+    expect(await outcome(driver, attempt.signal)).toBe('unsent');
   });
 
   test('is unsent where the connection is refused', async () => {
@@ -276,6 +336,23 @@ describe('a request too large to be written at once', () => {
     expect(fault).toMatchObject({ kind: isWrite ? 'unsent' : 'unanswered' });
     expect(server.received).toEqual([]);
   });
+});
+
+test('an attempt whose time is over while credentials are looked for sends nothing', async () => {
+  await using server = await startFaultServer();
+  const attempt = new AbortController();
+  using driver = openWireDriver({
+    endpoint: server.endpoint,
+    credentials: () => {
+      setImmediate(() => {
+        attempt.abort();
+      });
+      return Promise.withResolvers<never>().promise;
+    },
+  });
+
+  expect(await outcome(driver, attempt.signal)).toBe('unsent');
+  expect(server.connections).toBe(0);
 });
 
 test('an attempt that is aborted before it begins sends nothing', async () => {
