@@ -10,6 +10,8 @@
  *   - Order. Of the tasks of a key that wait, any may be next.
  *
  * A task without a key pays nothing for this. The limit is the task's own: tasks of one key that were given different ones each obey theirs.
+ * So are count and span of a rate, but the key has one window: it counts what begins of all its tasks, and begins anew with that of the shorter
+ * span. No rate is ever exceeded so; a task of the longer span can begin only while both windows begin at the same moment, and waits otherwise.
  */
 
 export interface RateOfKey {
@@ -48,7 +50,9 @@ export const KEY_LIMIT_MAX = 100;
 /** Whether a task of the key may begin now, as far as can be seen. Pure. */
 export function hasRoom({ limit, rate }: KeyLimit, state: KeyState, now: number): boolean {
   if (state.running >= limit) return false;
-  return rate === undefined || state.window !== windowOf(rate, now) || state.started < rate.count;
+  if (rate === undefined || state.window === undefined) return true;
+  const window = windowOf(rate, now);
+  return state.window < window || (state.window === window && state.started < rate.count);
 }
 
 /** Whether its rate allows for no more in this window. Pure. */

@@ -30,6 +30,7 @@ import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPageStore } from '../bulk/store.ts';
 import type { ReadyTask, RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
+import { decidedClaim } from './decided-claim.ts';
 import { Tally } from './tally.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
@@ -310,10 +311,11 @@ class Worker {
       return undefined;
     }
     const limits = limitsOf(session);
-    const outcome =
+    const send = () =>
       candidate.kind === 'ready'
-        ? await tasks.claim(candidate.task, session.id, stamp, limits)
-        : await tasks.takeOver(candidate.task, session.id, stamp, limits);
+        ? tasks.claim(candidate.task, session.id, stampOf(runtime), limits)
+        : tasks.takeOver(candidate.task, session.id, stampOf(runtime), limits);
+    const outcome = await decidedClaim(candidate.task, send, { ...this.#ports, handBack: this.#handBack });
     if (outcome.kind === 'applied') {
       if (candidate.kind === 'abandoned') this.#tally.count('takenOver');
       return outcome.row;

@@ -18,6 +18,16 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
     what: 'a worker is started for each tick, however many are at work',
     by: 'test/unit/dispatch/plan.test.ts: starts the difference to those that live',
   },
+  {
+    id: 'N3',
+    what: 'nothing is ever adopted: a claim that is applied after its key was found full is left to itself',
+    by: 'test/unit/worker/undecided-claim.test.ts: that the network delivers once more, when its key has room by then, is adopted',
+  },
+  {
+    id: 'N29',
+    what: 'a claim that is not answered is not decided',
+    by: 'test/unit/worker/undecided-claim.test.ts: whose task runs all the same, as soon as its row answers again',
+  },
   { id: 'M60', what: 'the parts of keys are joined without being escaped', by: 'test/unit/dynamo/engine/keys.test.ts' },
   {
     id: 'X57',
