@@ -132,3 +132,8 @@ function trimLines(text: string): string {
     .map((line) => line.trimEnd())
     .join('\n');
 }
+
+/** A count that ended at a bound may be less than there are. */
+export function counted(count: number, more: boolean): string {
+  return `${count.toLocaleString('en-US')}${more && count > 0 ? ' or more' : ''}`;
+}

@@ -33,6 +33,8 @@ export interface QueueFigures {
   /** Index entries that are due, running ones among them, and those for later. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: number;
+  /** Due, and out of workers' sight until their key has room; how long the oldest of them has been due. */
+  readonly parked: Count & { readonly oldestAgeMs: number | null };
   /** There are more of them than were counted. */
   readonly isMore: boolean;
   /** Of the oldest due tasks, so many were read, and so many of these run. */

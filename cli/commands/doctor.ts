@@ -1,10 +1,11 @@
 /** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
 import { Command } from 'commander';
 import { loadWork } from '../../shared/run/work-module.ts';
-import { examine } from '../doctor/examine.ts';
+import { examine, orUnknown } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';
 import { judgeNames } from '../doctor/names.ts';
+import { judgeParked } from '../doctor/parked.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
@@ -46,11 +47,13 @@ async function doctor(
     maxClockSkewMs: settings.maxClockSkew,
     versions: { node: process.versions.node, leasehold: ownVersion() },
   });
-  const names =
-    entry === undefined || work === undefined
-      ? []
-      : [await judgeNames(connection.queue(queue, shards), work.registry, entry)];
-  const findings = [...examined, ...names];
+  const there = connection.queue(queue, shards);
+  const names = entry === undefined || work === undefined ? [] : [await judgeNames(there, work.registry, entry)];
+  const hasTable = !examined.some(({ check, health }) => check === 'table' && health === 'broken');
+  const parked = hasTable
+    ? [await orUnknown(`parked in ${queue}`, () => judgeParked(there, connection.runtime.clock))]
+    : [];
+  const findings = [...examined, ...parked, ...names];
   const worst = worstOf(findings);
   output.answer({ health: worst, findings }, () => findingsText(findings, output));
   return worst === 'broken' || (strict === true && worst === 'warning') ? EXIT.failed : EXIT.done;

@@ -12,7 +12,7 @@ import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
-import { factsOf, plural, printable, shortened, span } from '../output.ts';
+import { counted, factsOf, plural, printable, shortened, span } from '../output.ts';
 import type { Census } from '../queue/census.ts';
 import { sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
 import { shardsOption } from '../queue/options.ts';
@@ -74,6 +74,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
       state: ({ isPaused }) => (isPaused ? 'paused' : 'open'),
       due: ({ due, more }) => counted(sumOf(due), more),
       later: ({ later, more }) => counted(sumOf(later), more),
+      parked: ({ parked, more }) => counted(parked, more),
       dead: ({ dead, more }) => counted(dead, more),
       workers: ({ workers }) => workersText(workers),
       'oldest ready': ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === 0 ? '' : span(oldestReadyAgeMs)),
@@ -135,7 +136,7 @@ async function drainQueue(
   let restsSince: number | undefined;
   for (;;) {
     const census = await takeCensus(connection, connection.queue(queue, shards));
-    const due = sumOf(census.due);
+    const due = sumOf(census.due) + census.parked;
     if (due === 0) {
       output.answer(census, () => `queue ${printable(queue)} is drained`);
       return EXIT.done;
@@ -168,6 +169,7 @@ function censusText(census: Census): string {
     ['state', census.isPaused ? 'paused' : 'open'],
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
     ['for later', counted(sumOf(census.later), more)],
+    ['parked', parkedText(census)],
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],
     ['workers', workersText(workers)],
@@ -175,13 +177,13 @@ function censusText(census: Census): string {
   ]);
 }
 
-/** Counting ends at a bound, from high priority to low. */
-function counted(count: number, more: boolean): string {
-  return `${count.toLocaleString('en-US')}${more && count > 0 ? ' or more' : ''}`;
+function parkedText({ parked, more, oldestParkedAgeMs }: Census): string {
+  return parked === 0 ? '0' : `${counted(parked, more)}, the oldest due for ${span(oldestParkedAgeMs)}`;
 }
 
 const HELP = `
 Tasks that run still count as due: their index entry stays until they end. Which of them run is looked up for the oldest 200, and for more while none of these waits.
+Parked tasks are due, and wait for a place of their key where workers do not look; drain waits for them, too.
 Workers see a pause within 5 seconds, so drain ends when a paused queue has been seen for 6 without a task that runs, whatever waits in it.
 
 Examples:

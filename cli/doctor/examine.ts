@@ -83,7 +83,8 @@ function judgeVersions({ node, leasehold }: Patient['versions']): Finding {
   return isOld ? broken('versions', found, `install Node ${OLDEST_NODE.join('.')} or newer`) : ok('versions', found);
 }
 
-async function orUnknown(check: string, look: () => Promise<Finding>): Promise<Finding> {
+/** What cannot be looked at, for want of a permission for instance, is said to be unknown. */
+export async function orUnknown(check: string, look: () => Promise<Finding>): Promise<Finding> {
   try {
     return await look();
   } catch (error) {

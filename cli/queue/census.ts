@@ -3,7 +3,7 @@ import { liveWorkers } from '../../shared/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/dispatch/oldest-ready.ts';
 import { take } from '../../shared/runtime/take.ts';
-import { openEntries } from '../../shared/queue/listing.ts';
+import { countParked, entriesInSight, openEntries } from '../../shared/queue/listing.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
@@ -18,11 +18,13 @@ const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 const COUNT_LIMIT = 10_000;
 /** Rows read at least, half a unit each; more, while all of them are of tasks that run. */
 const LOOK_AT = 200;
+/** Pages of parked tasks, about two read units each. */
+const PARKED_PAGES = 100;
 
 /** Tasks that wait or run, from high priority to low, oldest first within a shard. */
 export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<UnfinishedTask> {
   const shards = await shardsInUse(queue);
-  for await (const hints of pages({ ...queue, shards }, END_OF_TIME)) {
+  for await (const hints of openEntries(queue.store, { queue: queue.queue, shards, now: END_OF_TIME })) {
     for (const task of await queue.store.getMany(hints))
       if (task.state === 'ready' || task.state === 'running') yield task;
   }
@@ -34,6 +36,9 @@ export interface Census {
   /** Entries of the index: due (running ones among them) and for later, by priority. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: Readonly<Record<Priority, number>>;
+  /** Due, and out of workers' sight until their key has room; how long the oldest of them has been due. */
+  readonly parked: number;
+  readonly oldestParkedAgeMs: number;
   /** There may be more than were counted. */
   readonly more: boolean;
   /** Among the oldest due ones that were looked at. */
@@ -47,9 +52,10 @@ export interface Census {
 
 export async function takeCensus(connection: Connection, queue: QueueConnection): Promise<Census> {
   const now = connection.runtime.clock.now();
-  const [record, { hints, ...counts }, dead, workers] = await Promise.all([
+  const [record, { hints, ...counts }, parked, dead, workers] = await Promise.all([
     queue.queues.get(queue.queue),
     shardsInUse(queue).then((shards) => count({ ...queue, shards }, now)),
+    countParked(queue.store, queue.queue, PARKED_PAGES),
     take(queue.operator.dead(), COUNT_LIMIT),
     workersOf(connection, queue.queue, now),
   ]);
@@ -59,7 +65,9 @@ export async function takeCensus(connection: Connection, queue: QueueConnection)
     queue: queue.queue,
     isPaused: record?.isPaused === true,
     ...counts,
-    more: counts.more || dead.more,
+    parked: parked.count,
+    oldestParkedAgeMs: parked.oldestAt === undefined ? 0 : Math.max(0, now - parked.oldestAt),
+    more: counts.more || dead.more || parked.isMore,
     looked: unfinished.length,
     running: unfinished.filter(({ state }) => state === 'running').length,
     oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
@@ -101,7 +109,7 @@ async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>,
   const later = { high: 0, normal: 0, low: 0 };
   const hints: ReadyHint[] = [];
   for (const priority of PRIORITIES) {
-    for await (const page of pages(queue, END_OF_TIME, [priority])) {
+    for await (const page of entriesInSight(queue.store, { ...queue, priorities: [priority], now: END_OF_TIME })) {
       for (const hint of page) {
         (hint.readyAt <= now ? due : later)[priority]++;
         if (hint.readyAt <= now) hints.push(hint);
@@ -110,13 +118,4 @@ async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>,
     }
   }
   return { due, later, hints, more: false };
-}
-
-/** Those of tenants are among them. */
-function pages(
-  { queue, shards, store }: Pick<QueueConnection, 'queue' | 'shards' | 'store'>,
-  now: number,
-  priorities: readonly Priority[] = PRIORITIES,
-): AsyncGenerator<readonly ReadyHint[]> {
-  return openEntries(store, { queue, shards, priorities, now });
 }

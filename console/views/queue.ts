@@ -1,6 +1,8 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and says so. */
 import { listedWorkers, workerName } from '../../shared/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import type { ParkedCount } from '../../shared/queue/listing.ts';
+import { countParked } from '../../shared/queue/listing.ts';
 import type { ReadyHint } from '../../shared/task/store.ts';
 import type { RunningTask } from '../../shared/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
@@ -24,6 +26,9 @@ const ROW_UNITS = 6;
 /** The list of dead tasks has four parts. It changes slowly. */
 const DEAD_PAGES = 4;
 const DEAD_EVERY_MS = 10_000;
+/** So is that of parked tasks, which has four parts as well. */
+const PARKED_PAGES = 6;
+const PARKED_EVERY_MS = 10_000;
 /** Sessions of workers that are read at most with one look. */
 const SESSIONS_PER_LOOK = 4;
 
@@ -42,6 +47,7 @@ export class QueueLook {
   #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
   #before: { readonly at: number; readonly sights: readonly PartitionSight[] } | undefined;
   #dead: { readonly at: number; readonly count: Count } | undefined;
+  #parked: { readonly at: number; readonly count: ParkedCount } | undefined;
   #figures: QueueFigures | undefined;
   #running: readonly RunningTask[] = [];
   #permits: readonly { readonly session: string; readonly token: number }[] = [];
@@ -75,9 +81,10 @@ export class QueueLook {
 
   async look(stores: Stores): Promise<QueueFigures> {
     const at = this.#connection.now();
-    const [record, walks, dead, workers] = await Promise.all([
+    const [record, walks, parked, dead, workers] = await Promise.all([
       stores.queues.get(this.queue),
       this.#readIndex(at),
+      this.#countParked(stores, at),
       this.#countDead(stores, at),
       this.#lookAtWorkers(stores),
     ]);
@@ -92,6 +99,10 @@ export class QueueLook {
       reason: record?.reason,
       due: byPriority(walks, at),
       later: hints.length - due.length,
+      parked: {
+        ...{ count: parked.count, isMore: parked.isMore },
+        oldestAgeMs: parked.oldestAt === undefined ? null : Math.max(0, at - parked.oldestAt),
+      },
       isMore: walks.some(({ after }) => after !== undefined),
       looked: oldest.length,
       running: this.#running.length,
@@ -141,6 +152,12 @@ export class QueueLook {
     const { arrived, left } = flowBetween(before.sights, sights);
     const seconds = (at - before.at) / 1_000;
     return { arrived: arrived / seconds, left: left / seconds };
+  }
+
+  async #countParked({ tasks }: Stores, now: number): Promise<ParkedCount> {
+    if (this.#parked === undefined || now - this.#parked.at >= PARKED_EVERY_MS)
+      this.#parked = { at: now, count: await countParked(tasks, this.queue, PARKED_PAGES) };
+    return this.#parked.count;
   }
 
   async #countDead({ operatorStore }: Stores, now: number): Promise<Count> {

@@ -17,9 +17,15 @@ type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'parking' | 'getM
 
 const PAGE_LIMIT = 100;
 
-/** Entries a page at a time: one priority after the other, tasks of no tenant first, each partition in its order. A moment behind. */
-export async function* openEntries(
-  tasks: ListingStore,
+/** Entries a page at a time: those in sight of workers, then the parked. A moment behind. */
+export async function* openEntries(tasks: ListingStore, query: ListingQuery): AsyncGenerator<readonly ReadyHint[]> {
+  yield* entriesInSight(tasks, query);
+  yield* parkedEntries(tasks, query.queue, query.priorities ?? PRIORITIES);
+}
+
+/** One priority after the other, tasks of no tenant first, each partition in its order. */
+export async function* entriesInSight(
+  tasks: Pick<ListingStore, 'page' | 'pageOfTenants'>,
   { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
 ): AsyncGenerator<readonly ReadyHint[]> {
   for (const priority of priorities)
@@ -33,7 +39,31 @@ export async function* openEntries(
       } while (after !== undefined);
       yield* entriesOfTenants(tasks, partition, now);
     }
-  yield* parkedEntries(tasks, queue, priorities);
+}
+
+/** Tasks of a queue that are parked, as far as they were counted. */
+export interface ParkedCount {
+  readonly count: number;
+  /** There are more than were counted. */
+  readonly isMore: boolean;
+  /** Since when the oldest of those that were counted has been due; undefined: none is parked. */
+  readonly oldestAt: number | undefined;
+}
+
+/** Counts parked tasks, of which no worker and no other count knows. A hundred entries a page. */
+export async function countParked(
+  { parking }: Pick<TaskStore, 'parking'>,
+  queue: string,
+  pagesLimit: number,
+): Promise<ParkedCount> {
+  let [count, oldestAt, after]: [number, number, unknown] = [0, Infinity, undefined];
+  for (let page = 0; page < pagesLimit && (page === 0 || after !== undefined); page++) {
+    const { hints, next } = await parking.page(queue, after);
+    count += hints.length;
+    oldestAt = Math.min(oldestAt, ...hints.map(({ readyAt }) => readyAt));
+    after = next;
+  }
+  return { count, isMore: after !== undefined, oldestAt: count === 0 ? undefined : oldestAt };
 }
 
 /** Those that wait for a place of their key: all of them are due. */
@@ -63,7 +93,7 @@ export async function* openTasks(
 }
 
 async function* entriesOfTenants(
-  tasks: ListingStore,
+  tasks: Pick<ListingStore, 'pageOfTenants'>,
   partition: ReadyPartition,
   now: number,
 ): AsyncGenerator<readonly ReadyHint[]> {

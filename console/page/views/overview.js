@@ -126,6 +126,7 @@ function queuesTable({ queues, unseen, now }) {
       { title: 'state', cell: queueBadge },
       { title: 'due', class: 'number', cell: (queue) => counted({ count: backlogOf(queue), isMore: queue.isMore }) },
       { title: 'delayed', class: 'number', cell: ({ later }) => whole(later) },
+      { title: 'parked', class: 'number', cell: ({ parked }) => counted(parked) },
       {
         title: 'oldest ready',
         class: 'number',

@@ -45,8 +45,22 @@ export function queueBadge({ isPaused, reason }) {
  * @param {Scene} scene
  */
 function card(figures, { overview, mayAct, refresh }) {
-  const { queue, isPaused, reason, due, later, isMore, looked, running, oldestReadyAgeMs, dead, workers, flow, at } =
-    figures;
+  const {
+    queue,
+    isPaused,
+    reason,
+    due,
+    later,
+    parked,
+    isMore,
+    looked,
+    running,
+    oldestReadyAgeMs,
+    dead,
+    workers,
+    flow,
+    at,
+  } = figures;
   return h(
     'section',
     { class: 'card', 'data-key': queue, 'aria-label': `queue ${queue}` },
@@ -68,6 +82,7 @@ function card(figures, { overview, mayAct, refresh }) {
           ]),
       ),
       ['delayed', counted({ count: later, isMore: isMore && later > 0 })],
+      ['parked', parkedText(parked)],
       ['running', looked < backlogOf(figures) || isMore ? `≥ ${running} (${looked} oldest checked)` : whole(running)],
       ['oldest ready', oldestReadyAgeMs === null ? 'none' : span(oldestReadyAgeMs)],
       ['dead', dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead))],
@@ -77,6 +92,12 @@ function card(figures, { overview, mayAct, refresh }) {
     workersLine(workers),
     mayAct && h('div', { class: 'buttons' }, actsOf(figures, refresh)),
   );
+}
+
+/** @param {QueueFigures['parked']} parked */
+function parkedText(parked) {
+  if (parked.oldestAgeMs === null) return '0';
+  return `${counted(parked)}, the oldest due for ${span(parked.oldestAgeMs)}`;
 }
 
 /**

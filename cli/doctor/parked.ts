@@ -1,0 +1,26 @@
+/** Whether tasks have waited long for a place of their key, where no worker and no alarm on due tasks sees them. */
+import { countParked } from '../../shared/queue/listing.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { QueueConnection } from '../connection.ts';
+import { counted, span } from '../output.ts';
+import type { Finding } from './finding.ts';
+import { ok, warning } from './finding.ts';
+
+/** About two read units each. */
+const PAGES = 10;
+/** A backlog of one key may take its time; after an hour it is a key that is stuck, or a limit that is too low. */
+const LONG_MS = 3_600_000;
+
+export async function judgeParked(
+  queue: Pick<QueueConnection, 'queue' | 'store'>,
+  clock: Pick<Clock, 'now'>,
+): Promise<Finding> {
+  const check = `parked in ${queue.queue}`;
+  const parked = await countParked(queue.store, queue.queue, PAGES);
+  if (parked.oldestAt === undefined) return ok(check, 'no task waits for a place of its key for long');
+  const waitsMs = Math.max(0, clock.now() - parked.oldestAt);
+  const found = `${counted(parked.count, parked.isMore)} tasks wait for places of their keys, the oldest for ${span(waitsMs)}`;
+  if (waitsMs < LONG_MS) return ok(check, found);
+  const mend = `leasehold tasks list --queue ${queue.queue} --state ready, and leasehold tasks show of one: raise its key's limit or rate, or cancel what holds the key`;
+  return warning(check, found, mend);
+}
