@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { EnqueueOptions, TaskClient, TaskReference } from './client.ts';
+import { hintFor } from '../validate/options.ts';
 import type { TaskRegistry } from '../task/definition.ts';
 import type { NewTask } from '../task/store.ts';
 
@@ -98,7 +99,9 @@ function parseObject(text: string): Record<string, unknown> {
     throw new ConfigurationError('not a JSON object: give {"name": …, "input": …}');
   const unknown = Object.keys(value).find((field) => !(FIELDS as readonly string[]).includes(field));
   if (unknown !== undefined)
-    throw new ConfigurationError(`unknown field ${JSON.stringify(unknown)}: known are ${FIELDS.join(', ')}`);
+    throw new ConfigurationError(
+      `unknown field ${JSON.stringify(unknown)}: known are ${FIELDS.join(', ')}${hintFor(unknown, FIELDS)}`,
+    );
   return value as Record<string, unknown>;
 }
 

@@ -10,11 +10,17 @@ export function validOptions<T extends object>(what: string, options: T, known: 
     throw new ConfigurationError(`${what} are ${shown(options)}: give an object, of ${names.join(', ')}`);
   for (const [name, value] of Object.entries(options)) {
     if (Object.hasOwn(known, name) || value === undefined) continue;
-    const near = names.find((one) => one === FORMER_NAMES.get(name)) ?? nearest(name, names);
-    const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    throw new ConfigurationError(`${what}: unknown option ${shown(name)}: known are ${names.join(', ')}${hint}`);
+    throw new ConfigurationError(
+      `${what}: unknown option ${shown(name)}: known are ${names.join(', ')}${hintFor(name, names)}`,
+    );
   }
   return options;
+}
+
+/** The end of a message about a name that is not known: the one that was probably meant, if there is one. */
+export function hintFor(name: string, known: readonly string[]): string {
+  const near = known.find((one) => one === FORMER_NAMES.get(name)) ?? nearest(name, known);
+  return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
 /** What options were called before 1.0, where the new name does not look like it. */

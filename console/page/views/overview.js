@@ -4,7 +4,7 @@
 /** @import { View } from '../app.js' */
 import { h } from '../dom.js';
 import { counted, rate, span, whole, workersText } from '../format.js';
-import { empty, heading, tableOf, to, when } from '../parts.js';
+import { FINISHED_NOTE, empty, heading, tableOf, to, when } from '../parts.js';
 import { plot, plottedMs } from '../plot.js';
 import { backlogOf, queueBadge, queueName } from './queues.js';
 
@@ -62,6 +62,7 @@ function figures({ queues, readings, lostInHour }) {
         of(({ left }) => left),
         { tone: 'good' },
       ),
+      FINISHED_NOTE,
     ),
     figure(
       'Workers',
@@ -100,11 +101,12 @@ function figures({ queues, readings, lostInHour }) {
  * @param {string} value
  * @param {import('../dom.js').Child} note
  * @param {Element} picture
+ * @param {string} explanation shown beside the pointer
  */
-function figure(title, value, note, picture) {
+function figure(title, value, note, picture, explanation = '') {
   return h(
     'section',
-    { class: 'figure', 'aria-label': title },
+    { class: 'figure', 'aria-label': title, ...(explanation === '' ? {} : { title: explanation }) },
     h('h3', {}, title),
     h('b', {}, value),
     h('small', {}, note),

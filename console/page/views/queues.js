@@ -6,7 +6,7 @@
 import { askToAct } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { counted, rate, span, whole, workersText } from '../format.js';
-import { badge, button, empty, factsOf, heading, to, when } from '../parts.js';
+import { FINISHED_NOTE, badge, button, empty, factsOf, heading, to, when } from '../parts.js';
 
 const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
 
@@ -86,7 +86,7 @@ function card(figures, { overview, mayAct, refresh }) {
       ['running', looked < backlogOf(figures) || isMore ? `≥ ${running} (${looked} oldest checked)` : whole(running)],
       ['oldest ready', oldestReadyAgeMs === null ? 'none' : span(oldestReadyAgeMs)],
       ['dead', dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead))],
-      ['finished', flow && `≥ ${rate(flow.left)}/s`],
+      ['finished', flow && h('span', { title: FINISHED_NOTE }, `≥ ${rate(flow.left)}/s`)],
       ['added', flow && `≥ ${rate(flow.arrived)}/s`],
     ]),
     workersLine(workers),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
-import { validOptions } from '../../../shared/validate/options.ts';
+import { hintFor, validOptions } from '../../../shared/validate/options.ts';
 
 interface Options {
   readonly ttl?: string;
@@ -40,4 +40,13 @@ test.each([
   const options: Partial<Record<string, number>> = { [former]: 5 };
 
   expect(() => validOptions<typeof options>('the options', options, known)).toThrow(`did you mean ${now}?`);
+});
+
+test.each([
+  ['prority', ['id', 'priority', 'delay'], 'priority'],
+  ['attempts', ['maxAttempts', 'maxDeaths', 'backoff'], 'maxAttempts'],
+  ['stauts', ['state', 'status'], 'status'],
+  ['maxWorker', ['maxWorkers', 'tasksPerWorker'], 'maxWorkers'],
+])('takes %s for a typing error of one of %j', (name, known, meant) => {
+  expect(hintFor(name, known)).toBe(`; did you mean ${meant}?`);
 });
