@@ -1,5 +1,6 @@
 /** `leasehold queues`: how much waits, who works, and holding a queue still. */
 import { Command } from 'commander';
+import { workerName } from '../../shared/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
 import { take } from '../../shared/runtime/take.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
@@ -34,7 +35,7 @@ export function queuesCommand(bind: Bind): Command {
     .summary('backlog, workers, pausing')
     .description('Lists, pauses, resumes and drains queues.');
   const listing = new Command('list')
-    .description('Queues that have had a worker, with their figures.')
+    .description('Queues that have had a deployed worker, or have one that was started by hand, with their figures.')
     .addOption(shardsOption())
     .addOption(limitOption());
   queues.addCommand(bind<ShardsOptions & LimitOptions>(listing, listQueues));
@@ -84,11 +85,20 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
   );
 }
 
-/** Every queue that ever had a worker has the semaphore of its workers. */
+/** A queue that ever had a deployed worker has the semaphore of its workers; those that are started by hand have only their sessions. */
 async function* censuses(connection: Connection, shards: number): AsyncGenerator<Census> {
-  const prefix = workersSemaphore('');
-  for await (const semaphore of connection.semaphores.list(prefix))
-    yield await takeCensus(connection, connection.queue(semaphore.slice(prefix.length), shards));
+  const seen = new Set<string>();
+  for await (const queue of servedQueues(connection)) {
+    if (seen.has(queue)) continue;
+    seen.add(queue);
+    yield await takeCensus(connection, connection.queue(queue, shards));
+  }
+}
+
+async function* servedQueues({ semaphores, leasehold }: Connection): AsyncGenerator<string> {
+  const [permits, sessions] = [workersSemaphore(''), workerName('')];
+  for await (const semaphore of semaphores.list(permits)) yield semaphore.slice(permits.length);
+  for await (const { name: session } of leasehold.sessions.list(sessions)) yield session.slice(sessions.length);
 }
 
 async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<undefined> {

@@ -113,6 +113,8 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
       expect(await stats()).toMatchObject({ workers: { live: 2, permits: 0, limit: 0 } });
     }, PATIENCE);
     expect((await run('queues', 'stats', 'by hand')).out).toMatch(/^workers +2$/m);
+    const listed = JSON.parse((await run('queues', 'list', '--json')).out) as { readonly queue: string }[];
+    expect(listed.filter(({ queue: each }) => each === 'by hand')).toMatchObject([{ workers: { live: 2 } }]);
     for (const { process } of workers) process.kill('SIGTERM');
     await Promise.all(workers.map(({ ended }) => ended));
 
