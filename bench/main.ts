@@ -9,6 +9,7 @@ const BENCHES = {
   locks: () => import('./locks.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
+  start: () => import('./start.ts'),
   units: () => import('./units.ts'),
 } as const;
 

@@ -98,9 +98,15 @@ export class Waker {
     this.#lookedAt = now;
     this.#inserted = 0;
     const { shards, backlog } = await lookAtBacklog(record, this.#ports, this.#settings);
-    // What the index does not show yet is named to the worker, who would otherwise find nothing and leave.
-    const named = dueIn(backlog) > 0 ? [] : inserted;
-    const all = [...backlog, { partition: { queue, priority: 'normal' as const, shard: 0 }, due: named.length }];
+    // The index may show them to one look and not to the next: where nothing else waits, they are named to the worker, which would otherwise
+    // find nothing and leave.
+    const due = dueIn(backlog);
+    const named = due > inserted.length ? [] : inserted;
+    const unseen = {
+      partition: { queue, priority: 'normal' as const, shard: 0 },
+      due: Math.max(0, named.length - due),
+    };
+    const all = [...backlog, unseen];
     const plan = planWorkers(all, live.length, { ...this.#settings, shards });
     if (plan.length === 0) return noStart(live.length > 0 ? 'atWork' : 'nothingDue');
     this.#start = { at: now, token: await this.#tokenBeforeStart(permits) };

@@ -137,11 +137,13 @@ describe('a wake of a queue', () => {
     expect([...tasks].sort()).toEqual([...ids].sort());
   });
 
-  test('names nothing that the index shows: the order is its own', async () => {
+  test('names nothing where others wait, which come first: the order is that of the index', async () => {
     const q = open();
+    await q.enqueue(3);
 
     await q.waker.wake(await q.enqueue(2));
 
+    expect(q.started).toHaveLength(1);
     expect(q.started[0]).not.toHaveProperty('tasks');
   });
 

@@ -1,0 +1,147 @@
+/**
+ * From enqueue to the first line of task code: with no environment warm, with one, beside a live worker, and beside an idle `leasehold work`.
+ *
+ * The shipped client, waker, worker and stores run in simulated time, so the figures are the same on any machine.
+ * The latencies around them are modelled and not measured: see `MODELLED` in `test/simulation/woken-fleet.ts`.
+ */
+import Table from 'cli-table3';
+import { Command } from 'commander';
+import { noSkewGauge } from '../shared/lease/skew.ts';
+import { sessionTiming } from '../shared/lease/timing.ts';
+import { SessionHolder } from '../shared/session/keep-alive.ts';
+import type { TaskRegistry } from '../shared/task/definition.ts';
+import { defineTask, registerTasks } from '../shared/task/definition.ts';
+import { runWorker } from '../shared/worker/worker.ts';
+import { CONCURRENCY, MODELLED, QUEUE, SHARDS, WokenFleet } from '../test/simulation/woken-fleet.ts';
+import { wholeNumber } from './arguments.ts';
+
+const WANTED = {
+  cold: { p50: 900, p99: 1_800 },
+  warm: { p50: 450, p99: 1_200 },
+  live: { p50: 300, p99: Infinity },
+  work: { p50: 650, p99: Infinity },
+} as const;
+type Scene = keyof typeof WANTED;
+const SCENES = Object.keys(WANTED) as Scene[];
+
+/** Between a task's end and the next task: an idle worker's first minute, or a queue that is not at rest. */
+const GAP_MS = {
+  ...{ cold: { least: 4_000, most: 55_000 }, warm: { least: 4_000, most: 55_000 } },
+  ...{ live: { least: 1_000, most: 9_000 }, work: { least: 4_000, most: 55_000 } },
+};
+/** As `leasehold work` has them. */
+const WORK = { pollMs: 1_000, graceMs: 5_000 };
+
+interface Figures {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { tasks, json } = new Command('npm run bench -- start')
+    .option('--tasks <n>', 'tasks in each scene', wholeNumber(1), 200)
+    .option('--json', 'print one JSON object')
+    .parse([...args], { from: 'user' })
+    .opts<{ readonly tasks: number; readonly json?: boolean }>();
+  const found: [Scene, Figures][] = [];
+  for (const scene of SCENES) found.push([scene, figuresOf(await measure(scene, tasks))]);
+  if (json === true) console.log(JSON.stringify(Object.fromEntries(found)));
+  else report(found, tasks);
+  const isMet = ([scene, { p50, p99 }]: [Scene, Figures]): boolean =>
+    p50 <= WANTED[scene].p50 && p99 <= WANTED[scene].p99;
+  return found.every(isMet) ? 0 : 1;
+}
+
+/** Milliseconds of each task. */
+async function measure(scene: Scene, tasks: number): Promise<readonly number[]> {
+  const begun = new Map<string, number>();
+  const state: { fleet?: WokenFleet } = {};
+  const quick = defineTask({
+    name: 'quick',
+    run: (_: unknown, { id }) => void begun.set(id, state.fleet?.timeline.now ?? NaN),
+  });
+  /** Keeps its worker at work. */
+  const endless = defineTask({ name: 'endless', run: (_: unknown, { signal }) => untilAborted(signal) });
+  const fleet = new WokenFleet({
+    ...{ seed: BigInt(SCENES.indexOf(scene) + 1), registry: registerTasks({ quick, endless }) },
+    ...{
+      maxWorkers: 10,
+      tasksPerWorker: 100,
+      tickEveryMs: 60_000,
+      workerLifeMs: 1e9,
+      keepsEnvironments: scene !== 'cold',
+    },
+    // Beside `work` nothing is deployed.
+    ...(scene === 'work' ? { wakes: 'dropped' as const, tickEveryMs: 1e9 } : {}),
+  });
+  state.fleet = fleet;
+  const { clock, random } = fleet.place('user').runtime;
+  if (scene === 'work') void workForEver(fleet, registerTasks({ quick }));
+  const one = async (nth: number): Promise<number> => {
+    const { least, most } = GAP_MS[scene];
+    await clock.sleep(least + random.next() * (most - least));
+    const id = `t${nth}`;
+    const at = fleet.timeline.now;
+    await fleet.client.enqueue(quick, null, { id });
+    const outcome = await fleet.client.result(id, { wait: '10m' });
+    if (outcome.kind !== 'done') throw new Error(`${id} is ${outcome.kind}`);
+    return (begun.get(id) ?? NaN) - at;
+  };
+  const all = async (): Promise<readonly number[]> => {
+    if (scene === 'live') await fleet.client.enqueue(endless, null);
+    if (scene === 'warm') await one(-1);
+    const times: number[] = [];
+    for (let nth = 0; nth < tasks; nth++) times.push(await one(nth));
+    return times;
+  };
+  return fleet.run(all());
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** The rounds of `leasehold work`: one session, a worker until its queue is drained, a pause. */
+async function workForEver(fleet: WokenFleet, registry: TaskRegistry): Promise<void> {
+  const { runtime, stores } = fleet.place('work');
+  const gauge = noSkewGauge;
+  const session = await SessionHolder.create(
+    { timing: sessionTiming({ lockDelayMs: 0 }), name: 'work', node: 'laptop', behaviour: 'release' },
+    { store: stores.sessions, runtime, gauge },
+  );
+  const settings = {
+    ...{ queue: QUEUE, shards: SHARDS, homeShards: Array.from({ length: SHARDS }, (_, shard) => shard) },
+    ...{ concurrency: CONCURRENCY, ...WORK, deadlineMonotonicMs: Infinity },
+  };
+  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  for (;;) {
+    await runWorker(registry, { ...stores, session, runtime, gauge, log }, settings, new AbortController().signal);
+    await runtime.clock.sleep(WORK.pollMs * (0.5 + runtime.random.next()));
+  }
+}
+
+function figuresOf(times: readonly number[]): Figures {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number): number => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? NaN);
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+function report(found: readonly [Scene, Figures][], tasks: number): void {
+  const table = new Table({
+    head: [`ms to the first line, ${tasks} tasks each`, 'p50', 'p99', 'wanted'],
+    style: { head: [], border: [] },
+  });
+  for (const [scene, { p50, p99 }] of found) {
+    const wanted = WANTED[scene];
+    const bounds = [`${wanted.p50}`, ...(Number.isFinite(wanted.p99) ? [`${wanted.p99}`] : [])].join(' and ');
+    table.push([scene, p50, p99, bounds]);
+  }
+  console.log(table.toString());
+  const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = MODELLED;
+  console.log(
+    `Modelled, not measured: stream ${streamMs.p50} and ${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, ` +
+      `cold start ${coldStartMs}, DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`,
+  );
+}

@@ -1,0 +1,299 @@
+/**
+ * A deployed queue in simulated time: producers, the table's stream, its waker, workers that start cold or warm, and ticks.
+ *
+ * The shipped waker, dispatcher, worker and stores run over the exact DynamoDB in memory. What stands around them is modelled by its latencies:
+ * of the stream, of an asynchronous invocation, of a cold start, of DynamoDB, and of its indexes. Lambda reads each shard of the stream with one
+ * invocation at a time and hands over what has gathered meanwhile; wakes may be dropped or doubled.
+ */
+import type { WorkEvent } from '../../shared/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { workerName } from '../../shared/dispatch/live-workers.ts';
+import { Waker } from '../../shared/dispatch/wake.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { shardOf, splitKey } from '../../shared/dynamo/engine/keys.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import type { TaskStores } from '../../shared/dynamo/task-stores.ts';
+import { createTaskStores } from '../../shared/dynamo/task-stores.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import { TaskClient } from '../../shared/queue/client.ts';
+import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
+import type { TaskRegistry } from '../../shared/task/definition.ts';
+import { runWorker } from '../../shared/worker/worker.ts';
+import { memoryTable } from '../../testing/memory-table.ts';
+import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Request } from './machines/network.ts';
+import { Network } from './machines/network.ts';
+import { Prng } from './machines/prng.ts';
+import { SimulatedProcess } from './machines/process.ts';
+import { Timeline } from './machines/timeline.ts';
+import { WallClock } from './machines/wall-clock.ts';
+
+/** A time whose logarithm is normal, by two of its percentiles. */
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface Latencies {
+  /** From a write to the waker's invocation. */
+  readonly streamMs: Spread;
+  /** From the call of an asynchronous invocation to the function's first line, where it is warm. */
+  readonly invokeMs: Spread;
+  readonly coldStartMs: number;
+  /** Of one request to DynamoDB, there and back. */
+  readonly dynamoMs: number;
+  /** Indexes show a write after anything up to this. */
+  readonly indexLagMs: number;
+}
+
+/** Third-party measurements of 2022 (stream, invocation), and round figures for the rest. */
+export const MODELLED: Latencies = {
+  streamMs: { p50: 213, p99: 552 },
+  invokeMs: { p50: 75, p99: 225 },
+  ...{ coldStartMs: 400, dynamoMs: 5, indexLagMs: 1_000 },
+};
+
+export interface FleetSettings {
+  readonly seed: bigint;
+  readonly registry: TaskRegistry;
+  readonly maxWorkers: number;
+  readonly tasksPerWorker: number;
+  readonly latencies?: Latencies;
+  /** Shards of the table's stream. */
+  readonly streamShards?: number;
+  readonly wakes?: 'delivered' | 'dropped' | 'doubled';
+  /** Whether an environment serves again when its worker has ended. */
+  readonly keepsEnvironments?: boolean;
+  /** Absent: there are no ticks. */
+  readonly tickEveryMs?: number;
+  readonly workerLifeMs?: number;
+}
+
+const TABLE = 'leasehold';
+export const QUEUE = 'default';
+export const SHARDS = 8;
+export const CONCURRENCY = 10;
+const MAX_CLOCK_SKEW_MS = 1_000;
+/** Lambda's limit, less the time for handing back. */
+const WORKER_LIFE_MS = 890_000;
+const EPOCH_MS = Date.UTC(2026, 10, 22);
+/** Of the 99th percentile, in standard deviations. */
+const Z99 = 2.326;
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+interface Place {
+  readonly runtime: Runtime;
+  readonly stores: TaskStores;
+}
+
+/** One shard of the stream: what has gathered, and its one invocation. */
+interface StreamShard {
+  readonly waker: Waker;
+  readonly waiting: string[];
+  isBusy: boolean;
+}
+
+export class WokenFleet {
+  readonly timeline = new Timeline();
+  readonly client: TaskClient;
+  readonly stores: TaskStores;
+  /** True times at which a worker's invocation was asked for. */
+  readonly invocations: number[] = [];
+  /** True times at which the waker was invoked. */
+  readonly wakes: number[] = [];
+  mostWorkers = 0;
+  #atWork = 0;
+  #warm = 0;
+  #made = 0;
+  readonly #settings: FleetSettings;
+  readonly #latencies: Latencies;
+  readonly #prng: Prng;
+  readonly #chance: Prng;
+  readonly #network: Network;
+  readonly #shards: readonly StreamShard[];
+
+  constructor(settings: FleetSettings) {
+    this.#settings = settings;
+    this.#latencies = settings.latencies ?? MODELLED;
+    this.#prng = new Prng(settings.seed);
+    this.#chance = this.#prng.fork('latencies');
+    const lag = this.#prng.fork('index');
+    const indexLagMs = (): number => lag.next() * this.#latencies.indexLagMs;
+    const store = new SimulatedDynamo({ now: () => EPOCH_MS + this.timeline.now, staleReads: { indexLagMs } });
+    store.createTable(memoryTable(TABLE));
+    const wayMs = this.#latencies.dynamoMs / 2;
+    this.#network = new Network({
+      ...{ timeline: this.timeline, store },
+      fateOf: () => ({ ending: 'answered', requestMs: wayMs, replyMs: wayMs }),
+      events: {
+        onApplied: (request, { fault }) => {
+          if (fault === undefined) for (const id of insertedBy(request)) this.#publish(id);
+        },
+      },
+    });
+    const { runtime, stores } = this.place('producer');
+    this.stores = stores;
+    this.client = new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE });
+    const shards = settings.streamShards ?? 1;
+    this.#shards = Array.from({ length: shards }, (_, nth) => ({
+      ...{ waker: this.#newWaker(`waker-${nth}`), waiting: [] as string[], isBusy: false },
+    }));
+    if (settings.tickEveryMs !== undefined) void this.#tickEvery(settings.tickEveryMs);
+  }
+
+  /** A process of its own, on a machine of its own. */
+  place(name: string): Place {
+    const wall = new WallClock({ epochMs: EPOCH_MS, offsetMs: 0, drift: 0 });
+    const random = this.#prng.fork(name);
+    let made = 0;
+    const unique = (): string => `${name}-${++made}-${random.integer(0, 2 ** 48).toString(36)}`;
+    const process = new SimulatedProcess({
+      ...{ name, timeline: this.timeline, wall, random },
+      ids: { unique, ordered: unique },
+    });
+    const { runtime } = process;
+    const sender = new Sender({ driver: this.#network.driverOf(process), runtime });
+    return { runtime, stores: createTaskStores(sender, { table: TABLE, shards: SHARDS }) };
+  }
+
+  /** Lets time pass until the work is done. */
+  async run<T>(work: Promise<T>): Promise<T> {
+    const state = { isOver: false };
+    const over = (): void => {
+      state.isOver = true;
+    };
+    work.then(over, over);
+    while (!state.isOver) await this.timeline.run(() => state.isOver);
+    return work;
+  }
+
+  #publish(id: string): void {
+    const { wakes = 'delivered' } = this.#settings;
+    const shard = this.#shards[shardOf(id, this.#shards.length)];
+    if (wakes === 'dropped' || shard === undefined) return;
+    for (let copy = 0; copy < (wakes === 'doubled' ? 2 : 1); copy++)
+      this.timeline.after(this.#drawn(this.#latencies.streamMs), () => {
+        this.timeline.wake();
+        shard.waiting.push(id);
+        if (!shard.isBusy) void this.#wakeFrom(shard);
+      });
+  }
+
+  async #wakeFrom(shard: StreamShard): Promise<void> {
+    shard.isBusy = true;
+    while (shard.waiting.length > 0) {
+      this.wakes.push(this.timeline.now);
+      await shard.waker.wake([...new Set(shard.waiting.splice(0, 1_000))]);
+    }
+    shard.isBusy = false;
+  }
+
+  #newWaker(name: string): Waker {
+    const { runtime, stores } = this.place(name);
+    return new Waker({ ...stores, runtime, workers: this.#workforce(runtime, stores), onDamaged }, this.#dispatching);
+  }
+
+  #workforce(runtime: Runtime, stores: TaskStores) {
+    const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, this.#dispatching);
+    const name = workersSemaphore(QUEUE);
+    return {
+      startWorker: (event: WorkEvent): Promise<void> => Promise.resolve(this.#invoke(event)),
+      declareLimit: () => semaphores.declareLimit(name, this.#settings.maxWorkers),
+      countLive: async () => (await semaphores.get(name))?.live ?? 0,
+    };
+  }
+
+  get #dispatching() {
+    const { maxWorkers, tasksPerWorker } = this.#settings;
+    return {
+      ...{ queue: QUEUE, shards: SHARDS, maxWorkers, tasksPerWorker, concurrency: CONCURRENCY },
+      maxClockSkewMs: MAX_CLOCK_SKEW_MS,
+    };
+  }
+
+  #invoke(event: WorkEvent): void {
+    this.invocations.push(this.timeline.now);
+    const isWarm = this.#warm > 0;
+    if (isWarm) this.#warm--;
+    const startMs = this.#drawn(this.#latencies.invokeMs) + (isWarm ? 0 : this.#latencies.coldStartMs);
+    this.timeline.after(startMs, () => {
+      this.timeline.wake();
+      void this.work(event).then(() => {
+        if (this.#settings.keepsEnvironments !== false) this.#warm++;
+      });
+    });
+  }
+
+  /** What `functions/work.ts` does with one invocation, without Lambda around it. */
+  async work({ homeShards, tasks: named }: WorkEvent): Promise<void> {
+    const { maxWorkers, registry, workerLifeMs } = this.#settings;
+    const { runtime, stores } = this.place(`worker-${++this.#made}`);
+    const timing = sessionTiming({ lockDelayMs: 0, maxClockSkewMs: MAX_CLOCK_SKEW_MS });
+    const ports = { ...stores, runtime, gauge: noSkewGauge };
+    const session = await SessionHolder.create(
+      { timing, name: workerName(QUEUE), node: 'lambda', behaviour: 'release' },
+      { store: stores.sessions, runtime, gauge: noSkewGauge },
+    );
+    const semaphores = new SemaphoreClient(ports, timing);
+    const permit = await semaphores.tryAcquire(session, workersSemaphore(QUEUE), { limit: maxWorkers });
+    if (permit.kind === 'acquired') {
+      this.mostWorkers = Math.max(this.mostWorkers, ++this.#atWork);
+      await runWorker(
+        registry,
+        { ...ports, session, log: silent },
+        {
+          ...{ queue: QUEUE, shards: SHARDS, homeShards, named, concurrency: CONCURRENCY },
+          ...{
+            pollMs: 1_000,
+            graceMs: 1_000,
+            deadlineMonotonicMs: runtime.clock.monotonic() + (workerLifeMs ?? WORKER_LIFE_MS),
+          },
+        },
+        new AbortController().signal,
+      );
+      this.#atWork--;
+      await permit.permit.release();
+    }
+    await session.end();
+  }
+
+  async #tickEvery(everyMs: number): Promise<void> {
+    const { runtime, stores } = this.place('dispatcher');
+    const workers = this.#workforce(runtime, stores);
+    for (let slot = 1; ; slot++) {
+      await runtime.clock.sleep(everyMs);
+      const tick = { schedule: QUEUE, slot: String(slot) };
+      await dispatch(tick, runtime.ids.unique(), { ...stores, runtime, workers, onDamaged }, this.#dispatching);
+    }
+  }
+
+  #drawn({ p50, p99 }: Spread): number {
+    const radius = Math.sqrt(-2 * Math.log(1 - this.#chance.next()));
+    const normal = radius * Math.cos(2 * Math.PI * this.#chance.next());
+    return p50 * Math.exp((Math.log(p99 / p50) / Z99) * normal);
+  }
+}
+
+/** Ids of the tasks whose rows this request has put, and not changed: enqueues put rows that were absent. */
+function insertedBy({ kind, input }: Request): readonly string[] {
+  const puts: readonly { readonly Item?: DynamoItem | undefined }[] =
+    kind === 'put'
+      ? [input as { readonly Item?: DynamoItem }]
+      : kind === 'transactWrite'
+        ? (
+            (input as { readonly TransactItems?: readonly { readonly Put?: { readonly Item?: DynamoItem } }[] })
+              .TransactItems ?? []
+          ).map(({ Put }) => Put ?? {})
+        : [];
+  return puts.flatMap(({ Item }) => {
+    const [row, , id] = splitKey(String(Item?.pk ?? ''));
+    return row === 'task' && id !== undefined ? [id] : [];
+  });
+}
+
+function onDamaged(error: unknown): never {
+  throw error;
+}
