@@ -200,7 +200,10 @@ export class WokenFleet {
     const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, this.#dispatching);
     const name = workersSemaphore(QUEUE);
     return {
-      startWorker: (event: WorkEvent): Promise<void> => Promise.resolve(this.#invoke(event)),
+      startWorker: (event: WorkEvent): Promise<void> => {
+        this.#invoke(event);
+        return Promise.resolve();
+      },
       declareLimit: () => semaphores.declareLimit(name, this.#settings.maxWorkers),
       countLive: async () => (await semaphores.get(name))?.live ?? 0,
     };
@@ -289,7 +292,7 @@ function insertedBy({ kind, input }: Request): readonly string[] {
           ).map(({ Put }) => Put ?? {})
         : [];
   return puts.flatMap(({ Item }) => {
-    const [row, , id] = splitKey(String(Item?.pk ?? ''));
+    const [row, , id] = typeof Item?.pk === 'string' ? splitKey(Item.pk) : [];
     return row === 'task' && id !== undefined ? [id] : [];
   });
 }
