@@ -2,7 +2,7 @@
  * From enqueue to the first line of task code: with no environment warm, with one, beside a live worker, and beside an idle `leasehold work`.
  *
  * The shipped client, waker, worker and stores run in simulated time, so the figures are the same on any machine.
- * The latencies around them are modelled and not measured: see `MODELLED` in `test/simulation/woken-fleet.ts`.
+ * The latencies around them are modelled and not measured: see `MODELLED` in `bench/woken-fleet.ts`.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -12,7 +12,7 @@ import { SessionHolder } from '../shared/session/keep-alive.ts';
 import type { TaskRegistry } from '../shared/task/definition.ts';
 import { defineTask, registerTasks } from '../shared/task/definition.ts';
 import { runWorker } from '../shared/worker/worker.ts';
-import { CONCURRENCY, MODELLED, QUEUE, SHARDS, WokenFleet } from '../test/simulation/woken-fleet.ts';
+import { CONCURRENCY, MODELLED, QUEUE, SHARDS, WokenFleet } from './woken-fleet.ts';
 import { wholeNumber } from './arguments.ts';
 
 const WANTED = {

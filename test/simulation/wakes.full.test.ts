@@ -1,8 +1,8 @@
 /** Wakes that never come, and wakes that come twice: the schedule is the safety net, and permits say who may work. */
 import { describe, expect, test } from 'vitest';
 import { defineTask, registerTasks } from '../../shared/task/definition.ts';
-import type { FleetSettings } from './woken-fleet.ts';
-import { WokenFleet } from './woken-fleet.ts';
+import type { FleetSettings } from '../../bench/woken-fleet.ts';
+import { WokenFleet } from '../../bench/woken-fleet.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -5,31 +5,31 @@
  * of the stream, of an asynchronous invocation, of a cold start, of DynamoDB, and of its indexes. Lambda reads each shard of the stream with one
  * invocation at a time and hands over what has gathered meanwhile; wakes may be dropped or doubled.
  */
-import type { WorkEvent } from '../../shared/dispatch/dispatcher.ts';
-import { dispatch, workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import { workerName } from '../../shared/dispatch/live-workers.ts';
-import { Waker } from '../../shared/dispatch/wake.ts';
-import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
-import { shardOf, splitKey } from '../../shared/dynamo/engine/keys.ts';
-import { Sender } from '../../shared/dynamo/engine/send.ts';
-import type { TaskStores } from '../../shared/dynamo/task-stores.ts';
-import { createTaskStores } from '../../shared/dynamo/task-stores.ts';
-import { noSkewGauge } from '../../shared/lease/skew.ts';
-import { sessionTiming } from '../../shared/lease/timing.ts';
-import { TaskClient } from '../../shared/queue/client.ts';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { SemaphoreClient } from '../../shared/semaphore/client.ts';
-import { SessionHolder } from '../../shared/session/keep-alive.ts';
-import type { TaskRegistry } from '../../shared/task/definition.ts';
-import { runWorker } from '../../shared/worker/worker.ts';
-import { memoryTable } from '../../testing/memory-table.ts';
-import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
-import type { Request } from './machines/network.ts';
-import { Network } from './machines/network.ts';
-import { Prng } from './machines/prng.ts';
-import { SimulatedProcess } from './machines/process.ts';
-import { Timeline } from './machines/timeline.ts';
-import { WallClock } from './machines/wall-clock.ts';
+import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../shared/dispatch/dispatcher.ts';
+import { workerName } from '../shared/dispatch/live-workers.ts';
+import { Waker } from '../shared/dispatch/wake.ts';
+import type { DynamoItem } from '../shared/dynamo/engine/driver.ts';
+import { shardOf, splitKey } from '../shared/dynamo/engine/keys.ts';
+import { Sender } from '../shared/dynamo/engine/send.ts';
+import type { TaskStores } from '../shared/dynamo/task-stores.ts';
+import { createTaskStores } from '../shared/dynamo/task-stores.ts';
+import { noSkewGauge } from '../shared/lease/skew.ts';
+import { sessionTiming } from '../shared/lease/timing.ts';
+import { TaskClient } from '../shared/queue/client.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import { SessionHolder } from '../shared/session/keep-alive.ts';
+import type { TaskRegistry } from '../shared/task/definition.ts';
+import { runWorker } from '../shared/worker/worker.ts';
+import { memoryTable } from '../testing/memory-table.ts';
+import { SimulatedDynamo } from '../testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Request } from '../test/simulation/machines/network.ts';
+import { Network } from '../test/simulation/machines/network.ts';
+import { Prng } from '../test/simulation/machines/prng.ts';
+import { SimulatedProcess } from '../test/simulation/machines/process.ts';
+import { Timeline } from '../test/simulation/machines/timeline.ts';
+import { WallClock } from '../test/simulation/machines/wall-clock.ts';
 
 /** A time whose logarithm is normal, by two of its percentiles. */
 export interface Spread {
