@@ -86,6 +86,8 @@ SessionAfter(a) ==
 \* Its renewals are counted one by one; a change by another verb takes something away from it, and leaves it as it is.
 SessionWrite == /\ SessionGuard(e.a) /\ SessionAfter(e.a) = e.y
                 /\ e.k = "session.renew" => e.y.rn = x[e.s].rn + 1
+                \* A contender leaves the holder the whole of the clock bound.
+                /\ e.k = "session.expire" => e.a.before + Trace.skew <= e.a.at
 
 \* Whether the specification allows the event that comes next.
 Allowed ==

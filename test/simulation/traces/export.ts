@@ -28,7 +28,7 @@ export function exportTraces({ seed, history, profile }: HistoryResult): Exporte
   const traces: string[] = [];
   let events = 0;
   for (const [row, own] of byTask(history)) {
-    const reason = whyNot(own, calls);
+    const reason = whyNot(own);
     if (reason !== undefined) {
       leftOut.set(reason, (leftOut.get(reason) ?? 0) + 1);
       continue;
@@ -41,7 +41,8 @@ export function exportTraces({ seed, history, profile }: HistoryResult): Exporte
     events += steps.length;
     const head = `seed |-> ${seed}, row |-> "${row.replaceAll(/[^\w#.:/-]/g, '?')}", sessions |-> ${Math.max(1, sessions.length)}`;
     const holds = profile.clocksHold ? 'TRUE' : 'FALSE';
-    traces.push(`[${head}, holds |-> ${holds}, events |-> <<\n${steps.join(',\n')}>>]`);
+    const skew = Math.floor(profile.maxClockSkewMs);
+    traces.push(`[${head}, holds |-> ${holds}, skew |-> ${skew}, events |-> <<\n${steps.join(',\n')}>>]`);
   }
   return { traces, events, verbs, leftOut };
 }
@@ -66,19 +67,12 @@ function byTask(history: readonly HistoryEvent[]): ReadonlyMap<string, readonly 
   return rows;
 }
 
-function whyNot(own: readonly Change[], calls: ReadonlyMap<number, CallOf>): string | undefined {
+function whyNot(own: readonly Change[]): string | undefined {
   const rows = own.flatMap((event) => (event.kind === 'applied' ? [event.after] : []));
   if (rows.length === 0) return 'never written';
-  if (own.some((event) => event.kind === 'applied' && event.after === undefined && !isOurs(event, calls)))
-    return 'removed by hand';
   if (rows.some((row) => row !== undefined && (typeof row.leaseCounter !== 'number' || typeof row.state !== 'string')))
     return 'damaged on purpose';
   return undefined;
-}
-
-/** Whether a verb of the protocol did it: one that removes the row is not allowed, and must be seen. */
-function isOurs({ operation = -1 }: Change, calls: ReadonlyMap<number, CallOf>): boolean {
-  return calls.has(operation);
 }
 
 /** Sessions that ever held the row, or that a refused write says did. */
