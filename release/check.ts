@@ -12,6 +12,7 @@ import { OLDEST_CDK } from '../infra/cdk-version.ts';
 import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
 import { messageOf } from '../shared/errors.ts';
+import { tryDev } from './try-dev.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
@@ -77,6 +78,11 @@ try {
   step('a job under a lock, by npx leasehold', () =>
     leasehold('run', '--lock', 'nightly', ...endpoint, '--', process.execPath, '--print', '"it ran"'),
   );
+  await stepAsync('leasehold dev, with a change of code', () =>
+    tryDev(project, (name, at) => {
+      leasehold('enqueue', 'greet', JSON.stringify({ name }), '--endpoint', at);
+    }),
+  );
   step('types, seen from a TypeScript module and from CommonJS', () => {
     install(...typeTools());
     run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.'], project);
@@ -115,6 +121,12 @@ function step<Value = undefined>(
   const { say, value } = typeof result === 'string' ? { say: lastLine(result) } : result;
   console.log(`${what} (${seconds} s): ${say}`);
   return value as Value;
+}
+
+async function stepAsync(what: string, work: () => Promise<string>): Promise<void> {
+  const begun = performance.now();
+  const said = await work();
+  console.log(`${what} (${((performance.now() - begun) / 1000).toFixed(1)} s): ${said}`);
 }
 
 /** @returns what it printed */
