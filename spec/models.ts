@@ -13,7 +13,7 @@ export interface Model {
   readonly liveness?: string;
   /** Its states are dumped with their edges, for tests of the code; symmetry would merge workers, so it is left out. */
   readonly isGraph?: boolean;
-  /** Actions that this model's constants leave out. */
+  /** Actions that this model's constants leave out; each is taken in another (a task is buried in `task-forced`, where a worker outlives its claim). */
   readonly without: readonly string[];
 }
 
@@ -73,14 +73,14 @@ export const MODELS: readonly Model[] = [
     what: 'heartbeats are late, twice or lost, and sessions end under way',
     module: 'Task',
     constants: { ...OF_TASKS, Late: '{"beat"}' },
-    without: ['Crash', 'Destroy', 'GiveUp', 'Leave', 'Adopt', 'Go', ...HAND_BACKS],
+    without: ['Bury', 'Crash', 'Destroy', 'GiveUp', 'Leave', 'Adopt', 'Go', ...HAND_BACKS],
   },
   {
     name: 'task-work',
     what: 'claims, takeovers and completions are late or lost, and workers give up on their answers',
     module: 'Task',
     constants: { ...OF_TASKS, Faults: '2' },
-    without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
+    without: ['Bury', 'Crash', 'Destroy', 'Go', ...HAND_BACKS],
   },
   {
     name: 'task-handback',
@@ -114,7 +114,7 @@ export const MODELS: readonly Model[] = [
     what: 'contenders act on what they read earlier',
     module: 'Task',
     constants: { ...OF_TASKS, Stale: 'TRUE', Late: '{}' },
-    without: [...OF_NETWORK, 'Crash', 'Destroy', 'Leave', 'Adopt', ...HAND_BACKS],
+    without: ['Bury', ...OF_NETWORK, 'Crash', 'Destroy', 'Leave', 'Adopt', ...HAND_BACKS],
   },
   {
     name: 'task-live',
@@ -122,7 +122,7 @@ export const MODELS: readonly Model[] = [
     module: 'Task',
     constants: { ...OF_TASKS, Faults: '2', Timely: 'TRUE' },
     liveness: 'Ends',
-    without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
+    without: ['Bury', 'Crash', 'Destroy', 'Go', ...HAND_BACKS],
   },
   {
     name: 'task-graph',
@@ -130,7 +130,7 @@ export const MODELS: readonly Model[] = [
     module: 'Task',
     constants: { ...OF_TASKS, Faults: '1' },
     isGraph: true,
-    without: ['Crash', 'Destroy', 'Go', ...HAND_BACKS],
+    without: ['Bury', 'Crash', 'Destroy', 'Go', ...HAND_BACKS],
   },
   {
     name: 'own-graph',
@@ -148,7 +148,7 @@ export const MODELS: readonly Model[] = [
     what: 'heartbeats are late, and keys stay closed after their holder vanished',
     module: 'Lock',
     constants: { ...OF_LOCKS, Late: '{"beat"}', Skew: '0', Faults: '0' },
-    without: ['Crash', 'Destroy', 'ArriveMute', 'GetLost', 'GiveUp', 'Disown', 'Bar', 'Leave', 'Go'],
+    without: ['Resend', 'Crash', 'Destroy', 'ArriveMute', 'GetLost', 'GiveUp', 'Disown', 'Bar', 'Leave', 'Go'],
   },
   {
     name: 'lock-work',
@@ -166,11 +166,11 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'lock-live',
-    what: 'a held key is freed, and a free one is taken, whatever one fault does',
+    what: 'a held key is freed, and a free one is taken, whatever one fault does; no session expires, which would take more of them',
     module: 'Lock',
     constants: { ...OF_LOCKS, Delay: '0', Timely: 'TRUE' },
     liveness: 'IsFreed IsTaken',
-    without: ['Crash', 'Destroy', 'Leave', 'Go'],
+    without: ['Expire', 'TakeOver', 'Settle', 'Crash', 'Destroy', 'Leave', 'Go'],
   },
 ];
 

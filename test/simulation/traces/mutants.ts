@@ -11,7 +11,7 @@ import { MUTANTS } from '../mutations/all.ts';
 import type { Hunted } from './hunt.ts';
 
 /** Those that have been seen to be rejected, within ten histories each; `--mutants` takes any other by its name. */
-export const NOTICED_BY_TRACES: readonly string[] = ['M1', 'M2', 'M5', 'M7', 'M16', 'M49', 'M52', 'M54'];
+export const NOTICED_BY_TRACES: readonly string[] = ['M1', 'M2', 'M5', 'M7', 'M16', 'M49', 'M52', 'M54', 'M56'];
 
 /** @returns how many were not noticed */
 export async function checkMutants(ids: readonly string[], histories: number, isJson: boolean): Promise<number> {
