@@ -25,6 +25,7 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['sessions', 'list'], /^SESSION|^ID|^no /m],
   [['semaphores', 'list'], /./],
   [['leaders', 'list'], /./],
+  [['schedules', 'list'], /schedule/],
   [['audit'], /queue\.pause/],
   // It needs a table at rest, as `test/cli/epoch.full.test.ts` has one.
   [['epoch', '--help'], /raise/],
