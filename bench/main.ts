@@ -5,6 +5,7 @@ const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
   consul: () => import('./consul.ts'),
+  idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),
   queue: () => import('./queue.ts'),

@@ -24,6 +24,7 @@ import type { WorkerReport } from '../shared/worker/worker.ts';
 import { runWorker } from '../shared/worker/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
+import { reasonToLeave } from './surplus.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
 import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
@@ -35,8 +36,8 @@ import type { Context } from './middleware/lambda-context.ts';
 
 export type WorkResult =
   | { readonly permit: true; readonly session: string; readonly report: WorkerReport; readonly capacity: MeterReading }
-  /** `maxWorkers` others are at work, or that number is being changed. */
-  | { readonly permit: false; readonly session: string; readonly capacity: MeterReading };
+  /** `maxWorkers` others are at work, or that number is being changed, or the queue is paused: most often it leaves before it opens a session. */
+  | { readonly permit: false; readonly session?: string; readonly capacity: MeterReading };
 
 export interface WorkHandlerOptions {
   /** What runs around every attempt, first one outermost, inside of what the module of the tasks exports as `middleware`. */
@@ -49,8 +50,8 @@ export interface WorkHandlerOptions {
 
 /** Rows that are read before the first look; more cannot have been meant. */
 const MAX_NAMED = 25;
-/** Between looks at an empty backlog while tasks are still at work. */
-const POLL_MS = 1_000;
+/** Between looks at an empty backlog while tasks are still at work, one shard at a time: others are started for tasks that come meanwhile. */
+const POLL_MS = 1_250;
 /** The part of the deadline margin in which task code may still stop by itself; the rest is for handing back and ending the session. */
 const GRACE_SHARE = 0.4;
 
@@ -86,77 +87,94 @@ export function createWorkHandler(
     onError: ({ context }) => invocations.get(context)?.metrics[Symbol.dispose](),
   };
 
-  return middy<WorkEvent, WorkResult>({ timeoutEarlyInMillis: 0 })
-    .use(injectLambdaContext(telemetry.logger))
-    .use(deadline({ marginMs: env.deadlineMarginMs, clock: connection.runtime.clock }))
-    .use(openInvocation)
-    .use(
-      invocationSession({
-        name: workerName(env.queue),
-        timing: env.timing,
-        portsOf: (context) => ({
-          ...invocationOf(context).stores,
-          events: sessionLog(telemetry.logger, invocationOf(context)),
-          onNotOpened: (error) => {
-            telemetry.logger.error('session not opened', { queue: env.queue, error: String(error) });
-          },
-        }),
-      }),
-    )
-    .handler(async (event, context) => {
-      const { meter, metrics, times, stores } = invocationOf(context);
-      const session = sessionOf(context);
-      const homeShards = validHomeShards(event, env);
-      const semaphores = new SemaphoreClient(stores, env.timing);
-      const notNeeded = (reason: string): WorkResult => {
-        const capacity = meter.read();
-        telemetry.logger.info('worker not needed', { session: session.id, queue: env.queue, reason, capacity });
-        return { permit: false, session: session.id, capacity };
-      };
-      if (!(await isFirstDelivery(event, context.awsRequestId, stores)))
-        return notNeeded('its start was delivered before');
-      const permit = await semaphores
-        .tryAcquire(session, workersSemaphore(env.queue), { limit: env.maxWorkers })
-        .catch(mismatchOf);
-      // In the middle of a deployment that changes `maxWorkers`: the next tick of its dispatcher makes the new number the one in effect.
-      if (permit instanceof MismatchError) return notNeeded(permit.message);
-      if (permit.kind === 'full') return notNeeded(`${env.maxWorkers} others are at work`);
-      const { signal, monotonicMs } = deadlineOf(context);
-      const settings = {
-        queue: env.queue,
-        shards: env.shards,
-        homeShards,
-        named: validNamed(event),
-        concurrency: env.concurrency,
-        pollMs: POLL_MS,
-        graceMs: env.deadlineMarginMs * GRACE_SHARE,
-        deadlineMonotonicMs: monotonicMs,
-      };
-      telemetry.logger.info('worker started', { session: session.id, queue: env.queue, homeShards });
-      const report = await runWorker(
-        registry,
-        {
-          ...{ ...stores, session, log: telemetry.logger, events, payloads, spans },
-          onCounted: (what, count) => metrics.count(what, count),
-          onTimed: (name, time) => times.record(name, time),
-        },
-        settings,
-        signal,
-      );
-      // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
-      await permit.permit.release().catch((error: unknown) => {
-        telemetry.logger.warn('permit not released', { error: String(error) });
-      });
-      if (env.continuation && hasTasksLeft(report))
-        await startSuccessor(context.functionName, { queue: env.queue, homeShards, after: session.id }).catch(
-          (error: unknown) => {
-            telemetry.logger.warn('successor not started', { error: String(error) });
-          },
-        );
+  const leaveIfSurplus: MiddlewareObj<WorkEvent, WorkResult> = {
+    name: 'leaveIfSurplus',
+    before: async () => {
+      const meter = createMeter();
+      const reason = await reasonToLeave(connection.open(meter), env);
+      if (reason === undefined) return undefined;
       const capacity = meter.read();
-      telemetry.logger.info('worker ended', { session: session.id, report, capacity });
-      return { permit: true, session: session.id, report, capacity };
-    });
+      telemetry.logger.info('worker not needed', { queue: env.queue, reason, capacity });
+      return { permit: false, capacity };
+    },
+  };
+
+  return (
+    middy<WorkEvent, WorkResult>({ timeoutEarlyInMillis: 0 })
+      .use(injectLambdaContext(telemetry.logger))
+      // Before whatever has to be ended: a response from here passes by the others.
+      .use(leaveIfSurplus)
+      .use(deadline({ marginMs: env.deadlineMarginMs, clock: connection.runtime.clock }))
+      .use(openInvocation)
+      .use(
+        invocationSession({
+          name: workerName(env.queue),
+          timing: env.timing,
+          portsOf: (context) => ({
+            ...invocationOf(context).stores,
+            events: sessionLog(telemetry.logger, invocationOf(context)),
+            onNotOpened: (error) => {
+              telemetry.logger.error('session not opened', { queue: env.queue, error: String(error) });
+            },
+          }),
+        }),
+      )
+      .handler(async (event, context) => {
+        const { meter, metrics, times, stores } = invocationOf(context);
+        const session = sessionOf(context);
+        const homeShards = validHomeShards(event, env);
+        const semaphores = new SemaphoreClient(stores, env.timing);
+        const notNeeded = (reason: string): WorkResult => {
+          const capacity = meter.read();
+          telemetry.logger.info('worker not needed', { session: session.id, queue: env.queue, reason, capacity });
+          return { permit: false, session: session.id, capacity };
+        };
+        if (!(await isFirstDelivery(event, context.awsRequestId, stores)))
+          return notNeeded('its start was delivered before');
+        const permit = await semaphores
+          .tryAcquire(session, workersSemaphore(env.queue), { limit: env.maxWorkers })
+          .catch(mismatchOf);
+        // In the middle of a deployment that changes `maxWorkers`: the next tick of its dispatcher makes the new number the one in effect.
+        if (permit instanceof MismatchError) return notNeeded(permit.message);
+        if (permit.kind === 'full') return notNeeded(`${env.maxWorkers} others are at work`);
+        const { signal, monotonicMs } = deadlineOf(context);
+        const settings = {
+          queue: env.queue,
+          shards: env.shards,
+          homeShards,
+          named: validNamed(event),
+          concurrency: env.concurrency,
+          pollMs: POLL_MS,
+          hasDispatcher: true,
+          graceMs: env.deadlineMarginMs * GRACE_SHARE,
+          deadlineMonotonicMs: monotonicMs,
+        };
+        telemetry.logger.info('worker started', { session: session.id, queue: env.queue, homeShards });
+        const report = await runWorker(
+          registry,
+          {
+            ...{ ...stores, session, log: telemetry.logger, events, payloads, spans },
+            onCounted: (what, count) => metrics.count(what, count),
+            onTimed: (name, time) => times.record(name, time),
+          },
+          settings,
+          signal,
+        );
+        // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
+        await permit.permit.release().catch((error: unknown) => {
+          telemetry.logger.warn('permit not released', { error: String(error) });
+        });
+        if (env.continuation && hasTasksLeft(report))
+          await startSuccessor(context.functionName, { queue: env.queue, homeShards, after: session.id }).catch(
+            (error: unknown) => {
+              telemetry.logger.warn('successor not started', { error: String(error) });
+            },
+          );
+        const capacity = meter.read();
+        telemetry.logger.info('worker ended', { session: session.id, report, capacity });
+        return { permit: true, session: session.id, report, capacity };
+      })
+  );
 }
 
 function mismatchOf(error: unknown): MismatchError {

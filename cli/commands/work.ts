@@ -1,7 +1,6 @@
 /** `leasehold work`: a worker of a queue that goes on until it is stopped: on a laptop, in a container, beside those that are deployed. */
 import { Command, Option } from 'commander';
 import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
-import { enqueueDueSlots } from '../../shared/dispatch/recur.ts';
 import { workerName } from '../../shared/dispatch/live-workers.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
 import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
@@ -13,11 +12,11 @@ import type { TaskEvents } from '../../shared/run/events.ts';
 import { loadWork } from '../../shared/run/work-module.ts';
 import type { PayloadStore } from '../../shared/task/payload.ts';
 import type { Session } from '../../shared/session.ts';
+import { standAtWork } from '../../shared/standing-worker.ts';
 import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tracing/task-spans.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tracing/task-spans.ts';
 import type { WorkerReport } from '../../shared/worker/worker.ts';
-import { runWorker } from '../../shared/worker/worker.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -26,7 +25,6 @@ import { EXIT } from '../exit.ts';
 import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
-import { shardsInUse } from '../queue/shards.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
@@ -40,8 +38,8 @@ interface Options extends QueueOptions {
 
 /** For task code to stop after Ctrl+C, before its task is handed back. */
 const GRACE_MS = 5_000;
-/** Between looks at an empty backlog, jittered. */
-const POLL_MS = 1_000;
+/** Before it begins again, jittered: after an outage, or with a queue that is paused. */
+const RESTART_MS = 1_000;
 
 export function workCommand(bind: Bind): Command {
   const command = new Command('work')
@@ -96,7 +94,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       const round = { ...options, ...loaded, sessions, totals, handBack: handBack.signal };
       const ended = await workOnce(context, connection, round);
       if (options.untilDrained === true && ended === 'drained') return;
-      await clock.sleep(POLL_MS * (0.5 + random.next()), interrupted);
+      await clock.sleep(RESTART_MS * (0.5 + random.next()), interrupted);
     }
   });
   context.output.answer(totals, () => `${totals.done} done, ${totals.retried} retrying, ${totals.dead} dead`);
@@ -151,31 +149,24 @@ class WorkerSession implements AsyncDisposable {
   }
 }
 
-/** One round, until the backlog is empty; a session that was lost, and a store that is gone for a while, are followed by another. */
+/** Until it is told to go, or has nothing to do if it only drains; a session that was lost, and a store that is gone for a while, are followed by another. */
 async function workOnce(context: Context, connection: Connection, round: Round): Promise<WorkerReport['ended']> {
   const { runtime, output } = context;
   const { gauge, sessions } = connection;
   const there: QueueConnection = connection.queue(round.queue, round.shards);
   const log = logTo(output);
-  const onDamaged = (error: unknown): void => {
-    log.error('row skipped', { error: String(error) });
-  };
   try {
     const spans = new TaskSpans(openTelemetry, round.attemptSpans);
-    const recurring = { tasks: there.store, schedules: there.schedules, runtime, spans };
-    await enqueueDueSlots(round.queue, recurring, onDamaged);
-    const shards = await shardsInUse(there);
     const session = await round.sessions.current();
-    const report = await runWorker(
+    const report = await standAtWork(
       round.registry,
       {
-        ...{ tasks: there.store, queues: there.queues, sessions, gauge, runtime, log },
+        ...{ tasks: there.store, queues: there.queues, schedules: there.schedules, sessions, gauge, runtime, log },
         ...{ session: session.holder, events: round.events, payloads: round.payloads, spans },
       },
       {
-        ...{ queue: round.queue, shards, concurrency: round.concurrency },
-        homeShards: Array.from({ length: shards }, (_, shard) => shard),
-        ...{ pollMs: POLL_MS, graceMs: GRACE_MS, deadlineMonotonicMs: Infinity },
+        ...{ queue: round.queue, shards: round.shards, concurrency: round.concurrency },
+        ...{ graceMs: GRACE_MS, untilDrained: round.untilDrained === true },
       },
       round.handBack,
     );

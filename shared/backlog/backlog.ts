@@ -5,12 +5,16 @@
  * so that a task costs as much to find in a long backlog as in a short one, and among many workers as with one:
  *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`); rows are read in small batches, just before
  *     they are tried, and shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
- *   - A partition in which nothing was found rests, and lanes that the queue has never used are seldom looked at (`lane.ts`).
+ *   - A partition at home in which nothing was found rests until its turn, or until something is found: then all of them are worth a look.
+ *     Without work there is one look at a time, in turn, and ever seldomer up to a bound; lanes that the queue's row does not name are looked at
+ *     seldom, or not at all where a dispatcher does that (`turns.ts`, `lane.ts`).
  *   - A worker that finds nothing at home helps elsewhere: in a few shards, chosen by chance, of each of which a row is read: where the backlog is more than its own
  *     worker can cope with, that row most likely is free, and then there are more.
  *   - A busy worker passes by one other shard now and then, at a rate that all workers share, for the tasks of the dead. Where it finds any,
  *     no worker is at home; so it is at home there, too, from then on.
- * Nothing is called empty before all lanes at home were looked at, and, of the others' shards, some that were not looked at a while ago.
+ * Nothing is called empty before all named lanes at home were looked at since the last end of a task here, and, of the others' shards, some that
+ * were not looked at a while ago; the lanes that are not named as well, where no dispatcher looks at them, or where tasks that ended here have
+ * made others due.
  *
  * Nothing here is authority: reads may be stale, and the claim's own guard decides.
  */
@@ -29,13 +33,20 @@ import { PartitionView } from './partition-view.ts';
 import type { ReadyHint } from '../task/store.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
+import { Turns } from './turns.ts';
 
 export interface BacklogSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
-  /** Wait between looks at an empty backlog. */
+  /** Between looks at an empty backlog, of one partition each: see `turns.ts`. */
   readonly pollMs: number;
+  /** From a minute without a find on; absent: the same. */
+  readonly idlePollMs?: number | undefined;
+  /** Whether it is asked at some time if nothing is left; else its worker stays. */
+  readonly goesHome: boolean;
+  /** Whether a dispatcher looks at the lanes that the queue's row does not name. */
+  readonly hasDispatcher: boolean;
   readonly maxClockSkewMs: number;
   /** Of workers' sessions: a third of what it takes to see that one is dead. */
   readonly heartbeatMs: number;
@@ -70,8 +81,15 @@ const PATROL_HEARTBEATS = 1;
 const PATROL_LIMIT = 25;
 /** One of so many oldest is read: a worker takes the oldest first, so where it has died, it held most of them. */
 const PATROLLED = 4;
-/** Lanes that the queue has never used are looked at so often while there is other work. */
-const UNUSED_EVERY_MS = 60_000;
+/** After a find, partitions at home are looked at that were not looked at for so long: tasks seldom come alone. */
+const STIRRED_AFTER_MS = 500;
+/** Where two finds lie no further apart, tasks flow: as long after the last, all that is at home is looked at often. */
+const FLOWING_MS = 5_000;
+/** What stands in the index for a key whose next place may be ours, and all that is at home while tasks flow, is looked at again after so long. */
+const EXPECTED_MS = { fromMs: 125, toMs: 500 };
+const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
+/** Where tasks stand that are given no other: in use, for all that anyone knows. */
+const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Backlog {
   readonly #settings: BacklogSettings;
@@ -79,6 +97,7 @@ export class Backlog {
   readonly #candidates: Candidates;
   readonly #home: number[];
   readonly #handover: Handover;
+  readonly #turns: Turns;
   #elsewhere: readonly number[] = [];
   #shards = 0;
   readonly #views = new Map<string, PartitionView>();
@@ -98,6 +117,10 @@ export class Backlog {
   /** Tasks that have ended here; and how many had when the last look began that found nothing. */
   #ends = 0;
   #emptyAfterEnds: number | undefined;
+  /** When something was found last that was not found together with others. */
+  #foundAtMonotonicMs = -Infinity;
+  /** Finds follow each other closely until then. */
+  #flowsUntilMonotonicMs = -Infinity;
   /** When something here made others due last, in any shard. */
   #followedAtMonotonicMs = -Infinity;
   #nextPatrolMonotonicMs: number;
@@ -111,6 +134,7 @@ export class Backlog {
     this.#candidates = new Candidates({ session, ...settings }, ports);
     const { clock, random } = ports.runtime;
     this.#handover = new Handover(this.#candidates, clock);
+    this.#turns = new Turns(settings, ports.runtime);
     this.#home = [...settings.homeShards];
     this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
     this.#reckonedAtMonotonicMs = clock.monotonic();
@@ -182,8 +206,22 @@ export class Backlog {
 
   /** What runs here, or ended here, has made others due: in any shard, where no other worker may look any more. */
   expectFollowers(): void {
-    this.#followedAtMonotonicMs = this.#ports.runtime.clock.monotonic();
-    for (const view of this.#viewsOf(this.#home, this.#lanesInUse())) view.wake();
+    const now = this.#ports.runtime.clock.monotonic();
+    this.#followedAtMonotonicMs = now;
+    this.#emptyUntilMonotonicMs = Math.min(this.#emptyUntilMonotonicMs, now + EXPECTED_MS.toMs / 2);
+    this.#wakeHome();
+  }
+
+  /** Tasks were enqueued, as far as is known here: worth a look at all that is at home. */
+  expectTasks(): void {
+    this.#emptyUntilMonotonicMs = 0;
+    this.#turns.quicken();
+    this.#wakeHome();
+  }
+
+  /** How long nothing is looked at, unless something happens. */
+  get restMs(): number {
+    return Math.max(0, this.#emptyUntilMonotonicMs - this.#ports.runtime.clock.monotonic());
   }
 
   /** Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that. */
@@ -195,6 +233,7 @@ export class Backlog {
   /** Its key is full, or has just changed: worth another look when one of that key ends here, or after a while; or parked. */
   async turnAway(task: ReadyTask, full?: Fullness): Promise<void> {
     this.#candidates.turnAway(task);
+    this.#emptyAfterEnds = undefined;
     if (full === undefined) return;
     this.#candidates.seeFull(task, full);
     this.#handover.propose(await this.#candidates.park([task]));
@@ -233,31 +272,86 @@ export class Backlog {
     this.#reckonPace(now);
     this.#meetShards(this.#ports.shards() ?? 0);
     this.#wakeNewLanes();
-    this.#candidates.forgetHeld();
+    this.#forgetHeld(now);
     this.#unfinished = 0;
+    this.#takeTurn();
     this.#buffer = await this.#patrol(now);
     if (this.#buffer.length === 0) await this.#look();
-    // What rests at home, or was never used, may be all that is left.
-    if (this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore) await this.#lookAtRest(now);
+    // What rests may be all that is left.
+    const isLast = this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore;
+    if (isLast) await this.#lookAtRest(now);
     if (this.#buffer.length === 0 && this.isIdle) this.#buffer = [...(await this.#candidates.repair())];
     this.#filledAtMonotonicMs = clock.monotonic();
+    if (this.#buffer.length > 0) this.#stir();
     if (this.#buffer.length > 0 || this.#unfinished > 0) return;
-    this.#emptyAfterEnds = endsBefore;
+    if (isLast) this.#emptyAfterEnds = endsBefore;
     // One look serves all slots that wait, unless something has ended meanwhile.
-    if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = clock.monotonic() + this.#settings.pollMs / 2;
+    const expectedAt = this.#isExpectingSoon ? clock.monotonic() + EXPECTED_MS.toMs / 2 : Infinity;
+    if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = Math.min(this.#turns.nextAtMonotonicMs, expectedAt);
+  }
+
+  #forgetHeld(now: number): void {
+    const isExpecting = (): boolean => this.isExpecting;
+    const wasExpecting = isExpecting();
+    this.#candidates.forgetHeld();
+    // What was turned away may have room by now, wherever it stands.
+    if (wasExpecting && !isExpecting()) this.#followedAtMonotonicMs = now;
+  }
+
+  /** Of what rests at home, the partition that was looked at longest ago is worth a look. */
+  #takeTurn(): void {
+    if (!this.#turns.isDue) return;
+    const named = this.#viewsOf(this.#home, this.#namedLanes());
+    const unnamed = this.#settings.hasDispatcher
+      ? []
+      : this.#viewsOf(
+          this.#home,
+          LANES.filter((lane) => !this.#isNamed(lane)),
+        );
+    const isNoted = this.#ports.lanes() !== undefined;
+    const turn = this.#turns.take({ named: named.length, shards: this.#home.length, isNoted });
+    const resting = (turn === 'unnamed' && unnamed.length > 0 ? unnamed : named).filter((view) => view.isResting);
+    const [next] = resting.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
+    next?.wake();
+  }
+
+  /** Something was found, and there may be more. */
+  #stir(): void {
+    this.#emptyAfterEnds = undefined;
+    const now = this.#ports.runtime.clock.monotonic();
+    const before = now - STIRRED_AFTER_MS;
+    if (this.#foundAtMonotonicMs < before) {
+      if (now < this.#foundAtMonotonicMs + FLOWING_MS) this.#flowsUntilMonotonicMs = now + FLOWING_MS;
+      this.#foundAtMonotonicMs = now;
+    }
+    this.#turns.quicken();
+    for (const view of this.#viewsOf(this.#home, this.#namedLanes()))
+      if (view.lookedAtMonotonicMs < before) view.wake();
+  }
+
+  /** Tasks come one after the other, or the next place of a key may be ours. */
+  get #isExpectingSoon(): boolean {
+    return this.isExpecting || this.#ports.runtime.clock.monotonic() < this.#flowsUntilMonotonicMs;
+  }
+
+  #wakeHome(): void {
+    for (const view of this.#viewsOf(this.#home, this.#namedLanes())) view.wake();
   }
 
   /** Clients may have more of them than this deployment, or an earlier one had. */
   #meetShards(known: number): void {
     const met = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
     const others = met.filter((shard) => !this.#home.includes(shard));
-    this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
+    // A worker that stays, and is at home everywhere, serves what comes as well.
+    const isEverywhere = !this.#settings.goesHome && this.#shards > 0 && this.#elsewhere.length === 0;
+    if (isEverywhere) this.#home.push(...others);
+    else this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
     this.#shards += met.length;
   }
 
-  /** What rested because it had never been used need not rest any longer. */
+  /** What rested because it was not named need not rest any longer. */
   #wakeNewLanes(): void {
-    const used = new Set(this.#lanesInUse().map(laneName));
+    const used = new Set(this.#namedLanes().map(laneName));
     const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));
     for (const view of this.#views.values()) if (added.has(laneName(view.lane))) view.wake();
     this.#usedLanes = used;
@@ -282,20 +376,28 @@ export class Backlog {
     for (const priority of PRIORITIES) {
       const isDue = (view: PartitionView): boolean => !view.isResting;
       const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority)).filter(isDue);
-      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority)).filter(isDue);
+      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#namedLanes(), priority)).filter(isDue);
       await this.#fill(() => this.#lookThrough(atHome));
       await this.#fill(() => this.#lookElsewhere(elsewhere));
     }
   }
 
-  /** At home in every lane; and wherever what follows from a task that ended here may wait, for no other worker may look there any more. */
-  async #lookAtRest(since: number): Promise<void> {
+  /**
+   * Before it is called empty: at home in every lane that no dispatcher looks at; and wherever what follows from a task that ended here may wait,
+   * for no other worker may look there any more.
+   */
+  async #lookAtRest(now: number): Promise<void> {
+    const { goesHome, hasDispatcher } = this.#settings;
+    const followed = this.#followedAtMonotonicMs;
+    // Once it was found empty, what comes after that is found in turn; and so is all for a worker that stays.
+    const since = goesHome && this.#emptyAfterEnds !== this.#ends ? now : followed;
+    const sinceUnnamed = hasDispatcher ? followed : since;
     for (const priority of PRIORITIES) {
       const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority));
-      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#lanesInUse(), priority));
+      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#namedLanes(), priority));
       const unseen = [
-        ...atHome.filter((view) => view.lookedAtMonotonicMs < since),
-        ...elsewhere.filter((view) => view.lookedAtMonotonicMs < this.#followedAtMonotonicMs),
+        ...atHome.filter((view) => view.lookedAtMonotonicMs < (this.#isNamed(view.lane) ? since : sinceUnnamed)),
+        ...elsewhere.filter((view) => view.lookedAtMonotonicMs < followed),
       ];
       await this.#fill(() => this.#lookThrough(unseen));
     }
@@ -348,7 +450,7 @@ export class Backlog {
     if (shard === undefined || now < this.#nextPatrolMonotonicMs) return [];
     this.#nextPatrolMonotonicMs = now + this.#patrolEveryMs();
     this.#elsewhere = [...others, shard];
-    const oldest = await allOf(this.#lanesInUse().map((lane) => this.#oneOfOldest({ shard, lane })));
+    const oldest = await allOf(this.#namedLanes().map((lane) => this.#oneOfOldest({ shard, lane })));
     const seen = await this.#candidates.choose(oldest.flat(), this.#aHeartbeatAgo());
     const abandoned = seen.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of seen) if (kind !== 'abandoned') this.#candidates.putBack(task);
@@ -375,7 +477,7 @@ export class Backlog {
   #moveIn(shard: number): void {
     this.#home.push(shard);
     this.#elsewhere = this.#elsewhere.filter((other) => other !== shard);
-    for (const view of this.#viewsOf([shard], this.#lanesInUse())) view.wake();
+    for (const view of this.#viewsOf([shard], this.#namedLanes())) view.wake();
   }
 
   async #nextOf(view: PartitionView, wanted: number): Promise<readonly ReadyHint[]> {
@@ -409,8 +511,7 @@ export class Backlog {
   #rest(view: PartitionView): void {
     const { pollMs } = this.#settings;
     const { random } = this.#ports.runtime;
-    if (!this.#isInUse(view.lane)) view.rest({ fromMs: UNUSED_EVERY_MS, toMs: UNUSED_EVERY_MS }, random);
-    else if (this.#home.includes(view.shard)) view.rest({ fromMs: pollMs / 8, toMs: pollMs / 2 }, random);
+    if (this.#home.includes(view.shard)) view.rest(this.#isExpectingSoon ? EXPECTED_MS : UNTIL_ITS_TURN, random);
     // All workers together look at each of the others' as often as they pass by it.
     else
       view.rest(
@@ -419,13 +520,16 @@ export class Backlog {
       );
   }
 
-  #lanesInUse(): readonly Lane[] {
-    return LANES.filter((lane) => this.#isInUse(lane));
+  #namedLanes(): readonly Lane[] {
+    return LANES.filter((lane) => this.#isNamed(lane));
   }
 
-  #isInUse(lane: Lane): boolean {
+  /** By the queue's row, or by what was met here. Where no dispatcher has looked, any may be in use. */
+  #isNamed(lane: Lane): boolean {
+    const { goesHome, hasDispatcher } = this.#settings;
     const name = laneName(lane);
-    return this.#ports.lanes()?.has(name) !== false || this.#metLanes.has(name);
+    if (this.#metLanes.has(name)) return true;
+    return this.#ports.lanes()?.has(name) ?? (goesHome || hasDispatcher || name === PLAIN_LANE);
   }
 
   #viewsOf(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionView[] {
@@ -440,12 +544,13 @@ export class Backlog {
       const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
       const options = {
         ...lane,
-        isExpected: this.#isInUse(lane),
+        isExpected: this.#isNamed(lane),
         isHome: () => this.#home.includes(shard),
         headEveryMs: this.#settings.heartbeatMs,
       };
       view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
-      if (!this.#isInUse(lane)) this.#rest(view);
+      // Before a dispatcher has looked, tasks may stand anywhere; afterwards its ticks look there.
+      if (!this.#isNamed(lane) && this.#ports.lanes() !== undefined) this.#rest(view);
       this.#views.set(name, view);
     }
     return view;

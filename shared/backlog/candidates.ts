@@ -6,7 +6,6 @@
  * What was left out is not read again for a while.
  */
 import { ClockSkewError } from '../errors.ts';
-import type { RetryPolicy } from '../task/definition.ts';
 import type { SkewGauge } from '../lease/skew.ts';
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -61,10 +60,16 @@ export class Candidates {
       session,
       queue,
       maxClockSkewMs,
-    }: { readonly session: string; readonly queue: string; readonly maxClockSkewMs: number },
+      hasDispatcher,
+    }: {
+      readonly session: string;
+      readonly queue: string;
+      readonly maxClockSkewMs: number;
+      readonly hasDispatcher: boolean;
+    },
     ports: CandidatePorts,
   ) {
-    this.#places = new KeyPlaces(queue, ports);
+    this.#places = new KeyPlaces(queue, ports, { hasDispatcher });
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -253,14 +258,4 @@ function readyCandidate(task: ReadyTask): Candidate {
 /** A key within one queue. */
 function nameOf(key: TaskKey): string {
   return key.id;
-}
-
-/** No worker started it before it expired. */
-export function isOverdue({ kind, task }: Candidate, now: number): boolean {
-  return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
-}
-
-/** Of a task whose holder has just been found dead. */
-export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
-  return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }

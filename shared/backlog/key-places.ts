@@ -49,12 +49,13 @@ export class KeyPlaces {
   readonly #owed = new Set<string>();
   /** By limit with a rate: the turn of the window for which a task stands in sight. */
   readonly #headAt = new Map<string, number>();
-  /** A worker repairs before it goes home for the first time, however short its life is. */
-  #nextRepairMonotonicMs = -Infinity;
+  #nextRepairMonotonicMs: number;
 
-  constructor(queue: string, ports: KeyPlacesPorts) {
+  /** @param hasDispatcher its ticks repair; else a worker does before it goes home for the first time, however short its life is */
+  constructor(queue: string, ports: KeyPlacesPorts, { hasDispatcher }: { readonly hasDispatcher: boolean }) {
     this.#queue = queue;
     this.#ports = ports;
+    this.#nextRepairMonotonicMs = hasDispatcher ? ports.runtime.clock.monotonic() + REPAIR_EVERY_MS : -Infinity;
   }
 
   /** A claim found its key full: so are the others of that key for a moment, or until its window turns if its rate is used up. */

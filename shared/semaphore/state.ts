@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionRecord, Verdict } from '../session/record.ts';
 import { judgeSession } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
-import type { Eviction, HolderRecord, Ticket } from './semaphore.ts';
+import type { Eviction, HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 import { permitsHeld } from './semaphore.ts';
 import type { SemaphoreStore } from './store.ts';
 
@@ -46,7 +46,15 @@ export async function readSemaphore(
   ports: StatePorts,
 ): Promise<SemaphoreState | undefined> {
   const row = await ports.semaphores.get(validName('semaphore', name));
-  if (row === undefined) return undefined;
+  return row === undefined ? undefined : judgeSemaphore(row, { maxClockSkewMs }, ports);
+}
+
+/** One read, of the sessions of its holders; none where it has none. */
+export async function judgeSemaphore(
+  row: SemaphoreRecord,
+  { maxClockSkewMs }: { readonly maxClockSkewMs: number },
+  ports: Omit<StatePorts, 'semaphores'>,
+): Promise<SemaphoreState> {
   const ids = new Set(row.holders.map(({ session }) => session));
   const damaged = new Set<string>();
   const noteDamage = (id: string): void => {
@@ -66,7 +74,7 @@ export async function readSemaphore(
     })
     .sort((one, other) => one.token - other.token);
   const live = holders.filter(isAlive);
-  const { limit, declared, waiting, lastEviction } = row;
+  const { name, limit, declared, waiting, lastEviction } = row;
   return { name, limit, declared, inUse: permitsHeld(live), live: live.length, holders, waiting, lastEviction };
 }
 

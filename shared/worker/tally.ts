@@ -3,6 +3,7 @@
  * Each is told when it happens as well: a worker that is killed never returns its report.
  */
 import type { Settlement } from '../run/settle.ts';
+import type { RunningTask } from '../task/task.ts';
 
 export interface WorkerCounts {
   readonly claimed: number;
@@ -64,4 +65,9 @@ export class Tally {
   read(): WorkerCounts {
     return { ...this.#counts, settled: { ...this.#settled } };
   }
+}
+
+/** Of a task that is done now. */
+export function timesOfDone({ claimedAt, createdAt }: RunningTask, now: number): TaskTimes {
+  return { runMs: now - claimedAt, endToEndMs: now - createdAt };
 }

@@ -5,7 +5,6 @@
  * When nothing is due, the slots that have nothing to do wait as long as others are at work, for their tasks may come back, or new ones come in.
  * No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that is fenced.
  */
-import type { ClockSkewError } from '../errors.ts';
 import { runTraced } from '../bulk/run-traced.ts';
 import { CorruptItemError, InvariantError, LeaseLostError, StoreUnavailableError, messageOf } from '../errors.ts';
 import type { SkewGauge } from '../lease/skew.ts';
@@ -16,7 +15,9 @@ import { limitsOf } from '../session/limits.ts';
 import type { SessionStore } from '../session/store.ts';
 import { Backlog } from '../backlog/backlog.ts';
 import type { Candidate } from '../backlog/candidates.ts';
-import { isOverdue, isUsedUp } from '../backlog/candidates.ts';
+import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
+import { Findings } from './findings.ts';
+import { SharedPause } from './pause.ts';
 import { Company } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
@@ -28,10 +29,10 @@ import type { Fullness } from '../task/key-limit.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPageStore } from '../bulk/store.ts';
-import type { ReadyTask, RunningTask } from '../task/task.ts';
+import type { RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { decidedClaim } from './decided-claim.ts';
-import { Tally } from './tally.ts';
+import { Tally, timesOfDone } from './tally.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
 
@@ -43,8 +44,14 @@ export interface WorkerSettings {
   readonly named?: readonly string[] | undefined;
   /** Tasks at work side by side. */
   readonly concurrency: number;
-  /** Wait between looks at an empty backlog while tasks are still at work here. */
+  /** Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each, see `backlog/turns.ts`. */
   readonly pollMs: number;
+  /** The same from a minute without a find on; absent: no slower. */
+  readonly idlePollMs?: number | undefined;
+  /** How long it stays with nothing to do; absent: not at all. `Infinity`: until it is told to go, also while its queue is paused. */
+  readonly lingerMs?: number | undefined;
+  /** Whether ticks of a dispatcher look at lanes that are not in use yet; absent: the worker looks there before it goes home. */
+  readonly hasDispatcher?: boolean | undefined;
   /** How long task code may take to stop once asked to hand back, or past its timeout. */
   readonly graceMs: number;
   /** Monotonic moment by which everything must be handed back. */
@@ -64,6 +71,8 @@ export interface WorkerPorts {
   readonly log: TaskLog;
   readonly events?: TaskEvents | undefined;
   readonly spans?: TaskSpans | undefined;
+  /** Listens for tasks that were enqueued, as far as that is known here; returns how to stop listening. Absent: looks find them. */
+  readonly onEnqueued?: ((listener: () => void) => () => void) | undefined;
   /** Told of each figure of the report when it changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
   /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A page is one task. */
@@ -87,8 +96,12 @@ export function runWorker(
 
 /** One may be chance; the next makes it likely that the task never fits into a worker's life. */
 const STALLED_HAND_BACKS = 2;
-/** What has failed for so long will hardly pass by itself soon: a person should look, long before the last attempt. */
-const FAILING_LONG_MS = 10 * 60_000;
+
+/** Of a worker that stays: between looks at whether its queue is still paused. */
+const CLOSED_MS = 1_000;
+const EXPECTING_POLL_MS = 1_000;
+/** Where the backlog is worth a look at once, a third of the time between looks: sooner, and workers try for the tasks of one key in vain. */
+const SHORTEST = 3;
 
 class Worker {
   readonly #registry: TaskRegistry;
@@ -100,15 +113,16 @@ class Worker {
   readonly #company = new Company();
   readonly #tally: Tally;
   readonly #lifeMs: number;
-  readonly #damages = new Set<string>();
+  readonly #findings: Findings;
   readonly #unknown: UnknownNames;
-  /** Wakes the slots that wait while the backlog is empty. */
   readonly #over = new AbortController();
+  readonly #pause: SharedPause;
+  readonly #lingerMs: number;
+  #busyAtMonotonicMs: number;
   #storeFailure: unknown;
   /** An unforeseen error: thrown when all slots have ended. */
   #mistake: Error | undefined;
   #isPaused = false;
-  #isSkewed = false;
 
   constructor(registry: TaskRegistry, ports: WorkerPorts, settings: WorkerSettings, handBack: AbortSignal) {
     this.#registry = registry;
@@ -117,28 +131,37 @@ class Worker {
     this.#handBack = handBack;
     this.#lifeMs = settings.deadlineMonotonicMs - ports.runtime.clock.monotonic();
     this.#tally = new Tally(ports.onCounted);
+    this.#findings = new Findings(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
-    const { queue, shards, homeShards, pollMs } = settings;
+    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
+    this.#lingerMs = settings.lingerMs ?? 0;
+    this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
+    const { queue, shards, homeShards, pollMs, idlePollMs, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#gate = new QueueGate(queue, ports.queues, ports.runtime.clock);
     this.#backlog = new Backlog(
       ports.session.id,
-      { queue, shards, homeShards, pollMs, maxClockSkewMs, heartbeatMs },
+      {
+        ...{ queue, shards, homeShards, pollMs, idlePollMs, maxClockSkewMs, heartbeatMs, hasDispatcher },
+        goesHome: this.#lingerMs < Infinity,
+      },
       {
         ...ports,
         lanes: () => this.#gate.lanes,
         shards: () => this.#gate.shards,
-        onDamaged: (error) => this.#onDamaged(error),
-        onSkewed: (error) => this.#onSkewed(error),
+        onDamaged: (error) => this.#findings.damaged(error),
+        onSkewed: (error) => this.#findings.skewed(error),
       },
     );
   }
 
   /** Until the backlog is empty, or there is a reason to stop. */
   async run(): Promise<WorkerReport> {
-    const stop = (): void => {
-      this.#over.abort();
-    };
+    const stop = (): void => this.#over.abort();
+    const stopListening = this.#ports.onEnqueued?.(() => {
+      this.#backlog.expectTasks();
+      this.#pause.end();
+    });
     this.#handBack.addEventListener('abort', stop, { once: true });
     this.#ports.session.signal.addEventListener('abort', stop, { once: true });
     try {
@@ -148,6 +171,7 @@ class Worker {
       await this.#backlog.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
+      stopListening?.();
       this.#handBack.removeEventListener('abort', stop);
       this.#ports.session.signal.removeEventListener('abort', stop);
     }
@@ -165,32 +189,41 @@ class Worker {
   }
 
   async #slot(): Promise<void> {
+    const { clock } = this.#ports.runtime;
     while (!this.#mustStop()) {
       const candidate = await this.#next();
       if (candidate !== undefined) {
         await this.#work(candidate);
-      } else if (this.#backlog.isDrained) {
+        this.#busyAtMonotonicMs = clock.monotonic();
+      } else if (this.#backlog.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
-      } else if (!this.#backlog.isIdle || this.#backlog.isExpecting) {
-        await this.#pause();
+      } else if (!this.#backlog.isIdle || this.#backlog.isExpecting || this.#lingerMs > 0) {
+        await this.#rest();
       }
     }
   }
 
-  #pause(): Promise<void> {
-    const { clock, random } = this.#ports.runtime;
-    return clock.sleep(this.#settings.pollMs * (0.5 + 0.5 * random.next()), this.#over.signal);
+  /**
+   * Until the backlog is worth another look; where it is already, for a while all the same, because others have what is there.
+   * What waits for a key is looked at no more often, however often its worker looks.
+   */
+  #rest(): Promise<void> {
+    const ms = Math.max(this.#settings.pollMs, this.#backlog.isExpecting ? EXPECTING_POLL_MS : 0);
+    const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
+    return this.#pause.wait(Math.max(this.#backlog.restMs, shortestMs));
   }
 
   async #next(): Promise<Candidate | undefined> {
     try {
       if (await this.#isOpen()) return await this.#backlog.next();
-      this.#isPaused = true;
-      this.#over.abort();
+      if (this.#lingerMs < Infinity) {
+        this.#isPaused = true;
+        this.#over.abort();
+      } else await this.#pause.wait(CLOSED_MS);
       return undefined;
     } catch (error) {
       this.#giveUp(error);
-      await this.#pause();
+      await this.#rest();
       return undefined;
     }
   }
@@ -201,7 +234,7 @@ class Worker {
       return await this.#gate.isOpen();
     } catch (error) {
       if (!(error instanceof CorruptItemError)) throw error;
-      this.#onDamaged(error);
+      this.#findings.damaged(error);
       return false;
     }
   }
@@ -218,7 +251,7 @@ class Worker {
       this.#backlog.putBack(candidate.task);
       return;
     }
-    const leave = await this.#company.enter(this.#isLastChance(candidate, definition));
+    const leave = await this.#company.enter(isLastChance(candidate, definition));
     try {
       // Waiting for the place may have taken long.
       const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
@@ -257,9 +290,9 @@ class Worker {
           onFollowers: () => this.#backlog.expectFollowers(),
         },
       );
-      if (settlement === 'retried' && this.#hasFailedLong(task)) this.#tally.count('failing');
+      if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
       this.#tally.countSettled(settled);
-      if (settlement === 'done') this.#timeDone(task);
+      if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
       if (settlement === 'unsettled') this.#backlog.park(task);
@@ -275,24 +308,6 @@ class Worker {
     }
   }
 
-  #timeDone({ name, claimedAt, createdAt }: RunningTask): void {
-    const now = this.#ports.runtime.clock.now();
-    this.#ports.onTimed?.(name, { runMs: now - claimedAt, endToEndMs: now - createdAt });
-  }
-
-  #hasFailedLong({ failingSince = Infinity }: RunningTask): boolean {
-    return this.#ports.runtime.clock.now() - failingSince >= FAILING_LONG_MS;
-  }
-
-  /** Its last holder died, and so may its next: see `solo-gate.ts`. */
-  #isLastChance({ kind, task }: Candidate, definition: AnyTask | undefined): boolean {
-    const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
-    if (!hasDied || definition === undefined) return false;
-    const { maxAttempts, maxDeaths } = retryOf(definition, task);
-    const deaths = kind === 'abandoned' ? task.deaths + 1 : task.deaths;
-    return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
-  }
-
   /** @param definition absent: the candidate is overdue, and nothing of it is run */
   async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | undefined> {
     const { tasks, session, runtime } = this.#ports;
@@ -306,7 +321,10 @@ class Worker {
     const stamp = stampOf(runtime);
     if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
       const { kind } = await tasks.expire(candidate.task, stamp);
-      if (kind === 'applied') this.#noteExpiry(candidate.task);
+      if (kind === 'applied') {
+        this.#tally.count('expired');
+        this.#tell((events) => events.onExpired?.(candidate.task));
+      }
       this.#backlog.skip(candidate.task);
       return undefined;
     }
@@ -348,11 +366,6 @@ class Worker {
     this.#backlog.skip(task);
   }
 
-  #noteExpiry(task: ReadyTask): void {
-    this.#tally.count('expired');
-    this.#tell((events) => events.onExpired?.(task));
-  }
-
   #tell(say: (events: TaskEvents) => void): void {
     tell(this.#ports.events, this.#ports.log, say);
   }
@@ -364,7 +377,8 @@ class Worker {
   #ended(): WorkerReport['ended'] {
     if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
     if (this.#storeFailure !== undefined) return 'storeUnavailable';
-    if (this.#handBack.aborted) return 'handedBack';
+    // A worker that only lingered leaves nothing behind.
+    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#backlog.isDrained ? 'drained' : 'handedBack';
     return this.#isPaused ? 'paused' : 'drained';
   }
 
@@ -372,7 +386,7 @@ class Worker {
   #giveUp(error: unknown): void {
     if (error instanceof LeaseLostError) return;
     if (error instanceof CorruptItemError) {
-      this.#onDamaged(error);
+      this.#findings.damaged(error);
       return;
     }
     if (error instanceof StoreUnavailableError) {
@@ -382,19 +396,5 @@ class Worker {
       this.#mistake ??= error instanceof Error ? error : new InvariantError(messageOf(error));
     }
     this.#over.abort();
-  }
-
-  #onSkewed({ message: error }: ClockSkewError): void {
-    if (!this.#isSkewed) this.#ports.log.error('nothing is taken over', { error });
-    this.#isSkewed = true;
-  }
-
-  /** Its entry is met with every page that is read; it is told of once. */
-  #onDamaged(error: unknown): void {
-    const found = String(error);
-    if (this.#damages.has(found)) return;
-    this.#damages.add(found);
-    this.#tally.count('damaged');
-    this.#ports.log.error('row skipped', { error: found });
   }
 }

@@ -278,9 +278,10 @@ class World {
       this.#store.restock();
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
       const slot = String(++ticks);
-      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards that no worker knows of.
+      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes that were
+      // never used before.
       const isHealed = this.#profile !== this.#options.profile;
-      if ((!isHealed || profile().strayShards > 0) && prng.chance(DISPATCH_SHARE))
+      if (prng.chance(DISPATCH_SHARE))
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();
       if (prng.chance(0.3)) this.#fleet.invoke();

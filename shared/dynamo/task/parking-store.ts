@@ -165,6 +165,8 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     start: string,
     repair: (first: ParkedEntry) => Promise<readonly ReadyTask[]>,
   ): Promise<readonly ReadyTask[]> {
+    const [any] = await entriesOf(partition, { from: FIRST, to: LAST, limit: 1 });
+    if (any === undefined) return [];
     const back: ReadyTask[] = [];
     let [from, to] = [start, LAST];
     for (let keys = 0; keys < KEYS_LIMIT; keys++) {

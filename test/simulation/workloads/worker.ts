@@ -131,7 +131,8 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   try {
     const settings = {
       ...{ queue: QUEUE, shards: profile.shards, homeShards: event.homeShards ?? homeShardsOf(place) },
-      ...{ concurrency: profile.concurrency, pollMs: 1_000, graceMs, deadlineMonotonicMs },
+      ...{ concurrency: profile.concurrency, pollMs: 1_250, graceMs, deadlineMonotonicMs },
+      hasDispatcher: true,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
     const slowMs = Math.min(ttlMs, profile.invocationMs / 8);

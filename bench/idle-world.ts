@@ -1,0 +1,94 @@
+/** A queue with a worker that stays, in simulated time: what `idle.ts` measures, and what tests judge. */
+import type { Meter } from '../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import type { SendObserver } from '../shared/dynamo/engine/send.ts';
+import { Sender } from '../shared/dynamo/engine/send.ts';
+import type { Stores } from '../shared/dynamo/stores.ts';
+import { createStores } from '../shared/dynamo/stores.ts';
+import { noSkewGauge } from '../shared/lease/skew.ts';
+import { stampOf } from '../shared/lease/stamp.ts';
+import { sessionTiming } from '../shared/lease/timing.ts';
+import { TaskClient } from '../shared/queue/client.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import type { Runtime } from '../shared/runtime/runtime.ts';
+import { SessionHolder } from '../shared/session/keep-alive.ts';
+import { standAtWork } from '../shared/standing-worker.ts';
+import { registerTasks } from '../shared/task/definition.ts';
+import type { TaskLog } from '../shared/task/context.ts';
+import type { WorkerReport } from '../shared/worker/worker.ts';
+import type { World } from './table.ts';
+import { TABLE, simulatedWorld } from './table.ts';
+
+export const IDLE_QUEUE = 'idle';
+export const IDLE_SHARDS = 8;
+
+export interface IdleWorld {
+  readonly world: World;
+  readonly clock: Clock;
+  /** Of those who enqueue and operate: not metered. */
+  readonly stores: Stores;
+  readonly runtime: Runtime;
+  readonly client: TaskClient;
+  /** Everything that metered places sent. */
+  readonly meter: Meter;
+  /** Stores of a process whose requests are metered. */
+  placeOf(name: string, observer?: SendObserver): MeteredPlace;
+  /** As a dispatcher's tick would that has seen tasks in these lanes. */
+  noteLanes(...lanes: string[]): Promise<void>;
+  /** Stays until it is told to go. */
+  stand(definitions: Readonly<Record<string, unknown>>, handBack: AbortSignal): Promise<WorkerReport>;
+}
+
+export interface MeteredPlace {
+  readonly runtime: Runtime;
+  readonly stores: Stores;
+}
+
+export const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** @param clientShards of those who enqueue; more than the worker's are found once the queue's row counts them */
+export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
+  const world = simulatedWorld();
+  const meter = createMeter();
+  const user = world.placeOf('user');
+  const { runtime } = user;
+  const stores = createStores(new Sender(user), { table: TABLE, shards: clientShards });
+  const placeOf: IdleWorld['placeOf'] = (name, observer) => {
+    const place = world.placeOf(name);
+    const both: SendObserver = {
+      onAttempt(attempt) {
+        meter.onAttempt(attempt);
+        observer?.onAttempt(attempt);
+      },
+    };
+    const sender = new Sender({ ...place, observer: both });
+    return { runtime: place.runtime, stores: createStores(sender, { table: TABLE, shards: IDLE_SHARDS }) };
+  };
+  return {
+    ...{ world, clock: runtime.clock, stores, runtime, meter, placeOf },
+    client: new TaskClient({ store: stores.tasks, runtime }, { queue: IDLE_QUEUE }),
+    async noteLanes(...lanes) {
+      const observed = await stores.queues.get(IDLE_QUEUE);
+      const use = { lanes: new Set(lanes), shards: clientShards };
+      await stores.queues.noteUse(IDLE_QUEUE, observed, use, stampOf(runtime));
+    },
+    async stand(definitions, handBack) {
+      const place = placeOf('standing worker');
+      const timing = sessionTiming({ lockDelayMs: 0 });
+      await using session = await SessionHolder.create(
+        { timing, name: 'worker', node: 'bench', behaviour: 'release' },
+        { store: place.stores.sessions, runtime: place.runtime, gauge: noSkewGauge },
+      );
+      const ports = { ...place.stores, session, runtime: place.runtime, gauge: noSkewGauge, log: silent };
+      const settings = {
+        ...{ queue: IDLE_QUEUE, shards: IDLE_SHARDS, concurrency: 10, graceMs: 1_000 },
+        untilDrained: false,
+      };
+      return await standAtWork(registerTasks(definitions), ports, settings, handBack);
+    },
+  };
+}
+
+function ignore(): void {
+  // Nothing reads it.
+}

@@ -1,0 +1,336 @@
+/**
+ * What a queue costs that has little to do: empty, with a task a minute, and with one long task; for `leasehold work`, and for a deployed queue
+ * with its ticks and wakes.
+ *
+ * Ten minutes of simulated time each, over the exact DynamoDB in memory, which charges for empty queries as AWS does. The first minute of `work`
+ * is apart: it looks more often then. Compute is reckoned by the time that workers live, and a fifth of a second for a tick or a wake.
+ */
+import Table from 'cli-table3';
+import { Command } from 'commander';
+import { PRICES } from '../shared/cost/prices.ts';
+import type { DispatcherPorts, WorkEvent } from '../shared/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../shared/dispatch/dispatcher.ts';
+import { workerName } from '../shared/dispatch/live-workers.ts';
+import { Waker } from '../shared/dispatch/wake.ts';
+import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
+import { noSkewGauge } from '../shared/lease/skew.ts';
+import { sessionTiming } from '../shared/lease/timing.ts';
+import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import { SessionHolder } from '../shared/session/keep-alive.ts';
+import { defineTask, registerTasks } from '../shared/task/definition.ts';
+import { runWorker } from '../shared/worker/worker.ts';
+import type { IdleWorld } from './idle-world.ts';
+import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from './idle-world.ts';
+
+type Load = 'empty' | 'trickle' | 'longTask';
+const LOADS: readonly Load[] = ['empty', 'trickle', 'longTask'];
+
+interface Used {
+  readonly requests: number;
+  readonly queries: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+}
+
+/** Over so many seconds; the producer's own enqueues are not in it. */
+interface Measured extends Used {
+  readonly seconds: number;
+  readonly invocations: number;
+  readonly gbSeconds: number;
+}
+
+const MINUTE_MS = 60_000;
+const MINUTES = 10;
+const LONG_TASK_MS = 20_000;
+/** From an insert to the waker, as DynamoDB Streams take. */
+const STREAM_MS = 213;
+const MAX_WORKERS = 10;
+const CONCURRENCY = 10;
+const TIMING = sessionTiming({ lockDelayMs: 0 });
+const WORKER_MB = 512;
+const FUNCTION = { seconds: 0.2, mb: 256 };
+const SECONDS_PER_MONTH = 30 * 86_400;
+/** At 426bdd9, by a program of the same kind: `work` idle, and the queries of a worker beside one task of 20 s in a queue of one noted lane. */
+const BEFORE = {
+  work: { requestsPerSecond: 54, readUnitsPerSecond: 27, writeUnitsPerSecond: 3 },
+  longTask: { queries: 328 },
+};
+const QUERIES = ['task.page', 'task.pageOfTenants', 'task.pageOfParked', 'schedule.due'];
+
+export async function run(argv: readonly string[]): Promise<number> {
+  const { json } = parse(argv);
+  const work = await measureWork('empty');
+  const working = { trickle: await measureWork('trickle'), longTask: await measureWork('longTask') };
+  const deployed: Record<string, Measured> = {};
+  for (const load of LOADS) deployed[load] = await measureDeployed(load);
+  const oneTask = await measureOneTask();
+  const dollarsPerMonth = {
+    work: dollars(work.whole),
+    workTrickle: dollars(working.trickle.whole),
+    workBefore: dollars(ofBefore()),
+    ...Object.fromEntries(LOADS.map((load) => [`deployed ${load}`, dollars(deployed[load] ?? work.whole)])),
+  };
+  const answer = {
+    work: { ...perSecond(work.whole), firstMinute: perSecond(work.first), afterwards: perSecond(work.later) },
+    trickle: { ...perSecond(working.trickle.whole), deployed: perSecond(deployed.trickle ?? work.whole) },
+    longTask: { queries: oneTask.queries, requests: oneTask.requests, readUnits: oneTask.readUnits },
+    dollarsPerMonth,
+    before: BEFORE,
+  };
+  console.log(json ? JSON.stringify(answer) : tableOf(work, working, deployed, oneTask));
+  return 0;
+}
+
+interface Worked {
+  readonly whole: Measured;
+  readonly first: Measured;
+  readonly later: Measured;
+}
+
+/** `leasehold work`, from the moment on that it has looked everywhere once. */
+async function measureWork(load: Load): Promise<Worked> {
+  const idle = openIdleWorld();
+  return idle.world.run(async () => {
+    await idle.noteLanes('normal');
+    const handBack = new AbortController();
+    const standing = idle.stand(definitionsOf(idle), handBack.signal);
+    await idle.clock.sleep(500);
+    const begun = idle.meter.read();
+    const producing = produce(idle, load, () => undefined);
+    await idle.clock.sleep(MINUTE_MS);
+    const minute = idle.meter.read();
+    await idle.clock.sleep((MINUTES - 1) * MINUTE_MS);
+    const end = idle.meter.read();
+    await producing;
+    handBack.abort();
+    await standing;
+    return {
+      whole: between(begun, end, MINUTES * 60),
+      first: between(begun, minute, 60),
+      later: between(minute, end, (MINUTES - 1) * 60),
+    };
+  });
+}
+
+/** A tick each minute, and a wake for each task: workers come, and go home when nothing is left. */
+async function measureDeployed(load: Load): Promise<Measured> {
+  const idle = openIdleWorld();
+  return idle.world.run(async () => {
+    const fleet = new Fleet(idle);
+    await fleet.tick(0);
+    const begun = idle.meter.read();
+    const producing = produce(idle, load, (id) => fleet.wake(id));
+    for (let minute = 1; minute <= MINUTES; minute++) {
+      await idle.clock.sleep(MINUTE_MS);
+      await fleet.tick(minute);
+    }
+    await producing;
+    await fleet.allHome();
+    const used = between(begun, idle.meter.read(), MINUTES * 60);
+    return { ...used, invocations: fleet.invocations, gbSeconds: fleet.gbSeconds };
+  });
+}
+
+/** One worker and one task of 20 s. */
+async function measureOneTask(): Promise<Measured> {
+  const idle = openIdleWorld();
+  return idle.world.run(async () => {
+    await idle.noteLanes('normal');
+    const fleet = new Fleet(idle);
+    await idle.client.enqueue('long', {}, { id: 'long' });
+    const begun = idle.meter.read();
+    await fleet.work({ queue: IDLE_QUEUE, homeShards: Array.from({ length: IDLE_SHARDS }, (_, shard) => shard) });
+    return { ...between(begun, idle.meter.read(), LONG_TASK_MS / 1_000), gbSeconds: fleet.gbSeconds };
+  });
+}
+
+async function produce(idle: IdleWorld, load: Load, onEnqueued: (id: string) => void): Promise<void> {
+  const count = { empty: 0, trickle: MINUTES - 1, longTask: 1 }[load];
+  for (let n = 0; n < count; n++) {
+    await idle.clock.sleep(MINUTE_MS / 2);
+    const id = `${load}-${n}`;
+    await idle.client.enqueue(load === 'longTask' ? 'long' : 'quick', {}, { id });
+    onEnqueued(id);
+    await idle.clock.sleep(MINUTE_MS / 2);
+  }
+}
+
+/** The deployed functions of the queue, as their handlers compose them. */
+class Fleet {
+  readonly #idle: IdleWorld;
+  readonly #waker: Waker;
+  readonly #running = new Set<Promise<void>>();
+  readonly #dispatching: DispatcherPorts;
+  readonly #settings = {
+    ...{
+      queue: IDLE_QUEUE,
+      shards: IDLE_SHARDS,
+      maxWorkers: MAX_WORKERS,
+      tasksPerWorker: 100,
+      concurrency: CONCURRENCY,
+    },
+    maxClockSkewMs: TIMING.maxClockSkewMs,
+  };
+  invocations = 0;
+  gbSeconds = 0;
+  #started = 0;
+
+  constructor(idle: IdleWorld) {
+    this.#idle = idle;
+    const { stores, runtime } = idle.placeOf('dispatcher');
+    const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, TIMING);
+    const name = workersSemaphore(IDLE_QUEUE);
+    const workers = {
+      startWorker: (event: WorkEvent): Promise<void> => {
+        this.#track(this.work(event));
+        return Promise.resolve();
+      },
+      declareLimit: () => permits.declareLimit(name, MAX_WORKERS),
+      countLive: async () => (await permits.get(name))?.live ?? 0,
+    };
+    this.#dispatching = { ...stores, runtime, workers, onDamaged: () => undefined };
+    this.#waker = new Waker({ ...stores, runtime, workers, onDamaged: () => undefined }, this.#settings);
+  }
+
+  async tick(slot: number): Promise<void> {
+    this.#invoked();
+    await dispatch({ schedule: IDLE_QUEUE, slot: String(slot) }, `tick ${slot}`, this.#dispatching, this.#settings);
+  }
+
+  wake(id: string): void {
+    const wake = async (): Promise<void> => {
+      await this.#idle.clock.sleep(STREAM_MS);
+      this.#invoked();
+      await this.#waker.wake([id]);
+    };
+    this.#track(wake());
+  }
+
+  async work({ homeShards }: WorkEvent): Promise<void> {
+    const { stores, runtime } = this.#idle.placeOf(`worker ${++this.#started}`);
+    const startedAt = runtime.clock.monotonic();
+    const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, TIMING);
+    const session = await SessionHolder.create(
+      { timing: TIMING, name: workerName(IDLE_QUEUE), node: 'bench', behaviour: 'release' },
+      { store: stores.sessions, runtime, gauge: noSkewGauge },
+    );
+    const permit = await permits.tryAcquire(session, workersSemaphore(IDLE_QUEUE), { limit: MAX_WORKERS });
+    if (permit.kind !== 'full') {
+      const where = { queue: IDLE_QUEUE, shards: IDLE_SHARDS, homeShards, concurrency: CONCURRENCY };
+      const when = { pollMs: 1_250, hasDispatcher: true, graceMs: 1_000, deadlineMonotonicMs: Infinity };
+      const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
+      const registry = registerTasks(definitionsOf(this.#idle));
+      await runWorker(registry, ports, { ...where, ...when }, new AbortController().signal);
+      await permit.permit.release();
+    }
+    await session.end();
+    this.invocations++;
+    this.gbSeconds += (((runtime.clock.monotonic() - startedAt) / 1_000) * WORKER_MB) / 1024;
+  }
+
+  async allHome(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #track(running: Promise<void>): void {
+    const tracked = running.finally(() => {
+      this.#running.delete(tracked);
+    });
+    this.#running.add(tracked);
+  }
+
+  #invoked(): void {
+    this.invocations++;
+    this.gbSeconds += (FUNCTION.seconds * FUNCTION.mb) / 1024;
+  }
+}
+
+function definitionsOf({ clock }: IdleWorld): Readonly<Record<string, unknown>> {
+  const long = defineTask({ name: 'long', run: () => clock.sleep(LONG_TASK_MS) });
+  const quick = defineTask({ name: 'quick', run: () => undefined });
+  return { long, quick };
+}
+
+function between(begun: MeterReading, end: MeterReading, seconds: number): Measured {
+  const queriesOf = ({ byVerb }: MeterReading): number =>
+    QUERIES.reduce((sum, verb) => sum + (byVerb[verb]?.requests ?? 0), 0);
+  return {
+    requests: end.requests - begun.requests,
+    queries: queriesOf(end) - queriesOf(begun),
+    writeUnits: end.writeUnits - begun.writeUnits,
+    readUnits: end.readUnits - begun.readUnits,
+    ...{ seconds, invocations: 0, gbSeconds: 0 },
+  };
+}
+
+function ofBefore(): Measured {
+  const { requestsPerSecond: requests, readUnitsPerSecond: readUnits, writeUnitsPerSecond: writeUnits } = BEFORE.work;
+  return { ...{ requests, queries: requests, readUnits, writeUnits }, ...{ seconds: 1, invocations: 0, gbSeconds: 0 } };
+}
+
+function perSecond({ writeUnits, readUnits, requests, seconds }: Measured) {
+  return {
+    writeUnitsPerSecond: round(writeUnits / seconds),
+    readUnitsPerSecond: round(readUnits / seconds),
+    requestsPerSecond: round(requests / seconds),
+  };
+}
+
+function dollars({ writeUnits, readUnits, invocations, gbSeconds, seconds }: Measured): number {
+  const spent =
+    (writeUnits * PRICES.perMillionWriteUnits) / 1e6 +
+    (readUnits * PRICES.perMillionReadUnits) / 1e6 +
+    (invocations * PRICES.perMillionInvocations) / 1e6 +
+    gbSeconds * PRICES.perGbSecond.arm64;
+  return round((spent / seconds) * SECONDS_PER_MONTH);
+}
+
+function round(figure: number): number {
+  return Math.round(figure * 100) / 100;
+}
+
+function tableOf(
+  work: Worked,
+  working: { readonly trickle: Worked; readonly longTask: Worked },
+  deployed: Readonly<Record<string, Measured>>,
+  oneTask: Measured,
+): string {
+  const head = ['', 'requests/s', 'write units/s', 'read units/s', 'queries', 'dollars a month'];
+  const table = new Table({
+    head,
+    style: { head: [], border: [], compact: true },
+    colAligns: ['left', ...head.slice(1).map(() => 'right' as const)],
+  });
+  const row = (what: string, measured: Measured, queries: number | '' = measured.queries): void => {
+    const { requestsPerSecond, writeUnitsPerSecond, readUnitsPerSecond } = perSecond(measured);
+    table.push([what, requestsPerSecond, writeUnitsPerSecond, readUnitsPerSecond, queries, dollars(measured)]);
+  };
+  row('work, empty, before', ofBefore(), '');
+  row('work, empty', work.whole);
+  row('work, empty, first minute', work.first);
+  row('work, empty, afterwards', work.later);
+  row('work, a task a minute', working.trickle.whole);
+  row('work, one task of 20 s', working.longTask.whole);
+  for (const load of LOADS) {
+    const measured = deployed[load];
+    if (measured !== undefined) row(`deployed, ${NAMES[load]}`, measured);
+  }
+  return (
+    `${table.toString()}\n` +
+    `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} requests; before, ${BEFORE.longTask.queries} queries.`
+  );
+}
+
+const NAMES: Readonly<Record<Load, string>> = {
+  empty: 'empty',
+  trickle: 'a task a minute',
+  longTask: 'one task of 20 s',
+};
+
+function parse(argv: readonly string[]): { readonly json: boolean } {
+  return new Command('npm run bench -- idle')
+    .description('Requests, units and dollars of a queue with little to do, for `leasehold work` and deployed.')
+    .option('--json', 'one JSON object instead of a table', false)
+    .parse([...argv], { from: 'user' })
+    .opts();
+}

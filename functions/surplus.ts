@@ -1,0 +1,32 @@
+/**
+ * Whether a worker that was started is one too many: two reads, before it has written anything.
+ *
+ * A tick and a wake may start a worker each, and Lambda delivers starts twice; opening a session for each would cost three write units.
+ * Nothing here is authority: the permit decides, and is asked for once the session stands.
+ */
+import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
+import type { SessionTiming } from '../shared/lease/timing.ts';
+import { permitsHeld } from '../shared/semaphore/semaphore.ts';
+import { judgeSemaphore } from '../shared/semaphore/state.ts';
+import type { Stores } from './runtime.ts';
+
+export interface SurplusQuery {
+  readonly queue: string;
+  readonly maxWorkers: number;
+  readonly timing: SessionTiming;
+}
+
+/** Why it is not needed; undefined when it may be. */
+export async function reasonToLeave(
+  stores: Pick<Stores, 'queues' | 'semaphores' | 'sessions' | 'runtime'>,
+  { queue, maxWorkers, timing }: SurplusQuery,
+): Promise<string | undefined> {
+  const permits = await stores.semaphores.get(workersSemaphore(queue));
+  // Another number is being declared: the acquire says what to do.
+  if (permits?.declared === maxWorkers && permitsHeld(permits.holders) >= permits.limit) {
+    // Holders that have died are still in the row: their room is for the next that asks.
+    const { inUse, limit } = await judgeSemaphore(permits, timing, stores);
+    return inUse >= limit ? `${inUse} others are at work` : undefined;
+  }
+  return (await stores.queues.glance(queue))?.isPaused === true ? 'the queue is paused' : undefined;
+}

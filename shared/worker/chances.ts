@@ -1,0 +1,32 @@
+/** What is left to a candidate: attempts, deaths, time. */
+import type { Candidate } from '../backlog/candidates.ts';
+import type { AnyTask, RetryPolicy } from '../task/definition.ts';
+import { retryOf } from '../task/definition.ts';
+import type { RunningTask } from '../task/task.ts';
+
+/** What has failed for so long will hardly pass by itself soon: a person should look, long before the last attempt. */
+const FAILING_LONG_MS = 10 * 60_000;
+
+/** Its last holder died, and so may its next: see `solo-gate.ts`. */
+export function isLastChance({ kind, task }: Candidate, definition: AnyTask | undefined): boolean {
+  const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
+  if (!hasDied || definition === undefined) return false;
+  const { maxAttempts, maxDeaths } = retryOf(definition, task);
+  const deaths = kind === 'abandoned' ? task.deaths + 1 : task.deaths;
+  return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
+}
+
+/** Of a task whose holder has just been found dead. */
+export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
+  return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
+}
+
+/** No worker started it before it expired. */
+export function isOverdue({ kind, task }: Candidate, now: number): boolean {
+  return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
+}
+
+/** Without an attempt that did not end in an error. */
+export function hasFailedLong({ failingSince = Infinity }: RunningTask, now: number): boolean {
+  return now - failingSince >= FAILING_LONG_MS;
+}

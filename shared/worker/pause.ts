@@ -1,0 +1,36 @@
+/** The wait of a worker's slots while there is nothing to do: all of them wait together, and any of them can end it for all. */
+import type { Clock } from '../runtime/clock.ts';
+
+export class SharedPause {
+  readonly #clock: Clock;
+  readonly #over: AbortSignal;
+  #current: { readonly until: Promise<void>; readonly cut: AbortController } | undefined;
+
+  /** @param over ends it for good */
+  constructor(clock: Clock, over: AbortSignal) {
+    this.#clock = clock;
+    this.#over = over;
+    over.addEventListener('abort', () => {
+      this.end();
+    });
+  }
+
+  /** @param ms for the slot that begins it; those that come later wait for the rest of it */
+  async wait(ms: number): Promise<void> {
+    if (this.#over.aborted) return;
+    this.#current ??= this.#begin(ms);
+    await this.#current.until;
+  }
+
+  end(): void {
+    this.#current?.cut.abort();
+  }
+
+  #begin(ms: number): { readonly until: Promise<void>; readonly cut: AbortController } {
+    const cut = new AbortController();
+    const until = this.#clock.sleep(ms, cut.signal).then(() => {
+      this.#current = undefined;
+    });
+    return { until, cut };
+  }
+}

@@ -1,0 +1,91 @@
+/** A worker that was started in vain leaves before it has written anything. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { IdleWorld } from '../../bench/idle-world.ts';
+import { IDLE_QUEUE, openIdleWorld } from '../../bench/idle-world.ts';
+import { reasonToLeave } from '../../functions/surplus.ts';
+import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { noSkewGauge } from '../../shared/lease/skew.ts';
+import { stampOf } from '../../shared/lease/stamp.ts';
+import { sessionTiming } from '../../shared/lease/timing.ts';
+import { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
+
+const MAX_WORKERS = 2;
+const TTL_MS = 30_000;
+const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
+let idle: IdleWorld;
+
+beforeEach(() => {
+  idle = openIdleWorld();
+});
+
+/** A worker with a permit; a function by which it dies without a word. */
+async function startWorker(): Promise<() => void> {
+  const { stores, runtime } = idle;
+  const session = await SessionHolder.create(
+    { timing, name: 'worker', node: 'test', behaviour: 'release' },
+    { store: stores.sessions, runtime, gauge: noSkewGauge },
+  );
+  const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, timing);
+  await permits.tryAcquire(session, workersSemaphore(IDLE_QUEUE), { limit: MAX_WORKERS });
+  return () => {
+    session.markLost(new Error('it dies') as never);
+  };
+}
+
+async function ask(maxWorkers = MAX_WORKERS) {
+  const { stores, runtime } = idle.placeOf('started');
+  const before = idle.meter.read();
+  const reason = await reasonToLeave({ ...stores, runtime }, { queue: IDLE_QUEUE, maxWorkers, timing });
+  const after = idle.meter.read();
+  return { reason, requests: after.requests - before.requests, writeUnits: after.writeUnits - before.writeUnits };
+}
+
+describe('a start of a worker', () => {
+  test('of a queue in which all permits are taken ends after two reads', async () => {
+    await idle.world.run(async () => {
+      const deaths = [await startWorker(), await startWorker()];
+
+      expect(await ask()).toEqual({ reason: '2 others are at work', requests: 2, writeUnits: 0 });
+      for (const die of deaths) die();
+    });
+  });
+
+  test('of a queue that is paused ends after two reads', async () => {
+    await idle.world.run(async () => {
+      const { queues } = idle.stores;
+      await queues.change(IDLE_QUEUE, undefined, { isPaused: true, reason: 'test' }, stampOf(idle.runtime));
+
+      expect(await ask()).toEqual({ reason: 'the queue is paused', requests: 2, writeUnits: 0 });
+    });
+  });
+
+  test('goes on where a permit is left, and where none was ever taken', async () => {
+    await idle.world.run(async () => {
+      expect(await ask()).toMatchObject({ reason: undefined, writeUnits: 0 });
+      const die = await startWorker();
+
+      expect(await ask()).toMatchObject({ reason: undefined, writeUnits: 0 });
+      die();
+    });
+  });
+
+  test('goes on where the holders of all permits have died, whose room would stay taken otherwise', async () => {
+    await idle.world.run(async () => {
+      const deaths = [await startWorker(), await startWorker()];
+      for (const die of deaths) die();
+      await idle.clock.sleep(2 * TTL_MS + timing.maxClockSkewMs);
+
+      expect((await ask()).reason).toBeUndefined();
+    });
+  });
+
+  test('goes on where another number of workers is declared, for the acquire to refuse', async () => {
+    await idle.world.run(async () => {
+      const deaths = [await startWorker(), await startWorker()];
+
+      expect((await ask(MAX_WORKERS + 1)).reason).toBeUndefined();
+      for (const die of deaths) die();
+    });
+  });
+});
