@@ -13,7 +13,10 @@ export interface Model {
   readonly liveness?: string;
   /** Its states are dumped with their edges, for tests of the code; symmetry would merge workers, so it is left out. */
   readonly isGraph?: boolean;
-  /** Actions that this model's constants leave out; each is taken in another (a task is buried in `task-forced`, where a worker outlives its claim). */
+  /**
+   * Actions that this model's constants leave out. A task is buried in `task-forced`, where a worker outlives its claim; a crash needs a
+   * second session of its worker, which no model here has: a worker that stops for good does nothing, and that each may do.
+   */
   readonly without: readonly string[];
 }
 
