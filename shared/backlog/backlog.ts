@@ -83,8 +83,11 @@ const PATROL_LIMIT = 25;
 const PATROLLED = 4;
 /** After a find, partitions at home are looked at that were not looked at for so long: tasks seldom come alone. */
 const STIRRED_AFTER_MS = 500;
-/** Where two finds lie no further apart, tasks flow: as long after the last, all that is at home is looked at often. */
-const FLOWING_MS = 5_000;
+/**
+ * Where two finds lie no further apart, tasks flow: as long after the last, all that is at home is looked at often. Wakes leave a task to the
+ * workers that are there, so one that has a free place beside its work waits for the next for longer than one that looks often anyway.
+ */
+const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
 /** What stands in the index for a key whose next place may be ours, and all that is at home while tasks flow, is looked at again after so long. */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
@@ -321,7 +324,8 @@ export class Backlog {
     const now = this.#ports.runtime.clock.monotonic();
     const before = now - STIRRED_AFTER_MS;
     if (this.#foundAtMonotonicMs < before) {
-      if (now < this.#foundAtMonotonicMs + FLOWING_MS) this.#flowsUntilMonotonicMs = now + FLOWING_MS;
+      const flowingMs = this.#settings.goesHome ? FLOWING_MS.atWork : FLOWING_MS.staying;
+      if (now < this.#foundAtMonotonicMs + flowingMs) this.#flowsUntilMonotonicMs = now + flowingMs;
       this.#foundAtMonotonicMs = now;
     }
     this.#turns.quicken();

@@ -208,7 +208,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'a task that kills its workers is given all attempts that one may have that fails',
     edits: [
       {
-        file: 'shared/backlog/candidates.ts',
+        file: 'shared/worker/chances.ts',
         find: 'return attempts >= maxAttempts || deaths + 1 >= maxDeaths;',
         replace: 'return attempts >= maxAttempts || deaths + 1 >= maxDeaths + maxAttempts;',
       },
