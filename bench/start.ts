@@ -9,9 +9,9 @@ import { Command } from 'commander';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
+import { standAtWork } from '../shared/standing-worker.ts';
 import type { TaskRegistry } from '../shared/task/definition.ts';
 import { defineTask, registerTasks } from '../shared/task/definition.ts';
-import { runWorker } from '../shared/worker/worker.ts';
 import { CONCURRENCY, MODELLED, QUEUE, SHARDS, WokenFleet } from './woken-fleet.ts';
 import { wholeNumber } from './arguments.ts';
 
@@ -29,9 +29,6 @@ const GAP_MS = {
   ...{ cold: { least: 4_000, most: 55_000 }, warm: { least: 4_000, most: 55_000 } },
   ...{ live: { least: 1_000, most: 9_000 }, work: { least: 4_000, most: 55_000 } },
 };
-/** As `leasehold work` has them. */
-const WORK = { pollMs: 1_000, graceMs: 5_000 };
-
 interface Figures {
   readonly p50: number;
   readonly p99: number;
@@ -103,7 +100,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The rounds of `leasehold work`: one session, a worker until its queue is drained, a pause. */
+/** As `leasehold work` composes it. */
 async function workForEver(fleet: WokenFleet, registry: TaskRegistry): Promise<void> {
   const { runtime, stores } = fleet.place('work');
   const gauge = noSkewGauge;
@@ -111,15 +108,9 @@ async function workForEver(fleet: WokenFleet, registry: TaskRegistry): Promise<v
     { timing: sessionTiming({ lockDelayMs: 0 }), name: 'work', node: 'laptop', behaviour: 'release' },
     { store: stores.sessions, runtime, gauge },
   );
-  const settings = {
-    ...{ queue: QUEUE, shards: SHARDS, homeShards: Array.from({ length: SHARDS }, (_, shard) => shard) },
-    ...{ concurrency: CONCURRENCY, ...WORK, deadlineMonotonicMs: Infinity },
-  };
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  for (;;) {
-    await runWorker(registry, { ...stores, session, runtime, gauge, log }, settings, new AbortController().signal);
-    await runtime.clock.sleep(WORK.pollMs * (0.5 + runtime.random.next()));
-  }
+  const settings = { queue: QUEUE, shards: SHARDS, concurrency: CONCURRENCY, graceMs: 5_000, untilDrained: false };
+  await standAtWork(registry, { ...stores, session, runtime, gauge, log }, settings, new AbortController().signal);
 }
 
 function figuresOf(times: readonly number[]): Figures {
