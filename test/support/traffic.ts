@@ -4,12 +4,17 @@ import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import type { ManualClock } from './manual-clock.ts';
 
+/** By driver: processes of one test that share it rest together, also where one acts while another waits for its answer. */
+const SHARED = new WeakMap<DynamoDriver, { underWay: number }>();
+
 export class Traffic implements DynamoDriver {
-  #underWay = 0;
+  readonly #requests: { underWay: number };
   readonly #driver: DynamoDriver;
 
   constructor(driver: DynamoDriver) {
     this.#driver = driver;
+    this.#requests = SHARED.get(driver) ?? { underWay: 0 };
+    SHARED.set(driver, this.#requests);
   }
 
   async attempt<K extends DynamoKind>(
@@ -17,11 +22,11 @@ export class Traffic implements DynamoDriver {
     input: DynamoCalls[K]['input'],
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
-    this.#underWay++;
+    this.#requests.underWay++;
     try {
       return await this.#driver.attempt(kind, input, signal);
     } finally {
-      this.#underWay--;
+      this.#requests.underWay--;
     }
   }
 
@@ -29,7 +34,7 @@ export class Traffic implements DynamoDriver {
   async rests(): Promise<void> {
     for (let still = 0; still < 2; still++) {
       await drained();
-      while (this.#underWay > 0) {
+      while (this.#requests.underWay > 0) {
         still = 0;
         await pause(1);
       }
