@@ -76,6 +76,7 @@ export class SessionHolder implements AsyncDisposable {
   readonly #lateness: Lateness;
   #sequence = 0;
   #loops: Promise<unknown> = Promise.resolve();
+  #renewal: Promise<boolean> | undefined;
   #ending: Promise<void> | undefined;
 
   private constructor(
@@ -136,6 +137,14 @@ export class SessionHolder implements AsyncDisposable {
     this.#noticeExpiry();
     if (this.#loss !== undefined) throw this.#loss;
     if (this.#ending !== undefined) throw this.#releasedError();
+  }
+
+  /** Renews now, or shares a renewal under way, and judges belief after its answer. @returns as `remainingTrustMs` @throws LeaseLostError */
+  async renew(): Promise<number> {
+    this.ensureBelief();
+    await this.#renewOnce(this.timing.ttlMs);
+    this.ensureBelief();
+    return this.remainingTrustMs();
   }
 
   /** Stops the heartbeat and ends the session, so that whatever still hangs on it is free at once. Never throws: a TTL ends what this cannot. */
@@ -216,7 +225,7 @@ export class SessionHolder implements AsyncDisposable {
         }
         this.#learnFrom(current);
         await this.#noticeFailedCheck();
-        if (current.revoked.length > 0) await this.#renew(null);
+        if (current.revoked.length > 0) await this.#renewOnce(null);
       } catch (error) {
         // What could not be read has not ended.
         this.#tell((events) => events.onRenewalFailed?.(error));
@@ -253,12 +262,20 @@ export class SessionHolder implements AsyncDisposable {
       await this.#lateness.sleep(this.#jittered(waitMs), this.#stopped.signal);
       if (this.#stopped.signal.aborted || this.#ending !== undefined) return;
       this.#noticeBlock();
-      const renewed = await this.#renew(ttlMs);
+      const renewed = await this.#renewOnce(ttlMs);
       if (renewed) await this.#noticeFailedCheck();
       if (this.#loss !== undefined) return;
       // After a failed beat the next comes sooner: the window is already running down.
       waitMs = renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4;
     }
+  }
+
+  /** Two at once would refuse one another: each builds on the nonce that the last has left. */
+  #renewOnce(ttlMs: number | null): Promise<boolean> {
+    this.#renewal ??= this.#renew(ttlMs).finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal;
   }
 
   async #renew(ttlMs: number | null): Promise<boolean> {
@@ -368,7 +385,7 @@ export class SessionHolder implements AsyncDisposable {
 
   async #end(): Promise<void> {
     this.#stopped.abort();
-    await this.#loops;
+    await Promise.all([this.#loops, this.#renewal]);
     await this.#settling.idle();
     if (this.#loss !== undefined) return;
     try {

@@ -147,7 +147,7 @@ export async function inputOf(
 /** Removes what will not be read again. */
 export async function dropPayload(
   task: TaskKey & { readonly payload: Payload | undefined },
-  { tasks, payloads }: PayloadPorts,
+  { tasks, payloads }: Pick<PayloadPorts, 'payloads'> & { readonly tasks: Pick<TaskStore, 'deletePayload'> },
   signal?: AbortSignal,
 ): Promise<void> {
   const { payload } = task;

@@ -5,7 +5,6 @@
  * Not refused are properties that are undefined, which are left out on both sides of the queue alike, and objects with a `toJSON`
  * (`Date`, `URL`, `Temporal`), whose authors say what they are as JSON: the schema is asked about that form.
  */
-import { types } from 'node:util';
 import { ConfigurationError, shown } from '../errors.ts';
 
 type Path = readonly (string | number)[];
@@ -56,7 +55,7 @@ function lossOfObject(value: object, key: string | number, above: Set<object>): 
   const strange = nameOfStranger(value);
   if (strange !== undefined) return at(strange);
   if (wordsItself(value)) {
-    if (types.isDate(value)) return Number.isNaN(value.getTime()) ? at('an invalid Date') : undefined;
+    if (tagOf(value) === 'Date') return Number.isNaN(Number(value)) ? at('an invalid Date') : undefined;
     const worded = value.toJSON(`${key}`);
     return worded === value ? undefined : lossOf(worded, key, above);
   }
@@ -82,15 +81,15 @@ function wordsItself(value: object): value is { toJSON(key: string): unknown } {
 
 /** What JSON makes an empty object of, or a list of digits, whatever is in it. */
 function nameOfStranger(value: object): string | undefined {
-  const isStrange =
-    types.isMap(value) ||
-    types.isSet(value) ||
-    Object.prototype.toString.call(value) === '[object Error]' ||
-    types.isRegExp(value) ||
-    types.isPromise(value) ||
-    types.isAnyArrayBuffer(value) ||
-    ArrayBuffer.isView(value);
+  const isStrange = STRANGERS.has(tagOf(value)) || ArrayBuffer.isView(value);
   return isStrange ? nameOf(value) : undefined;
+}
+
+const STRANGERS = new Set(['Map', 'Set', 'Error', 'RegExp', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer']);
+
+/** What it is by its own word, in whichever realm it was made. */
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
 }
 
 function nameOf(value: object): string {

@@ -20,7 +20,7 @@ const PROTOCOL = [...GROUND, 'lease', 'wait', 'session'];
 const COORDINATION = ['lock', 'election', 'semaphore', 'waitgroup', 'ratelimit', 'remote'];
 const TASKS = ['task', 'tracing', 'run', 'bulk', 'schedule', 'backlog', 'worker', 'queue'];
 const ROWS = ['dynamo engine', 'dynamo wire', 'dynamo rows', 'dynamo'];
-const SHARED = [...PROTOCOL, ...COORDINATION, ...TASKS, 'dispatch', ...ROWS, 's3', 'cost', 'operate', 'library'];
+const SHARED = [...PROTOCOL, ...COORDINATION, ...TASKS, 'dispatch', ...ROWS, 's3', 'cost', 'operate', 'library', 'edge'];
 
 /** In order: a layer imports its own files and layers that stand above it in this table, types included. */
 const LAYERS: readonly Layer[] = [
@@ -92,7 +92,13 @@ const LAYERS: readonly Layer[] = [
   // What operators do, for the command and the console.
   { name: 'operate', holds: ['shared/operate/'], imports: [...PROTOCOL, ...COORDINATION, ...TASKS, ...ROWS] },
   // The public client: what a user of the package imports.
-  { name: 'library', holds: ['shared/', 'index.ts'], imports: SHARED.filter((name) => name !== 'library') },
+  {
+    name: 'library',
+    holds: ['shared/', 'index.ts'],
+    imports: SHARED.filter((name) => name !== 'library' && name !== 'edge'),
+  },
+  // The same for isolates, over `fetch`.
+  { name: 'edge', holds: ['shared/edge/'], imports: SHARED.filter((name) => name !== 'edge') },
   { name: 'testing', holds: ['testing/'], imports: SHARED },
   // Another way in: Consul's HTTP API.
   { name: 'consul', holds: ['consul/'], imports: SHARED },

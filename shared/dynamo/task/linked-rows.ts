@@ -19,6 +19,7 @@ import type { CancellationReason } from '../engine/driver.ts';
 import { creationOf } from './effects.ts';
 import { lineKey } from '../engine/keys.ts';
 import type { LineMove } from './lines.ts';
+import { LINE_CONTENTION, lineOf } from './beginnings.ts';
 import { Lines } from './lines.ts';
 import type { Sender, TransactionResult, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
@@ -45,12 +46,6 @@ export interface Change {
   ) => Statement<'transactWrite'>;
 }
 
-/** A task that is created, or begins anew. */
-type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
-
-/** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
-const CONTENTION = { rounds: 50 };
-
 /** A transaction's result, and how many companions it had. */
 interface Sent {
   readonly result: TransactionResult;
@@ -68,28 +63,6 @@ export class LinkedRows {
     this.#table = table;
     this.#shards = shards;
     this.#lines = new Lines(sender, table);
-  }
-
-  /** Writes a task that begins, together with what it needs beside it, and into the line of its key if it has one. */
-  async begin(
-    task: Beginner,
-    write: (seat?: Seat) => Statement<'put' | 'update'>,
-    beside: readonly Action[],
-    stamp: Stamp,
-    limits: WriteLimits | undefined,
-  ): Promise<WriteResult> {
-    const { line: key } = task;
-    return retryContended(lineOf(task), CONTENTION, async () => {
-      const line =
-        key === undefined
-          ? undefined
-          : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NOBODY, stamp);
-      const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
-      if (actions.length === 0) return this.#sender.write(write(), stamp.nonce, limits);
-      const statement = together(write(line?.seats[0]), actions, tokenOf(stamp, actions));
-      const result = await this.#sender.transact(statement, stamp.nonce, limits);
-      return result.kind === 'canceled' ? contended(result) : result;
-    });
   }
 
   /** Sends a change with all that follows from it. A `canceled` one names the reasons of those actions that are no companions. */
@@ -152,7 +125,7 @@ export class LinkedRows {
   ): Promise<Sent> {
     const moves = movesOf(change);
     const gone = new Set<number>();
-    return retryContended(lineOf(change.task), CONTENTION, async () => {
+    return retryContended(lineOf(change.task), LINE_CONTENTION, async () => {
       const plans = await allOf(moves.map((move) => this.#lines.plan(move, gone, stamp)));
       const actions = plans.flatMap((plan) => plan.actions);
       const seats = new Map(
@@ -188,8 +161,6 @@ export class LinkedRows {
   }
 }
 
-const NOBODY: ReadonlySet<number> = new Set();
-
 function isEnd(to: Change['to']): to is ChildEnding {
   return to !== 'ready' && to !== 'running';
 }
@@ -216,10 +187,6 @@ function movesOf({
     moves.set(pk, move);
   }
   return [...moves.values()];
-}
-
-function lineOf(task: TaskKey): string {
-  return `${describeTask(task)}: the line of its key`;
 }
 
 /** Why the companion at `index` stopped a transaction, if it did. */

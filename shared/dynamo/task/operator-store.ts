@@ -10,7 +10,8 @@ import type { Sender } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './store.ts';
-import { beginAnew, settleTask } from './store.ts';
+import { Beginnings } from './beginnings.ts';
+import { settleTask } from './store.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
   const companions = new LinkedRows(sender, { table, shards });
@@ -35,8 +36,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       update(statements.rescheduleTask(table, observed, to, shards, stamp), stamp.nonce, limits),
 
     revive: (observed, runAt, stamp, limits) =>
-      beginAnew(
-        { companions, sender, table },
+      new Beginnings(sender, table).beginAnew(
         { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
         (seat) => statements.reviveTask(table, observed, runAt, shards, stamp, seat),
         ...[[], stamp, limits],

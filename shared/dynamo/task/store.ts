@@ -14,6 +14,7 @@ import { LinkedRows } from './linked-rows.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { creationOf, partedEffects, payloadOf } from './effects.ts';
 import { ItemReader } from '../engine/item-reader.ts';
+import { createEnqueueStore } from './enqueue-store.ts';
 import { parseTenantPlace, splitKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import { committedOutcome } from './outcomes.ts';
@@ -47,32 +48,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     bulk: createPageStore(sender, companions, { table, shards }),
     parking: createParkingStore(sender, table),
 
-    async enqueue(task, stamp, limits) {
-      let written: DynamoItem | undefined;
-      const write = (seat?: Seat): Statement<'put'> => {
-        const statement = statements.enqueueTask(table, task, shards, stamp, seat);
-        written = statement.input.Item;
-        return statement;
-      };
-      const result = await companions.begin(task, write, payloadOf(table, task, stamp), stamp, limits);
-      return outcomeOf(result, decodeReady, decodeTask, written);
-    },
-
-    replace: (observed, task, stamp, limits) =>
-      beginAnew(
-        { companions, sender, table },
-        { queue: task.queue, id: task.id },
-        () => replaceTask(table, observed, task, shards, stamp),
-        ...[payloadOf(table, task, stamp), stamp, limits],
-      ),
-
-    renew: (observed, task, stamp, limits) =>
-      beginAnew(
-        { companions, sender, table },
-        task,
-        (seat) => renewTask(table, observed, task, shards, stamp, seat),
-        ...[payloadOf(table, task, stamp), stamp, limits],
-      ),
+    ...createEnqueueStore(sender, { table, shards }),
 
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
@@ -101,18 +77,9 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
     },
 
-    async get({ queue, id }) {
-      const { Item } = await sender.read(statements.readTask(table, queue, id));
-      return Item === undefined ? undefined : decodeTask(Item);
-    },
-
     async getPayload(key, limits) {
       const { Item } = await sender.read(readPayload(table, key), limits);
       return Item === undefined ? undefined : new ItemReader(Item).string('text');
-    },
-
-    async deletePayload(key, { nonce = '' }, limits) {
-      await sender.write(deletePayload(table, key, nonce), nonce, limits);
     },
 
     async keepFailure(claim, stack, stamp, limits) {
@@ -258,22 +225,6 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     const result = await sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
     return result.kind === 'canceled' ? { ...result, kind: 'refused', item: undefined } : result;
   }
-}
-
-/** Gives a task that is there other work, or makes it ready again; in a line, it joins at the end. */
-export async function beginAnew(
-  { companions, sender, table }: { readonly companions: LinkedRows; readonly sender: Sender; readonly table: string },
-  task: TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined },
-  write: (seat?: Seat) => Statement<'update'>,
-  beside: readonly Action[],
-  stamp: Stamp,
-  limits: WriteLimits | undefined,
-): Promise<Outcome<TaskRecord>> {
-  const result = await companions.begin(task, write, beside, stamp, limits);
-  // A transaction answers without the row.
-  const isUnseen = result.kind === 'applied' && result.item === undefined;
-  const written = isUnseen ? await sender.read(statements.readTask(table, task.queue, task.id)) : undefined;
-  return outcomeOf(result, decodeTask, decodeTask, written?.Item);
 }
 
 /** Sends a verb that changes a task's state, with all that hangs on the task. */

@@ -1,0 +1,110 @@
+/** Leasehold as an isolate holds it: what a request at the edge wants of a table, over `fetch`. */
+import { createLockStore } from '../dynamo/lock/store.ts';
+import { createRateLimitStore } from '../dynamo/ratelimit/store.ts';
+import { createSemaphoreStore } from '../dynamo/semaphore/store.ts';
+import { createSessionStore } from '../dynamo/session/store.ts';
+import { createTaskStore } from '../dynamo/task/store.ts';
+import { ElectionClient } from '../election/election.ts';
+import { ConfigurationError } from '../errors.ts';
+import { parseSequencer } from '../lease/sequencer.ts';
+import { LockClient } from '../lock/client.ts';
+import type { Refusal } from '../lock/record.ts';
+import { verifyLock } from '../lock/verify.ts';
+import { TaskClient } from '../queue/client.ts';
+import type { RateOptions } from '../ratelimit/bucket.ts';
+import { RateLimiter } from '../ratelimit/limiter.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { SemaphoreClient } from '../semaphore/client.ts';
+import type { Full } from '../semaphore/contender.ts';
+import { Session } from '../session.ts';
+import type { Verification } from '../session/verify.ts';
+import { verifyTask } from '../task/verify.ts';
+import { Turns } from '../wait/turns.ts';
+import type { EdgeConnection, EdgeOptions } from './connection.ts';
+import { connect } from './connection.ts';
+import type { EdgeSessionSettings } from './sessions.ts';
+import { openHolder } from './sessions.ts';
+
+/** Nothing is taken from an environment: an isolate has none. @throws ConfigurationError */
+export function createLeasehold(options: EdgeOptions, runtime?: Runtime): EdgeLeasehold {
+  return new EdgeLeasehold(connect(options, runtime));
+}
+
+/** One table, for one request. Make one in each: what isolates may share, keys and credentials, they share without it. */
+export class EdgeLeasehold {
+  readonly table: string;
+  /** Enqueues tasks, one, many or a batch, and looks at them. */
+  readonly tasks: TaskClient;
+  /** Keys and values from outside: get, list, watch, put, delete, release by force. */
+  readonly locks: LockClient;
+  /** Who leads, and observing it. */
+  readonly elections: ElectionClient;
+  /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+  readonly semaphores: SemaphoreClient;
+
+  readonly #connection: EdgeConnection;
+  readonly #stores: ReturnType<typeof storesOf>;
+  readonly #turns: Turns<Refusal>;
+  /** Of semaphores: a name may be that of a lock as well. */
+  readonly #line: Turns<Full>;
+
+  constructor(connection: EdgeConnection) {
+    const { table, queue, runtime, maxClockSkewMs } = connection;
+    this.table = table;
+    this.#connection = connection;
+    this.#stores = storesOf(connection);
+    this.#turns = new Turns(runtime.clock);
+    this.#line = new Turns(runtime.clock);
+    const ports = this.#ports();
+    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue });
+    this.locks = new LockClient(ports, maxClockSkewMs);
+    this.elections = new ElectionClient(this.locks);
+    this.semaphores = new SemaphoreClient(ports, { maxClockSkewMs });
+  }
+
+  /**
+   * Opens a session, which lives within this request: end it before the response, or within the runtime's `waitUntil`.
+   * @throws ConfigurationError when a setting is out of its range, or two do not fit together
+   * @throws StoreUnavailableError when the store did not confirm it in time
+   * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
+   */
+  async session(settings: EdgeSessionSettings = {}): Promise<Session> {
+    return new Session(await openHolder(this.#connection, settings), this.#ports());
+  }
+
+  /** A token bucket for each key. @throws ConfigurationError */
+  rateLimiter(name: string, rate: RateOptions): RateLimiter {
+    const { maxClockSkewMs } = this.#connection;
+    return new RateLimiter(name, rate, this.#ports(), { maxClockSkewMs });
+  }
+
+  /**
+   * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
+   * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
+   */
+  async verify(sequencer: string): Promise<Verification> {
+    const parsed = parseSequencer(sequencer, this.table);
+    const { runtime, maxClockSkewMs } = this.#connection;
+    const ports = { ...this.#stores, now: () => runtime.clock.now(), maxClockSkewMs };
+    if (parsed.kind === 'lock') return verifyLock(parsed, ports);
+    if (parsed.kind === 'task') return verifyTask(parsed, ports);
+    throw new ConfigurationError(
+      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.read gives`,
+    );
+  }
+
+  #ports() {
+    const { table, runtime, gauge } = this.#connection;
+    return { ...this.#stores, table, runtime, gauge, turns: this.#turns, line: this.#line };
+  }
+}
+
+function storesOf({ sender, table, shards }: EdgeConnection) {
+  return {
+    tasks: createTaskStore(sender, { table, shards }),
+    sessions: createSessionStore(sender, table),
+    locks: createLockStore(sender, table),
+    semaphores: createSemaphoreStore(sender, table),
+    buckets: createRateLimitStore(sender, table),
+  };
+}

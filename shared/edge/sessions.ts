@@ -1,0 +1,79 @@
+/**
+ * Sessions at the edge: leases that live within one request.
+ *
+ * | what an isolate takes away | what that means for a session |
+ * | --- | --- |
+ * | timers after the response | its heartbeat ends with the request, and its TTL then ends it: end it before you answer, or within `waitUntil` |
+ * | clocks that run while it computes | `signal` and `remainingTrustMs` are as fresh as the last answer of anything: `renew` asks the store, and judges then |
+ * | the isolate itself, at any moment | others take over after the TTL, as from any process that dies: a short one suits |
+ *
+ * What a stale belief sends is still refused: every write of a holder is guarded by its tenure, and so is yours behind a fence.
+ */
+import { createLockStore } from '../dynamo/lock/store.ts';
+import { createSessionStore } from '../dynamo/session/store.ts';
+import { sessionTiming } from '../lease/timing.ts';
+import type { SessionTiming } from '../lease/timing.ts';
+import { LockSession } from '../lock/lock-session.ts';
+import type { SessionEvents } from '../session/keep-alive.ts';
+import { SessionHolder } from '../session/keep-alive.ts';
+import type { Duration } from '../validate/duration.ts';
+import { durationMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
+import { Turns } from '../wait/turns.ts';
+import type { EdgeConnection } from './connection.ts';
+
+export interface EdgeSessionSettings {
+  /** Lease duration. Absent: 30 s. */
+  readonly ttl?: Duration | undefined;
+  readonly heartbeat?: Duration | undefined;
+  /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
+  readonly lockDelay?: Duration | undefined;
+  /** For people; need not be unique. Absent: `leasehold`. */
+  readonly name?: string | undefined;
+  /** Where it runs. Absent: `edge`. */
+  readonly node?: string | undefined;
+  readonly events?: SessionEvents | undefined;
+}
+
+const SETTINGS = {
+  ...{ ttl: true, heartbeat: true, lockDelay: true, name: true, node: true, events: true },
+} as const satisfies Record<keyof EdgeSessionSettings, true>;
+
+/**
+ * A session that takes locks, and nothing else: the smallest bundle that holds a lease.
+ * @throws ConfigurationError when a setting is out of its range, or two do not fit together
+ * @throws StoreUnavailableError when the store did not confirm it in time
+ * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
+ */
+export async function lockSession(
+  connection: EdgeConnection,
+  settings: EdgeSessionSettings = {},
+): Promise<LockSession> {
+  const { sender, table, runtime, gauge } = connection;
+  const stores = { locks: createLockStore(sender, table), sessions: createSessionStore(sender, table) };
+  const holder = await openHolder(connection, settings);
+  return new LockSession(holder, { ...stores, table, runtime, gauge, turns: new Turns(runtime.clock) });
+}
+
+/** The session itself, for what is built on it. */
+export function openHolder(connection: EdgeConnection, settings: EdgeSessionSettings): Promise<SessionHolder> {
+  const { sender, table, runtime, gauge, maxClockSkewMs } = connection;
+  const given = validOptions('the settings of a session', settings, SETTINGS);
+  const { name = 'leasehold', node = 'edge', events } = given;
+  const options = {
+    ...{ name: validName('session name', name), node: validName('node', node) },
+    ...{ behaviour: 'release' as const, checks: [], timing: timingOf(given, maxClockSkewMs) },
+  };
+  const store = createSessionStore(sender, table);
+  return SessionHolder.create(options, { store, runtime, gauge, ...(events && { events }) });
+}
+
+function timingOf({ ttl, heartbeat, lockDelay }: EdgeSessionSettings, maxClockSkewMs: number): SessionTiming {
+  return sessionTiming({
+    ...(ttl !== undefined && { ttlMs: durationMs('ttl', ttl) }),
+    ...(heartbeat !== undefined && { heartbeatMs: durationMs('heartbeat', heartbeat) }),
+    ...(lockDelay !== undefined && { lockDelayMs: durationMs('lockDelay', lockDelay) }),
+    maxClockSkewMs,
+  });
+}
