@@ -83,6 +83,13 @@ try {
       leasehold('enqueue', 'greet', JSON.stringify({ name }), '--endpoint', at);
     }),
   );
+  step('leasehold/edge, bundled for no platform', () => {
+    const bundle = path.join(project, 'edge-bundle.js');
+    const entry = path.join(project, 'edge.mjs');
+    const options = ['--bundle', '--platform=neutral', '--format=esm', `--outfile=${bundle}`];
+    run(bin('esbuild'), [entry, ...options], project);
+    return run('node', [bundle], project);
+  });
   step('types, seen from a TypeScript module and from CommonJS', () => {
     install(...typeTools());
     run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.'], project);

@@ -89,7 +89,7 @@ export class EdgeLeasehold {
     if (parsed.kind === 'lock') return verifyLock(parsed, ports);
     if (parsed.kind === 'task') return verifyTask(parsed, ports);
     throw new ConfigurationError(
-      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.read gives`,
+      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.get gives`,
     );
   }
 

@@ -20,7 +20,18 @@ const PROTOCOL = [...GROUND, 'lease', 'wait', 'session'];
 const COORDINATION = ['lock', 'election', 'semaphore', 'waitgroup', 'ratelimit', 'remote'];
 const TASKS = ['task', 'tracing', 'run', 'bulk', 'schedule', 'backlog', 'worker', 'queue'];
 const ROWS = ['dynamo engine', 'dynamo wire', 'dynamo rows', 'dynamo'];
-const SHARED = [...PROTOCOL, ...COORDINATION, ...TASKS, 'dispatch', ...ROWS, 's3', 'cost', 'operate', 'library', 'edge'];
+const SHARED = [
+  ...PROTOCOL,
+  ...COORDINATION,
+  ...TASKS,
+  'dispatch',
+  ...ROWS,
+  's3',
+  'cost',
+  'operate',
+  'library',
+  'edge',
+];
 
 /** In order: a layer imports its own files and layers that stand above it in this table, types included. */
 const LAYERS: readonly Layer[] = [

@@ -1,0 +1,60 @@
+/**
+ * `leasehold/edge` as isolates run it: bundled for no platform, in contexts that have the web's globals and nothing of Node's.
+ * An isolate that is killed sends nothing more, and hears of no answer.
+ */
+import vm from 'node:vm';
+import { build } from 'esbuild';
+import type * as edge from '../../api/edge.ts';
+
+export interface Isolate {
+  readonly edge: typeof edge;
+  readonly fetch: typeof fetch;
+  kill(): void;
+}
+
+export interface EdgeBundle {
+  readonly text: string;
+  /** Modules that are in it, and those that it asks its host for. */
+  readonly inputs: readonly string[];
+  readonly external: readonly string[];
+}
+
+export async function bundleEdge(contents = `export * from './api/edge.ts';`): Promise<EdgeBundle> {
+  const { outputFiles, metafile } = await build({
+    ...{ stdin: { contents, resolveDir: process.cwd() }, bundle: true, write: false, metafile: true, minify: true },
+    ...{ format: 'iife', globalName: 'edge', platform: 'neutral', mainFields: ['module', 'main'], target: 'es2024' },
+    logLevel: 'silent',
+  });
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  return {
+    text: outputFiles[0]?.text ?? '',
+    inputs: Object.keys(metafile.inputs),
+    external: imports.map(({ path }) => path),
+  };
+}
+
+/** What WinterTC's minimum has of all that Node has. */
+const WEB = {
+  ...{ AbortController, AbortSignal, DOMException, Event, EventTarget, Headers, Request, Response, URL },
+  ...{ TextDecoder, TextEncoder, ReadableStream, atob, btoa, console, crypto, performance, queueMicrotask },
+  ...{ setTimeout, clearTimeout, structuredClone },
+};
+
+export function openIsolate({ text }: EdgeBundle): Isolate {
+  let isAlive = true;
+  const ownFetch: typeof fetch = async (...call) => {
+    const never = Promise.withResolvers<Response>().promise;
+    if (!isAlive) return never;
+    const response = await fetch(...call);
+    return isAlive ? response : never;
+  };
+  const context = vm.createContext({ ...WEB, fetch: ownFetch });
+  vm.runInContext(text, context);
+  return {
+    edge: (context as unknown as { readonly edge: typeof edge }).edge,
+    fetch: ownFetch,
+    kill() {
+      isAlive = false;
+    },
+  };
+}

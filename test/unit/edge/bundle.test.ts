@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { bundleEdge, openIsolate } from '../../support/isolates.ts';
+
+describe('the bundle of leasehold/edge', () => {
+  test('asks its host for no module, and has nothing of Node, of the SDK, or of its transports in it', async () => {
+    const { external, inputs, text } = await bundleEdge();
+
+    expect(external).toEqual([]);
+    expect(inputs.filter((file) => /@aws-sdk|@smithy|wire\/(http|destination|sdk|body|signature)/.test(file))).toEqual(
+      [],
+    );
+    expect(new Set(inputs.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []))).toEqual(
+      new Set(['ms', 'p-limit', 'uuid', 'yocto-queue']),
+    );
+    expect(text).not.toMatch(/from\s*"node:|require\("/);
+  });
+
+  test('is evaluated where there are only the globals of the web', async () => {
+    const { edge } = openIsolate(await bundleEdge());
+
+    expect(Object.keys(edge)).toEqual(
+      expect.arrayContaining(['createLeasehold', 'connect', 'lockSession', 'enqueuer']),
+    );
+  });
+
+  test('leaves out what a bundle that locks and enqueues does not use', async () => {
+    const whole = await bundleEdge();
+    const part = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
+
+    expect(part.text.length).toBeLessThan(0.7 * whole.text.length);
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import type { EdgeOptions } from '../../../shared/edge/connection.ts';
+import { createLeasehold } from '../../../shared/edge/leasehold.ts';
+
+const GIVEN: EdgeOptions = {
+  ...{ table: 'leasehold', region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 's' } },
+};
+
+test.each([
+  [{ region: undefined }, /^region = undefined: give the region of the table/],
+  [{ region: 'EU West' }, /^region = "EU West": give the region of the table/],
+  [{ credentials: undefined }, /^credentials: give accessKeyId and secretAccessKey/],
+  [{ credentials: { accessKeyId: 'a' } }, /^credentials: give accessKeyId and secretAccessKey/],
+  [{ endpoint: 'nowhere' }, /^endpoint "nowhere" is not a URL/],
+  [{ maxInFlight: 0 }, /^maxInFlight = 0: give a whole number/],
+  [{ maxRequests: 1.5 }, /^maxRequests = 1.5: give a whole number/],
+  [{ shards: 0 }, /^shards = 0/],
+  [{ driver: 'wire' }, /driver/],
+])('leasehold/edge refuses %o', (wrong, message) => {
+  expect(() => createLeasehold({ ...GIVEN, ...wrong } as EdgeOptions)).toThrow(message);
+});
+
+test.each([
+  ['eu-west-1', 'https://dynamodb.eu-west-1.amazonaws.com/'],
+  ['cn-north-1', 'https://dynamodb.cn-north-1.amazonaws.com.cn/'],
+])('leasehold/edge sends to the DynamoDB of %s', async (region, address) => {
+  const asked: string[] = [];
+  const leasehold = createLeasehold({
+    ...GIVEN,
+    region,
+    fetch: (url) => {
+      asked.push((url as URL).href);
+      return Promise.resolve(new Response('{}'));
+    },
+  });
+  await leasehold.tasks.get('id');
+
+  expect(asked).toEqual([address]);
+});
+
+test('leasehold/edge says that its requests are used up, and sends no more', async () => {
+  let sent = 0;
+  const leasehold = createLeasehold({
+    ...{ ...GIVEN, maxRequests: 2 },
+    fetch: () => {
+      sent++;
+      return Promise.resolve(new Response('{}'));
+    },
+  });
+  await leasehold.tasks.get('first');
+  await leasehold.tasks.get('second');
+
+  await expect(leasehold.tasks.get('third')).rejects.toThrow(/maxRequests = 2 have been sent, and this one was not/);
+  expect(sent).toBe(2);
+});
