@@ -26,6 +26,7 @@ class Isolate {
       now: () => this.#seen,
       monotonic: () => this.#seen,
       sleep: () => Promise.withResolvers<undefined>().promise,
+      after: () => () => undefined,
     };
     const driver: DynamoDriver = {
       attempt: async <K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input'], signal: AbortSignal) => {
