@@ -99,7 +99,7 @@ function endpointOf({ region, endpoint }: EdgeOptions): string {
 }
 
 function validCredentials(credentials: EdgeOptions['credentials']): EdgeOptions['credentials'] {
-  const { accessKeyId, secretAccessKey } = (credentials ?? {}) as Partial<TemporaryCredentials>;
+  const { accessKeyId, secretAccessKey } = ((credentials as unknown) ?? {}) as Partial<TemporaryCredentials>;
   if (typeof credentials !== 'function' && (typeof accessKeyId !== 'string' || typeof secretAccessKey !== 'string'))
     throw new ConfigurationError(
       'credentials: give accessKeyId and secretAccessKey, with the sessionToken of temporary ones, or a function that does',

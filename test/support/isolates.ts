@@ -42,11 +42,13 @@ const WEB = {
 
 export function openIsolate({ text }: EdgeBundle): Isolate {
   let isAlive = true;
+  // Asked in a function, for the compiler takes the answer from before the wait for the last.
+  const isKilled = (): boolean => !isAlive;
   const ownFetch: typeof fetch = async (...call) => {
     const never = Promise.withResolvers<Response>().promise;
-    if (!isAlive) return never;
+    if (isKilled()) return never;
     const response = await fetch(...call);
-    return isAlive ? response : never;
+    return isKilled() ? never : response;
   };
   const context = vm.createContext({ ...WEB, fetch: ownFetch });
   vm.runInContext(text, context);

@@ -21,15 +21,14 @@ import { lineKey } from '../engine/keys.ts';
 import type { LineMove } from './lines.ts';
 import { LINE_CONTENTION, lineOf } from './beginnings.ts';
 import { Lines } from './lines.ts';
-import type { Sender, TransactionResult, WriteResult } from '../engine/send.ts';
+import type { Sender, TransactionResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import { countDown, countLast } from '../batch/statements.ts';
 import { wakeParent } from './children-statements.ts';
 import { leaveKey } from '../task-key/statements.ts';
-import type { Seat } from './statements.ts';
 import { enqueueTask } from './statements.ts';
 import type { Action } from '../engine/transaction.ts';
-import { actionOf, together, tokenOf } from '../engine/transaction.ts';
+import { actionOf, tokenOf } from '../engine/transaction.ts';
 
 /** A change of a task that others have to follow. */
 export interface Change {

@@ -5,14 +5,14 @@ import { fullnessOf } from '../../task/key-limit.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Settled, UserWrite } from '../../task/store.ts';
 import type { TaskAndPageStore } from '../../bulk/store.ts';
-import type { Json, ReadyTask, RunningTask, TaskKey, TaskRecord } from '../../task/task.ts';
+import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { decodeBatch } from '../batch/codec.ts';
 import { decodeTask } from './codec.ts';
 import type { Change } from './linked-rows.ts';
 import { LinkedRows } from './linked-rows.ts';
 import type { DynamoItem } from '../engine/driver.ts';
-import { creationOf, partedEffects, payloadOf } from './effects.ts';
+import { creationOf, partedEffects } from './effects.ts';
 import { ItemReader } from '../engine/item-reader.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
 import { parseTenantPlace, splitKey } from '../engine/keys.ts';
@@ -24,15 +24,13 @@ import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import { createBatch, readBatch } from '../batch/statements.ts';
 import { putFailure, readFailure } from '../failure/statements.ts';
-import { deletePayload, readPayload } from '../payload/statements.ts';
+import { readPayload } from '../payload/statements.ts';
 import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { waitForChildren } from './children-statements.ts';
 import { decodeKey } from '../task-key/codec.ts';
 import { enterKey, readKey } from '../task-key/statements.ts';
-import { cancelWaitingTask, expireTask, renewTask, replaceTask } from './operator-statements.ts';
-import type { Seat } from './statements.ts';
+import { cancelWaitingTask, expireTask } from './operator-statements.ts';
 import * as statements from './statements.ts';
-import type { Action } from '../engine/transaction.ts';
 import { actionOf, together } from '../engine/transaction.ts';
 
 export interface TaskStoreOptions {
@@ -261,11 +259,6 @@ function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp)
 
 function encode(result: Json | undefined): string | undefined {
   return result === undefined ? undefined : JSON.stringify(result);
-}
-
-/** For the row that a write of ours has just left behind. */
-function decodeReady(item: DynamoItem): ReadyTask {
-  return decodeTask(item) as ReadyTask;
 }
 
 function decodeRunning(item: DynamoItem): RunningTask {
