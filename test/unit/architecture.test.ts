@@ -154,6 +154,8 @@ const LAYERS: readonly Layer[] = [
     holds: ['test/'],
     imports: [
       ...SHARED,
+      // The bundle of the edge is made of its entry.
+      'api',
       'machines',
       'testing',
       'functions',
