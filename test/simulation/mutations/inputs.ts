@@ -49,7 +49,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'what a new task refers to in the user’s store is removed as if the task had been there',
     edits: [
       {
-        file: 'shared/queue/client.ts',
+        file: 'shared/queue/task-writer.ts',
         find: 'if (!enqueued.created && !enqueued.replaced) await this.#discard(task);',
         replace: 'if (!enqueued.replaced) await this.#discard(task);',
       },
@@ -154,7 +154,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'an enqueue whose answer was lost does not know its own work again (found by the simulation)',
     edits: [
       {
-        file: 'shared/queue/client.ts',
+        file: 'shared/queue/task-writer.ts',
         find: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;",
         replace: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === -now;",
       },

@@ -144,7 +144,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
       {
         file: HOLDER,
         find: `    this.#stopped.abort();
-    await this.#loops;
+    await Promise.all([this.#loops, this.#renewal]);
     await this.#settling`,
         replace: '    await this.#settling',
       },
