@@ -1,4 +1,7 @@
-/** `leasehold`: one table, and all that stands on it: sessions, locks, elections, semaphores, wait groups, rate limits, the queue from outside. */
+/**
+ * `leasehold`: one table, and all that stands on it: sessions, locks,
+ * elections, semaphores, wait groups, rate limits, the queue from outside.
+ */
 export { Leasehold, createLeasehold } from '../shared/leasehold.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/leasehold.ts';
 export type { ConnectionOptions, DriverName } from '../shared/dynamo/connect.ts';

@@ -2,7 +2,8 @@
  * Many small tasks in pages, beside the same tasks one by one, in one run on one engine.
  *
  * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
- * Tasks do nothing; `--record-each` records the end of each by itself, which is the most that a task in a page can cost without writes of its own.
+ * Tasks do nothing; `--record-each` records the end of each by itself,
+ * which is the most that a task in a page can cost without writes of its own.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';

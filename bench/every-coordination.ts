@@ -1,4 +1,7 @@
-/** Sends the verbs of coordination that locks and semaphores alone do not: groups, limits, fairness, health, schedules, and what a gateway sends. */
+/**
+ * Sends the verbs of coordination that locks and semaphores alone do not:
+ * groups, limits, fairness, health, schedules, and what a gateway sends.
+ */
 import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
 import { createScheduleStore } from '../shared/dynamo/schedule/store.ts';
 import type { Sender } from '../shared/dynamo/engine/send.ts';

@@ -1,8 +1,10 @@
 /**
- * What a queue costs that has little to do: empty, with a task a minute, and with one long task; for `leasehold work`, and for a deployed queue
+ * What a queue costs that has little to do: empty, with a task a minute,
+ * and with one long task; for `leasehold work`, and for a deployed queue
  * with its ticks and wakes.
  *
- * Ten minutes of simulated time each, over the exact DynamoDB in memory, which charges for empty queries as AWS does. The first minute of `work`
+ * Ten minutes of simulated time each, over the exact DynamoDB in memory,
+ * which charges for empty queries as AWS does. The first minute of `work`
  * is apart: it looks more often then. Compute is reckoned by the time that workers live, and a fifth of a second for a tick or a wake.
  */
 import Table from 'cli-table3';
@@ -50,7 +52,9 @@ const TIMING = sessionTiming({ lockDelayMs: 0 });
 const WORKER_MB = 512;
 const FUNCTION = { seconds: 0.2, mb: 256 };
 const SECONDS_PER_MONTH = 30 * 86_400;
-/** At 426bdd9, by a program of the same kind: `work` idle, and the queries of a worker beside one task of 20 s in a queue of one noted lane. */
+/**
+ * At 426bdd9, by a program of the same kind: `work` idle, and the queries of a worker beside one task of 20 s in a queue of one noted lane.
+ */
 const BEFORE = {
   work: { requestsPerSecond: 54, readUnitsPerSecond: 27, writeUnitsPerSecond: 3 },
   longTask: { queries: 328 },

@@ -1,4 +1,7 @@
-/** `npm run bench -- NAME`: side-by-side measurements, one file each. Figures come as ratios and counts, for absolute times depend on the machine. */
+/**
+ * `npm run bench -- NAME`: side-by-side measurements, one file each.
+ * Figures come as ratios and counts, for absolute times depend on the machine.
+ */
 import { Argument, Command } from 'commander';
 
 const BENCHES = {

@@ -2,8 +2,10 @@
  * How fast 2,000 no-op tasks pass through the queue over each driver, beside two ceilings of the same engine.
  *
  * A ceiling sends what a task cannot do without, three conditional writes to rows of the same table, and nothing else:
- * no session, no polling, no decoding of rows; the same number of requests in flight. One sends them as signed HTTP by the wire driver alone, one by the SDK's document client.
- * All take turns in one process, in another order each round, so that they meet the same machine; the ratios are the figures, the rates are not.
+ * no session, no polling, no decoding of rows; the same number of requests in flight.
+ * One sends them as signed HTTP by the wire driver alone, one by the SDK's document client.
+ * All take turns in one process, in another order each round,
+ * so that they meet the same machine; the ratios are the figures, the rates are not.
  * CPU is that of this process: engines are others.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';

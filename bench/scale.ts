@@ -2,7 +2,8 @@
  * Whether a task costs the same in a long backlog as in a short one, and among many workers as with one.
  *
  * What is compared is what is paid: units a task, and claims that were refused. Every worker is a session of its own.
- * Time is simulated by default, because sixteen workers in one process on one engine are no sixteen workers: what each of them pays for being
+ * Time is simulated by default, because sixteen workers in one process
+ * on one engine are no sixteen workers: what each of them pays for being
  * there, its heartbeats and a look round now and then, would be paid for the time that a task waits for the machine.
  * `--engine embedded` measures just that. The enqueuing is counted, the dispatcher's tick is shown by itself.
  */

@@ -1,5 +1,6 @@
 /**
- * From enqueue to the first line of task code: with no environment warm, with one, beside a live worker, and beside an idle `leasehold work`.
+ * From enqueue to the first line of task code: with no environment warm,
+ * with one, beside a live worker, and beside an idle `leasehold work`.
  *
  * The shipped client, waker, worker and stores run in simulated time, so the figures are the same on any machine.
  * The latencies around them are modelled and not measured: see `MODELLED` in `bench/woken-fleet.ts`.

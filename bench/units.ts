@@ -2,7 +2,8 @@
  * What each verb costs: measured on an engine, beside what our own capacity model says of the very rows that were written.
  *
  * Every write is preceded and followed by a read of the rows that it touches; the model is given both. Where the two columns differ,
- * the model is what AWS charges and the engine is an emulator that does not (see test/conformance/allowed-divergences.ts), or one of them is wrong.
+ * the model is what AWS charges and the engine is an emulator that does not
+ * (see test/conformance/allowed-divergences.ts), or one of them is wrong.
  */
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';

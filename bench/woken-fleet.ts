@@ -1,8 +1,10 @@
 /**
  * A deployed queue in simulated time: producers, the table's stream, its waker, workers that start cold or warm, and ticks.
  *
- * The shipped waker, dispatcher, worker and stores run over the exact DynamoDB in memory. What stands around them is modelled by its latencies:
- * of the stream, of an asynchronous invocation, of a cold start, of DynamoDB, and of its indexes. Lambda reads each shard of the stream with one
+ * The shipped waker, dispatcher, worker and stores run over the exact DynamoDB in memory.
+ * What stands around them is modelled by its latencies:
+ * of the stream, of an asynchronous invocation, of a cold start, of DynamoDB,
+ * and of its indexes. Lambda reads each shard of the stream with one
  * invocation at a time and hands over what has gathered meanwhile; wakes may be dropped or doubled.
  */
 import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';

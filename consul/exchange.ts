@@ -54,7 +54,10 @@ export class Exchange {
     return value;
   }
 
-  /** The body's bytes. What is too large is not kept, but read to its end within reason: a client that is cut off sees no answer. @throws Problem 413 */
+  /**
+   * The body's bytes. What is too large is not kept, but read to its end within reason:
+   * a client that is cut off sees no answer. @throws Problem 413
+   */
   async bytes(limit: number): Promise<Uint8Array> {
     const declared = this.#request.headers.get('content-length');
     // What is declared is no longer than that, and read at once, which costs much less than piece by piece.

@@ -38,7 +38,10 @@ export class Polls {
     this.#runtime = runtime;
   }
 
-  /** The first look that is news to the caller; undefined when `signal` aborts before: a look without another waiting caller is then over, too. */
+  /**
+   * The first look that is news to the caller; undefined when `signal` aborts before:
+   * a look without another waiting caller is then over, too.
+   */
   next<T>(
     what: string,
     look: () => Promise<Look<T>>,

@@ -2,7 +2,8 @@
  * The index of whatever has no clock of its own: all keys under a prefix, lists of sessions, checks and nodes.
  *
  * Consul numbers all writes in one log. Here each key counts for itself, and a deleted key leaves a list without a trace of its number,
- * so a list's index says what was in the list: 22 bits of its fingerprint below, and above them a count of seconds that only serves to grow.
+ * so a list's index says what was in the list: 22 bits of its fingerprint below,
+ * and above them a count of seconds that only serves to grow.
  *
  *   - It changes exactly when the content does (but for one change in four million, which is then told when the wait is over).
  *   - A client that asks with the index it was given is told a greater one when anything has changed, deletions included, whichever gateway

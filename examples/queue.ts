@@ -1,4 +1,7 @@
-/** A queue of an example's own on the store of all examples, and workers of a queue: processes, each started as `npx leasehold work` starts one. */
+/**
+ * A queue of an example's own on the store of all examples, and workers of a queue:
+ * processes, each started as `npx leasehold work` starts one.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

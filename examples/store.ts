@@ -2,7 +2,8 @@
  * The store of all examples, with their table.
  *
  * Several terminals must meet at one table, and one of them being killed must not take it along.
- * So without `--endpoint` the first of them starts the embedded engine in a process of its own, which ends by itself after a quarter of an hour.
+ * So without `--endpoint` the first of them starts the embedded engine in
+ * a process of its own, which ends by itself after a quarter of an hour.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';

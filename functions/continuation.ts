@@ -1,8 +1,10 @@
 /**
  * A worker that has to end with tasks left starts its successor, so that a long backlog does not wait for the next tick.
  *
- * Each invocation starts one at most, and of the deliveries of one start only the first works: it takes the slot of its predecessor in the ledger.
- * So a chain of workers never forks, and the workers' semaphore bounds how many chains there are. A start that fails is made up for by the next tick.
+ * Each invocation starts one at most, and of the deliveries of one start only the first works:
+ * it takes the slot of its predecessor in the ledger.
+ * So a chain of workers never forks, and the workers' semaphore bounds how many chains there are.
+ * A start that fails is made up for by the next tick.
  */
 import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
 import type { SlotStore } from '../shared/dispatch/store.ts';

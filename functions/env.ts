@@ -1,6 +1,7 @@
 /**
  * The contract between the stack and the handlers: the names of the environment variables, and the one place that reads them.
- * `infra/` writes these names, the handlers parse them when they are loaded; a value that cannot be used ends the start-up with its name and value.
+ * `infra/` writes these names, the handlers parse them when they are loaded;
+ * a value that cannot be used ends the start-up with its name and value.
  */
 import { ConfigurationError } from '../shared/errors.ts';
 import { validName } from '../shared/validate/name.ts';

@@ -2,7 +2,8 @@
  * How long tasks wait and run, as metric values of which CloudWatch takes percentiles: of the queue, and of each task name.
  *
  * A line has an array of values and two sets of dimensions, so each value is counted in both. Each name costs three metrics of CloudWatch,
- * so only so many names have their own: those of the first definitions, which are the same in all workers of a deployment; the rest is `other`.
+ * so only so many names have their own: those of the first definitions,
+ * which are the same in all workers of a deployment; the rest is `other`.
  */
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
@@ -10,7 +11,10 @@ import type { TaskTimes } from '../shared/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC, OTHER_TASKS } from './metric-names.ts';
 
-/** The format takes as many, and Powertools writes by itself when it has them; a line of them is small enough to be written whole by a process that dies next. */
+/**
+ * The format takes as many, and Powertools writes by itself when it has them;
+ * a line of them is small enough to be written whole by a process that dies next.
+ */
 const VALUES_IN_LINE = 100;
 
 const METRICS_OF: Readonly<Record<keyof TaskTimes, MetricName>> = {

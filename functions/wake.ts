@@ -1,7 +1,8 @@
 /**
  * The waker function: the table's stream tells it which task rows were inserted, and it starts workers for their queues.
  *
- * One function serves all queues of a table that are to be woken. Lambda reads each shard of the stream with one invocation at a time and hands
+ * One function serves all queues of a table that are to be woken.
+ * Lambda reads each shard of the stream with one invocation at a time and hands
  * over what has gathered there, so what it costs is bounded by the stream's shards and not by the number of producers.
  * An event that is late, lost or doubled changes when tasks run, not which: see `shared/dispatch/wake.ts`.
  */

@@ -36,7 +36,10 @@ import type { Context } from './middleware/lambda-context.ts';
 
 export type WorkResult =
   | { readonly permit: true; readonly session: string; readonly report: WorkerReport; readonly capacity: MeterReading }
-  /** `maxWorkers` others are at work, or that number is being changed, or the queue is paused: most often it leaves before it opens a session. */
+  /**
+   * `maxWorkers` others are at work, or that number is being changed,
+   * or the queue is paused: most often it leaves before it opens a session.
+   */
   | { readonly permit: false; readonly session?: string; readonly capacity: MeterReading };
 
 export interface WorkHandlerOptions {
@@ -50,7 +53,9 @@ export interface WorkHandlerOptions {
 
 /** Rows that are read before the first look; more cannot have been meant. */
 const MAX_NAMED = 25;
-/** Between looks at an empty backlog while tasks are still at work, one shard at a time: others are started for tasks that come meanwhile. */
+/**
+ * Between looks at an empty backlog while tasks are still at work, one shard at a time: others are started for tasks that come meanwhile.
+ */
 const POLL_MS = 1_250;
 /** The part of the deadline margin in which task code may still stop by itself; the rest is for handing back and ending the session. */
 const GRACE_SHARE = 0.4;
@@ -189,7 +194,10 @@ interface Invocation {
   readonly stores: Stores;
 }
 
-/** An event names shards to begin with, some perhaps that only clients have; a forged or outdated one can at most make a worker begin elsewhere. */
+/**
+ * An event names shards to begin with, some perhaps that only clients have;
+ * a forged or outdated one can at most make a worker begin elsewhere.
+ */
 function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
   const { queue, homeShards } = event;
   if (queue !== env.queue)

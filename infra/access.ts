@@ -42,7 +42,10 @@ const keyRows = (queue: string): string => `key#${queue}#*`;
 const payloadRows = (queue: string): string => `payload#${queue}#*`;
 /** Where failed attempts failed. */
 const failureRows = (queue: string): string => `failure#${queue}#*`;
-/** The tasks of one key that run in order stand in its line; a line's rows share a partition, and places in it are deleted when they are left. */
+/**
+ * The tasks of one key that run in order stand in its line;
+ * a line's rows share a partition, and places in it are deleted when they are left.
+ */
 const lineRows = (queue: string): string => `line#${queue}#*`;
 const slotRows = (schedule: string): string => `slot#${schedule}#*`;
 const queueRow = (queue: string): string => `queue#${queue}`;
@@ -61,7 +64,10 @@ const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
 const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
-/** The dispatcher: takes the slot of its tick, makes tasks of due schedules, says how many workers there may be and which lanes are in use, and counts workers and the backlog. */
+/**
+ * The dispatcher: takes the slot of its tick, makes tasks of due schedules,
+ * says how many workers there may be and which lanes are in use, and counts workers and the backlog.
+ */
 export function dispatchAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['PutItem'], keys: [slotRows(queue)] },
@@ -77,7 +83,8 @@ export function dispatchAccess(queue: string): AccessRule[] {
 }
 
 /**
- * The waker: counts workers and the backlog, looks at tasks that were just inserted, and says how many workers there may be and which lanes are in use.
+ * The waker: counts workers and the backlog, looks at tasks that were just inserted,
+ * and says how many workers there may be and which lanes are in use.
  * It writes no task: what it is told of cannot come from itself.
  */
 export function wakeAccess(queue: string): AccessRule[] {
@@ -90,7 +97,9 @@ export function wakeAccess(queue: string): AccessRule[] {
   ];
 }
 
-/** A worker: takes a permit, keeps a session, claims and finishes tasks, and puts the children and callbacks of those into the same queue. */
+/**
+ * A worker: takes a permit, keeps a session, claims and finishes tasks, and puts the children and callbacks of those into the same queue.
+ */
 export function workAccess(queue: string): AccessRule[] {
   return [
     {

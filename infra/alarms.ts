@@ -18,7 +18,10 @@ import { periodMs } from './validate.ts';
 
 /** From when on an alarm rings. */
 export interface AlarmThresholds {
-  /** A task waits for longer than this. Default: three periods of the schedule, ten minutes at least; 25 hours for a cron expression that does not tell its period. */
+  /**
+   * A task waits for longer than this. Default: three periods of the schedule,
+   * ten minutes at least; 25 hours for a cron expression that does not tell its period.
+   */
   readonly oldestReadyTask?: Duration;
   /** Tasks that died within five minutes. Default: 1. */
   readonly deadTasks?: number;

@@ -29,7 +29,10 @@ export interface ConsulGatewayProps {
   readonly timeout?: Duration;
   /** Largest difference between any two clocks, as everywhere on the table. Default: 1 s. */
   readonly maxClockSkew?: Duration;
-  /** Who may do what, as JSON, on top of IAM: see docs/consul.md. Secrets in it are in the template. Default: a caller that may invoke it may do everything. */
+  /**
+   * Who may do what, as JSON, on top of IAM: see docs/consul.md.
+   * Secrets in it are in the template. Default: a caller that may invoke it may do everything.
+   */
   readonly tokens?: string;
   /** Default: a month. */
   readonly logRetention?: RetentionDays;

@@ -5,7 +5,10 @@ import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC, METRICS_NAMESPACE, metricDimensions, taskDimensions } from '../functions/metric-names.ts';
 
-/** Gauges are read once a tick, so their worst value counts; of times what one task in a hundred exceeds; everything else is an event to add up. */
+/**
+ * Gauges are read once a tick, so their worst value counts;
+ * of times what one task in a hundred exceeds; everything else is an event to add up.
+ */
 const GAUGES: ReadonlySet<MetricName> = new Set([METRIC.oldestReadyTaskAgeMs, METRIC.backlogSize, METRIC.workersLive]);
 const TIMES: ReadonlySet<MetricName> = new Set([METRIC.taskWaitMs, METRIC.taskRunMs, METRIC.taskEndToEndMs]);
 

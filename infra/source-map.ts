@@ -2,7 +2,8 @@
  * Source maps without the parts that stack traces do not need.
  *
  * Nine tenths of a bundle are dependencies, minified by their authors or not, and a map of them doubles the package that Lambda loads
- * and is parsed at every cold start. Stack frames of our own and of the tasks' code are what a person looks for; the rest keeps its bundled position.
+ * and is parsed at every cold start. Stack frames of our own and of the tasks'
+ * code are what a person looks for; the rest keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,7 +1,8 @@
 /**
  * The one table. Several queues, and any number of coordinating programs, may share it.
  *
- * It is a `Table` and not a `TableV2` on purpose: a replica in another region would accept a conditional write that the first region has already refused,
+ * It is a `Table` and not a `TableV2` on purpose:
+ * a replica in another region would accept a conditional write that the first region has already refused,
  * and two holders of one key would be the result. What cannot be configured cannot be configured wrongly.
  */
 import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib';

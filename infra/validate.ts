@@ -1,6 +1,7 @@
 /**
  * What the stack checks before anything is deployed.
- * A setting, or a pair of settings, that could not work or would not be safe ends the synthesis with one sentence that names it and its value.
+ * A setting, or a pair of settings, that could not work or would not be
+ * safe ends the synthesis with one sentence that names it and its value.
  * Rules of the protocol are not repeated here: they are called.
  */
 import { statSync } from 'node:fs';

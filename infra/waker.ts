@@ -1,7 +1,8 @@
 /**
  * The function that a table's stream invokes when tasks are enqueued, and what lets it read that stream.
  *
- * One for all queues of the table in a stack, because every reader of a stream is paid for and DynamoDB allows two. A queue in another stack than its
+ * One for all queues of the table in a stack, because every reader of a stream
+ * is paid for and DynamoDB allows two. A queue in another stack than its
  * table has a waker there: the table's stack cannot name functions of stacks that depend on it.
  */
 import { Annotations, Duration, Lazy, Stack, Token } from 'aws-cdk-lib';

@@ -1,5 +1,6 @@
 /**
- * `npm run test:package`: uses the package as a stranger would: packed, installed in an empty project, imported in every way that it offers.
+ * `npm run test:package`: uses the package as a stranger would:
+ * packed, installed in an empty project, imported in every way that it offers.
  *
  * Each step prints what it saw, and how long it took; the first that fails ends the run with its output.
  */

@@ -2,7 +2,8 @@
  * The environment variables that the library, the command and the deployed functions share.
  *
  * `createLeasehold()` takes from them what its caller leaves out, so that a program and the command beside it talk to the same table.
- * This is the one place of the library that reads the environment, beside `dynamo/wire/environment.ts` for the variables of AWS's own clients.
+ * This is the one place of the library that reads the environment,
+ * beside `dynamo/wire/environment.ts` for the variables of AWS's own clients.
  */
 import { ConfigurationError } from './errors.ts';
 

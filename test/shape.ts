@@ -1,7 +1,8 @@
 /**
  * `npm run shape [-- --since COMMIT] [--json]`
  *
- * The shape of the code in figures: lines, files, arrows between rooms, circles, frames of a claim, words. With `--since`, beside an earlier commit.
+ * The shape of the code in figures: lines, files, arrows between rooms,
+ * circles, frames of a claim, words. With `--since`, beside an earlier commit.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -166,7 +166,10 @@ export class TestKit {
     return this.#work({ ...options, concurrency: 1, attempts: 1 });
   }
 
-  /** As `runOnce`, by a worker that dies at the given point without a word. Its task is taken over once its session has expired: let time pass. */
+  /**
+   * As `runOnce`, by a worker that dies at the given point without a word.
+   * Its task is taken over once its session has expired: let time pass.
+   */
   async crash(point: CrashPoint): Promise<WorkerReport> {
     if (!CRASH_POINTS.includes(point))
       throw new ConfigurationError(`crash = ${JSON.stringify(point)}: give one of ${CRASH_POINTS.join(', ')}`);

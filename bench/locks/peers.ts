@@ -170,7 +170,10 @@ interface MutexModule {
   readonly Mutex: new (redis: object, key: string) => { acquire(): Promise<void>; release(): Promise<void> };
 }
 
-/** `redis-semaphore`'s mutex on a Redis of its own: what a lock service costs that forgets when it is restarted. Undefined where there is no Redis. */
+/**
+ * `redis-semaphore`'s mutex on a Redis of its own:
+ * what a lock service costs that forgets when it is restarted. Undefined where there is no Redis.
+ */
 export async function redisMutex(): Promise<Peer | undefined> {
   const folder = mkdtempSync(path.join(tmpdir(), 'locks-'));
   const socket = path.join(folder, 'redis.sock');

@@ -1,4 +1,6 @@
-/** `leasehold dev`: everything that tasks need, on this machine: an engine with the table, a worker that follows the code, and the console. */
+/**
+ * `leasehold dev`: everything that tasks need, on this machine: an engine with the table, a worker that follows the code, and the console.
+ */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { Command, Option } from 'commander';

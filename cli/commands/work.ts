@@ -118,7 +118,10 @@ interface Round extends Options {
   readonly sessions: WorkerSession;
 }
 
-/** The session of a worker for as long as it lives; one that was lost is followed by another. An idle worker so writes heartbeats, and no more. */
+/**
+ * The session of a worker for as long as it lives; one that was lost is followed by another.
+ * An idle worker so writes heartbeats, and no more.
+ */
 class WorkerSession implements AsyncDisposable {
   readonly #connection: Connection;
   readonly #options: Options;
@@ -149,7 +152,10 @@ class WorkerSession implements AsyncDisposable {
   }
 }
 
-/** Until it is told to go, or has nothing to do if it only drains; a session that was lost, and a store that is gone for a while, are followed by another. */
+/**
+ * Until it is told to go, or has nothing to do if it only drains;
+ * a session that was lost, and a store that is gone for a while, are followed by another.
+ */
 async function workOnce(context: Context, connection: Connection, round: Round): Promise<WorkerReport['ended']> {
   const { runtime, output } = context;
   const { gauge, sessions } = connection;

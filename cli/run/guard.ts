@@ -2,7 +2,8 @@
  * The guard of a command that runs under a lease: a third process, which ends the command where its wrapper cannot.
  *
  *   - The wrapper is gone, however (SIGKILL, out of memory): the kernel closes the pipe between them, and the guard kills.
- *   - The wrapper stands still (SIGSTOP, a frozen or starved machine): it no longer moves the deadline, and when that passes, the guard kills.
+ *   - The wrapper stands still (SIGSTOP, a frozen or starved machine):
+ *     it no longer moves the deadline, and when that passes, the guard kills.
  *
  * A shell of about a megabyte, started before the command.
  * Does not survive being killed itself; and cannot reach what has left the command's process group.

@@ -1,6 +1,7 @@
 /**
  * Signals to the wrapper.
- * Until the command runs they end the waiting; while it runs they are its own affair and are passed on; afterwards they end what is left to do.
+ * Until the command runs they end the waiting;
+ * while it runs they are its own affair and are passed on; afterwards they end what is left to do.
  *
  * Ctrl+Z stops the command before the wrapper, and the wrapper's return checks its belief before the command goes on.
  */

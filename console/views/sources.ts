@@ -1,4 +1,6 @@
-/** Where a queue's unfinished tasks stand: by priority and shard in the ready index, and those that name a tenant in an index of their own. */
+/**
+ * Where a queue's unfinished tasks stand: by priority and shard in the ready index, and those that name a tenant in an index of their own.
+ */
 import type { ReadyHint, TaskStore } from '../../shared/task/store.ts';
 import type { Priority } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';

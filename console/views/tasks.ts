@@ -28,7 +28,10 @@ const PAGE_FULL = 20;
 const PAGE_UNITS = 36;
 const ERROR_SHOWN = 120;
 
-/** Where each source goes on; null: it has been read to its end. Of the list of the dead: where its page begins, and how much of it was read. */
+/**
+ * Where each source goes on; null: it has been read to its end.
+ * Of the list of the dead: where its page begins, and how much of it was read.
+ */
 type Cursor = readonly unknown[];
 
 export async function lookAtTasks(connection: Connection, query: TaskQuery): Promise<Priced<TaskPage>> {

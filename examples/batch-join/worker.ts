@@ -1,4 +1,7 @@
-/** One process of the batch's example: adds its items under its own session, works on them, and says that each is done. Started by `main.ts`. */
+/**
+ * One process of the batch's example: adds its items under its own session,
+ * works on them, and says that each is done. Started by `main.ts`.
+ */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duration } from 'leasehold';

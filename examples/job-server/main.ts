@@ -3,7 +3,8 @@
  *
  *   node examples/job-server/main.ts
  *
- * Three hours pass, in seconds. Each hour is started twice, as by two machines that do not know of each other, and in the second one a worker
+ * Three hours pass, in seconds. Each hour is started twice,
+ * as by two machines that do not know of each other, and in the second one a worker
  * is killed at work. At the end the claims are checked, and the exit code says whether they hold.
  * The workers are `npx leasehold work --entry examples/job-server/tasks.ts`; in AWS a `TaskWorkers` runs the same module.
  */

@@ -3,7 +3,8 @@
  *
  *   node examples/long-work/main.ts
  *
- * The functions of this laptop live for eight seconds, and the task takes fifteen. Each function hands it back before its deadline, with the
+ * The functions of this laptop live for eight seconds, and the task takes fifteen.
+ * Each function hands it back before its deadline, with the
  * checkpoint of the last chunk; the one that the next tick starts goes on from there. Nothing is retried, and no chunk is lost.
  */
 import { randomUUID } from 'node:crypto';

@@ -3,7 +3,8 @@
  *
  *   node examples/schedules/main.ts
  *
- * Three schedules have a slot each second, and for some seconds no worker runs. The worker that comes then makes up for all slots, for the last,
+ * Three schedules have a slot each second, and for some seconds no worker runs.
+ * The worker that comes then makes up for all slots, for the last,
  * or for none, as each schedule says. In AWS the dispatcher does that with each tick, here `leasehold work` does.
  * Then four nights pass in a moment, on the clock of the test kit, among them the night in which the clocks of Berlin are put forward.
  */

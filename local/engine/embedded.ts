@@ -1,6 +1,7 @@
 /**
  * The embedded engine: dynoxide, a native binary that comes with `npm ci`, keeps everything in memory and is up in milliseconds.
- * It is not AWS's code; what it gets wrong is listed in test/conformance/allowed-divergences.ts, and the conformance tests run on DynamoDB Local as well.
+ * It is not AWS's code; what it gets wrong is listed in test/conformance/allowed-divergences.ts,
+ * and the conformance tests run on DynamoDB Local as well.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';

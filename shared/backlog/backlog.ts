@@ -1,19 +1,26 @@
 /**
  * The backlog as one worker sees it: which task to try next.
  *
- * Every shard has a worker at home in it, and a worker looks at home first, from the highest priority down. What a look costs decides the rest,
+ * Every shard has a worker at home in it, and a worker looks at home first,
+ * from the highest priority down. What a look costs decides the rest,
  * so that a task costs as much to find in a long backlog as in a short one, and among many workers as with one:
- *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`); rows are read in small batches, just before
+ *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`);
+ *     rows are read in small batches, just before
  *     they are tried, and shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
  *   - A partition at home in which nothing was found rests until its turn, or until something is found: then all of them are worth a look.
- *     Without work there is one look at a time, in turn, and ever seldomer up to a bound; lanes that the queue's row does not name are looked at
+ *     Without work there is one look at a time, in turn, and ever seldomer up to a bound;
+ *     lanes that the queue's row does not name are looked at
  *     seldom, or not at all where a dispatcher does that (`turns.ts`, `lane.ts`).
- *   - A worker that finds nothing at home helps elsewhere: in a few shards, chosen by chance, of each of which a row is read: where the backlog is more than its own
+ *   - A worker that finds nothing at home helps elsewhere: in a few shards,
+ *     chosen by chance, of each of which a row is read: where the backlog is more than its own
  *     worker can cope with, that row most likely is free, and then there are more.
- *   - A busy worker passes by one other shard now and then, at a rate that all workers share, for the tasks of the dead. Where it finds any,
+ *   - A busy worker passes by one other shard now and then,
+ *     at a rate that all workers share, for the tasks of the dead. Where it finds any,
  *     no worker is at home; so it is at home there, too, from then on.
- * Nothing is called empty before all named lanes at home were looked at since the last end of a task here, and, of the others' shards, some that
- * were not looked at a while ago; the lanes that are not named as well, where no dispatcher looks at them, or where tasks that ended here have
+ * Nothing is called empty before all named lanes at home were looked at
+ * since the last end of a task here, and, of the others' shards, some that
+ * were not looked at a while ago; the lanes that are not named as well,
+ * where no dispatcher looks at them, or where tasks that ended here have
  * made others due.
  *
  * Nothing here is authority: reads may be stale, and the claim's own guard decides.
@@ -84,11 +91,15 @@ const PATROLLED = 4;
 /** After a find, partitions at home are looked at that were not looked at for so long: tasks seldom come alone. */
 const STIRRED_AFTER_MS = 500;
 /**
- * Where two finds lie no further apart, tasks flow: as long after the last, all that is at home is looked at often. Wakes leave a task to the
+ * Where two finds lie no further apart, tasks flow: as long after the last,
+ * all that is at home is looked at often. Wakes leave a task to the
  * workers that are there, so one that has a free place beside its work waits for the next for longer than one that looks often anyway.
  */
 const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
-/** What stands in the index for a key whose next place may be ours, and all that is at home while tasks flow, is looked at again after so long. */
+/**
+ * What stands in the index for a key whose next place may be ours,
+ * and all that is at home while tasks flow, is looked at again after so long.
+ */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
 /** Where tasks stand that are given no other: in use, for all that anyone knows. */
@@ -227,7 +238,9 @@ export class Backlog {
     return Math.max(0, this.#emptyUntilMonotonicMs - this.#ports.runtime.clock.monotonic());
   }
 
-  /** Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that. */
+  /**
+   * Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that.
+   */
   park(key: TaskKey): void {
     this.settle(key);
     this.#candidates.skip(key, Infinity);
@@ -387,7 +400,8 @@ export class Backlog {
   }
 
   /**
-   * Before it is called empty: at home in every lane that no dispatcher looks at; and wherever what follows from a task that ended here may wait,
+   * Before it is called empty: at home in every lane that no dispatcher looks at;
+   * and wherever what follows from a task that ended here may wait,
    * for no other worker may look there any more.
    */
   async #lookAtRest(now: number): Promise<void> {
@@ -411,7 +425,10 @@ export class Backlog {
     if (this.#buffer.length === 0) this.#buffer = shuffled(this.#ports.runtime.random, await find());
   }
 
-  /** Candidates of some of these partitions, whatever has to be read for them: of those whose pages are not used up, then of those looked at longest ago. */
+  /**
+   * Candidates of some of these partitions, whatever has to be read for them:
+   * of those whose pages are not used up, then of those looked at longest ago.
+   */
   async #lookThrough(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
     const inTurn = views.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
     const waiting = [...inTurn.filter(({ isAhead }) => isAhead), ...inTurn.filter(({ isAhead }) => !isAhead)];
@@ -448,7 +465,9 @@ export class Backlog {
     return [];
   }
 
-  /** Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died. */
+  /**
+   * Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died.
+   */
   async #patrol(now: number): Promise<Candidate[]> {
     const [shard, ...others] = this.#elsewhere;
     if (shard === undefined || now < this.#nextPatrolMonotonicMs) return [];

@@ -1,7 +1,8 @@
 /**
  * Which of the tasks behind index entries one worker may try.
  *
- * The index proposes, the row disposes: rows are read in one batch, and of them those are left out that are in hand here, or in the hands of a
+ * The index proposes, the row disposes: rows are read in one batch,
+ * and of them those are left out that are in hand here, or in the hands of a
  * live session. A task in the hands of a dead one may be taken over; sessions that have expired are ended on the way.
  * What was left out is not read again for a while.
  */

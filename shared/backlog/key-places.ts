@@ -1,5 +1,6 @@
 /**
- * Places of keys, as one worker deals with them: which keys it knows to be full, which tasks it turned away for that, which of those it parks,
+ * Places of keys, as one worker deals with them: which keys it knows to be full,
+ * which tasks it turned away for that, which of those it parks,
  * and to whom a place passes that a task of its own has left.
  */
 import { CorruptItemError, StoreUnavailableError } from '../errors.ts';
@@ -21,7 +22,8 @@ export interface KeyPlacesPorts {
 }
 
 /**
- * A key that was seen full is taken to be full for so long at least, unless one of its tasks ends here; longer, if it has stood still for long:
+ * A key that was seen full is taken to be full for so long at least,
+ * unless one of its tasks ends here; longer, if it has stood still for long:
  * for a part of that time, at most so long.
  */
 const FULL_MS = { least: 500, most: 5_000, ofStanding: 0.25 };
@@ -138,7 +140,9 @@ export class KeyPlaces {
     return this.#try(() => this.#ports.tasks.parking.repairParked(this.#queue, at));
   }
 
-  /** Parks those of the tasks, whose keys are known to be full, that will probably wait for long. Returns those that have room after all. */
+  /**
+   * Parks those of the tasks, whose keys are known to be full, that will probably wait for long. Returns those that have room after all.
+   */
   async park(tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
     const byLimit = Map.groupBy(
       tasks.filter((task) => this.#isWorthParking(task)),

@@ -49,7 +49,8 @@ export function entriesOf(
 
 /**
  * One worker's way through a partition of the ready index, oldest first.
- * It goes on from where it has read to, so entries that others hold hide nothing behind them, however many they are; and comes back to the head
+ * It goes on from where it has read to, so entries that others hold hide
+ * nothing behind them, however many they are; and comes back to the head
  * now and then, where the tasks of workers stand that have died.
  */
 class OldestFirst {
@@ -74,7 +75,8 @@ class OldestFirst {
 
   /** What is worth reading of the next page that has something. Without any, `isRound` says whether the whole partition has nothing. */
   async next({ now, isWorthReading }: Parameters<ReadEntries>[0]): ReturnType<ReadEntries> {
-    // A clock that was set back asks for less than has been read, and the store refuses to go on from a place outside of what it is asked for.
+    // A clock that was set back asks for less than has been read,
+    // and the store refuses to go on from a place outside of what it is asked for.
     if (now < this.#lookedUpTo) this.#after = undefined;
     this.#lookedUpTo = now;
     if (this.#after !== undefined && this.#headAtMonotonicMs <= this.#clock.monotonic()) {

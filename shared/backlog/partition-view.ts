@@ -1,7 +1,8 @@
 /**
  * One partition of the backlog as one worker knows it: entries that it has read ahead there, and when it is worth looking again.
  *
- * A page of entries is read at once and handed out in parts, because an entry costs a fiftieth of a read unit by the page and a whole request
+ * A page of entries is read at once and handed out in parts,
+ * because an entry costs a fiftieth of a read unit by the page and a whole request
  * by itself. Entries are hints, so keeping them for a while costs nothing but the reading of rows that others have taken meanwhile:
  * a worker that finds that they have says so, and the page is let go.
  *
@@ -19,7 +20,10 @@ export interface PartitionPlace {
   readonly lane: Lane;
 }
 
-/** Reads the next entries worth reading, in the order in which they are to be tried. Without any, `isRound` says whether there are none at all. */
+/**
+ * Reads the next entries worth reading, in the order in which they are to be tried.
+ * Without any, `isRound` says whether there are none at all.
+ */
 export type ReadEntries = (
   query: Required<Omit<WalkQuery, 'quantum'>>,
 ) => Promise<{ readonly hints: readonly ReadyHint[]; readonly isRound: boolean }>;

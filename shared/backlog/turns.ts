@@ -1,13 +1,15 @@
 /**
  * When a worker that finds nothing looks again, and how often: one partition at a time, in turn.
  *
- * A look at an empty partition of the index is a request and half a read unit, and a queue has as many partitions as shards and named lanes.
+ * A look at an empty partition of the index is a request and half a read unit,
+ * and a queue has as many partitions as shards and named lanes.
  * So a worker without work pays by the look and not by the partition: often after it has found something, then for twice as long each time.
  * Only while tasks flow, one find after the other, all partitions are looked at each half second (`backlog.ts`).
  *
  * Guarantees
  *   - Each partition in a named lane at home is looked at within a heartbeat, however many there are: of many, one sooner after the other.
- *   - With eight shards, lanes that the queue's row does not name have their turn with one look each 7.5 s, which is a lane a minute: a task that
+ *   - With eight shards, lanes that the queue's row does not name have their
+ *     turn with one look each 7.5 s, which is a lane a minute: a task that
  *     stands in one is found within five minutes, or by the tick before. Where no dispatcher has written a row, each 2.5 s.
  */
 import type { Clock } from '../runtime/clock.ts';

@@ -1,8 +1,10 @@
 /**
  * A request for many tasks of one definition, and how it is cut into pages.
  *
- * Identity is that of the pages: page `n` of bulk `b` has the id `b/n`, and its item `i` the id `b/n/i`, whether or not that ever becomes a row.
- * Promised: asking again for the same bulk, with the same inputs in the same order and the same page size, adds what is missing and nothing twice;
+ * Identity is that of the pages: page `n` of bulk `b` has the id `b/n`,
+ * and its item `i` the id `b/n/i`, whether or not that ever becomes a row.
+ * Promised: asking again for the same bulk, with the same inputs in the same
+ * order and the same page size, adds what is missing and nothing twice;
  * other inputs are refused; an item is found by its id for as long as its page is kept.
  * Not promised: an identity of each input by itself. The same input in two bulks, or at two positions, is two tasks; those that must not be
  * need ids, and rows, of their own (`enqueue`).

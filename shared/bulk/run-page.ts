@@ -1,7 +1,8 @@
 /**
  * One claim of a page: its open items, one after the other.
  *
- * The page itself runs as a task does, and its items are what its code does. So a page is told to stop, handed back, cancelled and lost like
+ * The page itself runs as a task does, and its items are what its code does.
+ * So a page is told to stop, handed back, cancelled and lost like
  * any task, and each item within it again like any task; what differs is only where the verbs of their claims go.
  *
  * | how the page's claim ends | and its items |
@@ -150,7 +151,10 @@ class PageRun {
     });
   }
 
-  /** The item that killed the last worker goes its own way, before it kills this one. False: it cannot leave, and which worker dies next is unknown. */
+  /**
+   * The item that killed the last worker goes its own way, before it kills this one.
+   * False: it cannot leave, and which worker dies next is unknown.
+   */
   async #partWithSuspect(): Promise<boolean> {
     const { clock } = this.#ports.runtime;
     const suspect = suspectOf(this.#page, this.#definition.retry, clock.now());

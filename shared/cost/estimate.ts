@@ -1,7 +1,8 @@
 /**
  * What a queue costs a month, how large it has to be, and which limit it meets first: pure arithmetic.
  *
- * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time), workers are busy for `utilisation` of their time,
+ * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time),
+ * workers are busy for `utilisation` of their time,
  * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
  */
 import { DEFAULT_BULK, validPageSize } from '../task/page-policy.ts';
@@ -15,7 +16,8 @@ import type { TaskShape, VerbTable } from './verbs.ts';
 import { verbTable } from './verbs.ts';
 
 /**
- * `pageSize`: tasks that share a row, enqueued in bulk; 1: each has its own. Then `concurrency` is of pages, whose tasks run one after the other.
+ * `pageSize`: tasks that share a row, enqueued in bulk; 1: each has its own.
+ * Then `concurrency` is of pages, whose tasks run one after the other.
  * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per page.
  */
 export interface Workload extends TaskShape, TaskCourse {

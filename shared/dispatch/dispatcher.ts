@@ -2,7 +2,8 @@
  * One tick: take its slot, look at the backlog, start the workers that are missing.
  *
  * A tick is a trigger, never the query: work is selected by state, so a late, lost or doubled tick changes when tasks run, not which.
- * A tick delivered twice dispatches once. A dispatcher that fails after taking its slot goes on when its invocation is tried again; one that is not
+ * A tick delivered twice dispatches once.
+ * A dispatcher that fails after taking its slot goes on when its invocation is tried again; one that is not
  * leaves the backlog to the next tick. What it had started before counts as at work, or takes a permit that another would have taken.
  * More workers than `maxWorkers` cannot work, whatever is started here: each takes a permit of the queue's semaphore first.
  */
@@ -143,7 +144,9 @@ export async function dispatch(
   return { duplicate: false, ...seen, damaged, backlog: due, oldestReadyAgeMs, liveWorkers, ...starts };
 }
 
-/** What the index shows to be due; and what it shows of the queue's use is written down, before any worker is started that needs to know. */
+/**
+ * What the index shows to be due; and what it shows of the queue's use is written down, before any worker is started that needs to know.
+ */
 export async function lookAtBacklog(
   record: QueueRecord | undefined,
   ports: LookPorts,
@@ -191,7 +194,8 @@ function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number
 }
 
 /**
- * Entries counted in one partition: no more than the whole fleet could begin with, and no less than it can have at work, behind which whatever waits
+ * Entries counted in one partition: no more than the whole fleet could begin with,
+ * and no less than it can have at work, behind which whatever waits
  * would not be seen.
  */
 function pageLimit({ maxWorkers, tasksPerWorker, concurrency }: DispatchSettings, shards: number): number {

@@ -1,8 +1,10 @@
 /**
  * The backlog as a tick sees it: how much is due in each partition of the ready index, counted up to a bound.
  *
- * Shards are numbered from zero, and the client that enqueues says how many there are. A client may have more of them than the queue's workers, and a
- * deployment may lower their number while tasks wait in the last ones. So the queue's row remembers how many were ever in use, and each tick
+ * Shards are numbered from zero, and the client that enqueues says how many there are.
+ * A client may have more of them than the queue's workers, and a
+ * deployment may lower their number while tasks wait in the last ones.
+ * So the queue's row remembers how many were ever in use, and each tick
  * looks beyond: at the next one, which soon has a task if clients have more, and at one of all that there can be, another with each tick.
  */
 import { allOf } from '../runtime/all-of.ts';

@@ -19,7 +19,8 @@ export interface OldestReady {
   readonly looked: readonly TaskRecord[];
   /**
    * When the oldest was due that no worker holds; undefined when none of those that were looked at waits.
-   * Of more than 1,000 entries not every one is looked at. Then one that waits may have been passed over, and there may be an older one than this:
+   * Of more than 1,000 entries not every one is looked at.
+   * Then one that waits may have been passed over, and there may be an older one than this:
    * it has waited so long at least.
    */
   readonly readyAt: number | undefined;

@@ -16,7 +16,8 @@ export interface RecurPorts {
 }
 
 /**
- * Tasks first, then the schedule: a dispatcher that dies in between leaves slots that are made again, under the same ids, and found to be there.
+ * Tasks first, then the schedule: a dispatcher that dies in between leaves
+ * slots that are made again, under the same ids, and found to be there.
  * @returns how many tasks were made
  */
 export async function enqueueDueSlots(

@@ -1,15 +1,18 @@
 /**
  * A wake: tasks of a queue were just inserted, and workers are started now rather than with the next tick.
  *
- * It only brings forward what the next tick would do. It plans as the dispatcher does (`plan.ts`), and keeps no ledger: who may work is decided by
+ * It only brings forward what the next tick would do.
+ * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: who may work is decided by
  * the workers' permits, so a wake that is lost, late or doubled does no harm. Looking comes before starting, the cheapest look first:
- *   1. one consistent read of the workers' permits; that is all while a worker was started within the last second, while all permits are taken,
+ *   1. one consistent read of the workers' permits;
+ *     that is all while a worker was started within the last second, while all permits are taken,
  *      or while those at work cope;
  *   2. with no worker at work, the inserted rows: tasks for later start no worker;
  *   3. the backlog, as a tick reads it.
  * It never waits. What one look misses, because a worker was about to leave or because the index lags, the schedule finds.
  *
- * A waker remembers what it did last, so that wakes that follow each other closely do not start a worker each. Memory is not needed for safety:
+ * A waker remembers what it did last, so that wakes that follow each other
+ * closely do not start a worker each. Memory is not needed for safety:
  * a second waker, or one that was just started, starts at most some workers that find no permit or no task, and leave.
  */
 import type { Runtime } from '../runtime/runtime.ts';
@@ -98,7 +101,8 @@ export class Waker {
     this.#lookedAt = now;
     this.#inserted = 0;
     const { shards, backlog } = await lookAtBacklog(record, this.#ports, this.#settings);
-    // The index may show them to one look and not to the next: where nothing else waits, they are named to the worker, which would otherwise
+    // The index may show them to one look and not to the next:
+    // where nothing else waits, they are named to the worker, which would otherwise
     // find nothing and leave.
     const due = dueIn(backlog);
     const named = due > inserted.length ? [] : inserted;
@@ -138,7 +142,10 @@ export class Waker {
     return live.length > 0 && !needMore ? 'atWork' : undefined;
   }
 
-  /** A permit stays in the row when its worker dies, until its room is needed: so the sessions say who is at work. Each is read once in its TTL. */
+  /**
+   * A permit stays in the row when its worker dies, until its room is needed:
+   * so the sessions say who is at work. Each is read once in its TTL.
+   */
   async #liveHolders(permits: SemaphoreRecord | undefined, now: number): Promise<SemaphoreRecord['holders']> {
     const holders = permits?.holders ?? [];
     for (const [id, until] of this.#aliveUntil) if (until <= now) this.#aliveUntil.delete(id);

@@ -34,7 +34,9 @@ export interface ConnectionOptions {
 }
 
 export interface DynamoConnection {
-  /** A client of the SDK for the same place, made when it is first asked for: for what the protocol does not do, such as creating tables. */
+  /**
+   * A client of the SDK for the same place, made when it is first asked for: for what the protocol does not do, such as creating tables.
+   */
   readonly openClient: () => Promise<DynamoDBClient>;
   /** Whether region and credentials are found by the SDK: elsewhere they are known without it. */
   readonly isSdkNeeded: () => boolean;

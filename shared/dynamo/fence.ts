@@ -11,7 +11,8 @@
  *   })));
  *
  * A refused condition (`ConditionalCheckFailedException`) means: superseded, or this very write was applied by an earlier attempt of it.
- * `wasApplied` tells them apart, by the item that comes with the exception. An item is never deleted while it is fenced: the fence would go with it.
+ * `wasApplied` tells them apart, by the item that comes with the exception.
+ * An item is never deleted while it is fenced: the fence would go with it.
  */
 import type { PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { ConfigurationError } from '../errors.ts';

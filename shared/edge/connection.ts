@@ -1,7 +1,8 @@
 /**
  * A table as it is reached from an isolate at the edge: over `fetch`, with credentials that somebody hands out.
  *
- * Make one within each request: it costs nothing, and what isolates may share between requests, signing keys and credentials, they do share.
+ * Make one within each request: it costs nothing, and what isolates may
+ * share between requests, signing keys and credentials, they do share.
  * Kept beyond its request it would wait for what that request had begun, which isolates do not allow.
  */
 import type { SendObserver } from '../dynamo/engine/send.ts';

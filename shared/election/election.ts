@@ -99,7 +99,8 @@ export class Leadership implements AsyncDisposable {
 
   /**
    * Says something new within the same term.
-   * @throws LeaseLostError when this is no longer the leader: nothing more is written; an attempt that was not answered may have been applied
+   * @throws LeaseLostError when this is no longer the leader:
+   *   nothing more is written; an attempt that was not answered may have been applied
    */
   proclaim(value: string): Promise<void> {
     return this.#lock.update(value);

@@ -3,7 +3,8 @@
  *
  * The window opens at the moment *before* a create or renew was sent, because the store may have applied it at any later time,
  * and lasts the TTL less a margin.
- * It is judged by two clocks and both must agree: the wall clock may step back, and the monotonic clock may stand still while the machine is suspended.
+ * It is judged by two clocks and both must agree: the wall clock may step back,
+ * and the monotonic clock may stand still while the machine is suspended.
  * Nothing here is a flag that a timer flips: belief is computed at the moment of asking,
  * so that a thawed process finds itself expired before any of its timers has run.
  */

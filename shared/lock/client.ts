@@ -99,7 +99,8 @@ export class LockClient {
 
   /**
    * Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent, what it shows of each key is not.
-   * @param onDamaged is told of rows that do not decode: an entry is not in the list then, and whose holder's session is damaged is shown as held
+   * @param onDamaged is told of rows that do not decode:
+   *   an entry is not in the list then, and whose holder's session is damaged is shown as held
    */
   async *list(prefix = '', onDamaged: (error: unknown) => void = ignore): AsyncGenerator<LockInfo> {
     const { locks, sessions } = this.#ports;

@@ -150,7 +150,8 @@ export class LockContender implements Contender<HeldLock> {
       return this.#refusalUntil(opensAt(lock.notBefore, this.#maxClockSkewMs));
     }
     if (lock.session === this.#session.id) {
-      // Ours without our knowing: an acquire was never answered, or a release. A new tenure, so that a late release of the old one ends nothing.
+      // Ours without our knowing: an acquire was never answered, or a release.
+      // A new tenure, so that a late release of the old one ends nothing.
       this.#abandoned = { lock, openAt: 0, isFresh: false };
       return undefined;
     }

@@ -40,7 +40,8 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Renews it now, beside its heartbeat: where timers stand still, and clocks too until an answer comes, belief is only as fresh as the last of these.
+   * Renews it now, beside its heartbeat: where timers stand still,
+   * and clocks too until an answer comes, belief is only as fresh as the last of these.
    * @returns milliseconds for which it may be believed in, judged when the answer was there; without an answer it is as long as before
    * @throws LeaseLostError when the session may no longer be believed in
    */
@@ -54,7 +55,8 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Returns at once: the lock, or who has it and until when. A key that this session holds already is held (`isOwn`), unless the caller asks
+   * Returns at once: the lock, or who has it and until when.
+   * A key that this session holds already is held (`isOwn`), unless the caller asks
    * for it with `reentrant: true`.
    */
   tryLock(key: string, options: LockOptions = {}): Promise<Acquisition> {
@@ -62,7 +64,8 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Waits for a lock, without limit when no `wait` is given. Callers of one session wait for each other as other sessions do, and each gets a new
+   * Waits for a lock, without limit when no `wait` is given.
+   * Callers of one session wait for each other as other sessions do, and each gets a new
    * fencing token: a flow that locks a key twice waits for itself, unless it asks with `reentrant: true`.
    * @throws LockUnavailableError when the wait is over, with who has it
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with

@@ -5,7 +5,8 @@
  *   - The session is lost: so is the lock, at once, by the clocks; nothing is sent for it any more.
  *   - An operator releases it by force: the session's next heartbeat says so, and the signal aborts; the lock-delay is there for that time.
  *   - An update is refused: another session has the key; the signal aborts.
- *   - A release is not answered: `release` throws, and may be called again; if it is not, the session's heartbeats free the key, or its end.
+ *   - A release is not answered: `release` throws, and may be called again;
+ *     if it is not, the session's heartbeats free the key, or its end.
  * One verb is under way at a time, and after the release there is none.
  *
  * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets a tenure of its own.
@@ -59,7 +60,9 @@ export class Lock implements AsyncDisposable {
   readonly key: string;
   /** Larger than that of any earlier tenure of this key. Give it to stores of your own that can compare it. */
   readonly fencingToken: number;
-  /** Aborts, with a `LeaseLostError`, when the lock is held no more: lost, taken away, or released. Its `aborted` is computed when asked. */
+  /**
+   * Aborts, with a `LeaseLostError`, when the lock is held no more: lost, taken away, or released. Its `aborted` is computed when asked.
+   */
   readonly signal: AbortSignal;
 
   readonly #ports: LockHolderPorts;

@@ -1,7 +1,8 @@
 /**
  * Keys as readers see them.
  *
- * A key whose session is dead is shown as what it has become: free, closed for its lock-delay, or, with behaviour `delete`, without its entry.
+ * A key whose session is dead is shown as what it has become:
+ * free, closed for its lock-delay, or, with behaviour `delete`, without its entry.
  * The first reader to see it writes that down with one guarded write, so that its modify index tells those who wait for a change.
  * A reader that may not write, or whose clock is wrong, sees the row as it stands.
  */

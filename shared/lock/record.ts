@@ -5,7 +5,8 @@
  *   - The row names at most one session at a time, and changes it only by a conditional write.
  *   - The lease counter grows with every acquire and with every forced release, and never restarts: neither a release, nor a deletion,
  *     nor a sweep brings a token back that was given out.
- *   - A key whose session was invalidated, or that was released by force, stays closed for the lock-delay. The moment is stored, so it survives
+ *   - A key whose session was invalidated, or that was released by force,
+ *     stays closed for the lock-delay. The moment is stored, so it survives
  *     every process. An orderly release imposes no delay.
  *   - A holder that was superseded can change nothing: all its verbs name its session and its counter.
  *   - Callers of one session exclude each other within its process: each has a tenure of its own, with a counter of its own. With
@@ -13,7 +14,8 @@
  *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
  *
  * Does not guarantee
- *   - That a superseded holder has stopped, for no lease can. Guard what it writes: `lock.condition()` in a transaction, or a `Fence` of the lock.
+ *   - That a superseded holder has stopped, for no lease can. Guard what it writes:
+ *     `lock.condition()` in a transaction, or a `Fence` of the lock.
  *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
  *   - Order. Waiters of one process take turns; those of different processes overtake each other.
  *   - Anything towards a client that never asks. Locks are advisory.
@@ -28,7 +30,8 @@
  *        ▲                                                       │
  *        └── its session is dead: seen by the next contender ────┘   behaviour `delete`: the value goes too
  *
- * Clock: `notBefore` is the clock of the process that ended the tenure plus the lock-delay; a contender adds the bound on clock differences.
+ * Clock: `notBefore` is the clock of the process that ended the tenure plus the lock-delay;
+ * a contender adds the bound on clock differences.
  *
  * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
  */
@@ -146,7 +149,10 @@ export interface LockInfo {
   readonly lastForced: ForcedRelease | undefined;
 }
 
-/** A key could not be acquired within the time that its caller would wait: nothing is held. Wait longer, or come back later; `refusal` says who has it. */
+/**
+ * A key could not be acquired within the time that its caller would wait:
+ * nothing is held. Wait longer, or come back later; `refusal` says who has it.
+ */
 export class LockUnavailableError extends Error {
   override readonly name = 'LockUnavailableError';
   readonly refusal: Refusal;

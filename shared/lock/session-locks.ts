@@ -2,7 +2,8 @@
  * The locks of one session: acquiring them, one or several, and giving them all back.
  *
  * A key that the session holds already is held, for its other callers as for everybody: they wait in line for its release, and each gets a
- * tenure of its own. A caller that asks with `reentrant` shares what the session has: the same `Lock`, the same counter, the value replaced.
+ * tenure of its own. A caller that asks with `reentrant` shares what the session has:
+ * the same `Lock`, the same counter, the value replaced.
  */
 import pLimit from 'p-limit';
 import { ConfigurationError, LeaseLostError, StoreUnavailableError, shown } from '../errors.ts';

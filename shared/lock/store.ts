@@ -79,14 +79,20 @@ export interface LockStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
-  /** Of a session that may hold it without knowing, for an answer was lost: free, and the counter grows. Refused unless it is still held as observed. */
+  /**
+   * Of a session that may hold it without knowing, for an answer was lost:
+   * free, and the counter grows. Refused unless it is still held as observed.
+   */
   disown(
     observed: HeldLock,
     late: Pick<LateAcquire, 'notBeforeAsked'>,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
-  /** Of a free key, whose acquire was not answered and may be under way still: it will be refused. Refused unless the row is as it was observed. */
+  /**
+   * Of a free key, whose acquire was not answered and may be under way still:
+   * it will be refused. Refused unless the row is as it was observed.
+   */
   barLate(late: LateAcquire, write: Stamp, limits?: WriteLimits): Promise<Outcome<FreeLock, LockRecord>>;
   /** By its holder: replaces the content, or just confirms the tenure. Refused when anything was written since it was observed. */
   update(
@@ -129,7 +135,10 @@ export interface LockStore {
     write: Stamp,
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
-  /** Several keys, all or none: refused unless every row is as it was observed, every condition holds, and every session that is told is live. */
+  /**
+   * Several keys, all or none: refused unless every row is as it was observed,
+   * every condition holds, and every session that is told is live.
+   */
   commit(
     writes: readonly KeyWrite[],
     conditions: KeyConditions,

@@ -1,9 +1,11 @@
 /**
- * What operators do: of each operation its input, what the audit says that it was done to, and how it is done. Once, for the command and the console,
+ * What operators do: of each operation its input, what the audit says that it was done to,
+ * and how it is done. Once, for the command and the console,
  * which parse the input and print the report.
  *
  * Guarantees
- *   - Every operation is written down before it is done, with the operator's name and reason, and afterwards with its outcome: `execute` is the only way in.
+ *   - Every operation is written down before it is done, with the operator's name and reason,
+ *     and afterwards with its outcome: `execute` is the only way in.
  *   - It names what the operator saw when deciding. A task, a lock or a permit that has another counter by then is left alone.
  */
 import type { AuditStore } from '../dynamo/audit/store.ts';

@@ -129,7 +129,8 @@ export class TaskClient {
   }
 
   /**
-   * Waits for the end of a task. With its definition, which names no task by itself, the result has its type; with an id alone it is any JSON.
+   * Waits for the end of a task. With its definition, which names no task by itself,
+   * the result has its type; with an id alone it is any JSON.
    * A task that is dead or cancelled is an outcome and no error; so is the deadline.
    * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
    */
@@ -216,7 +217,8 @@ export class TaskClient {
   }
 
   /**
-   * Adds many small tasks of one definition, several in a row of the table: each then costs about a quarter of what a task of its own would.
+   * Adds many small tasks of one definition, several in a row of the table:
+   * each then costs about a quarter of what a task of its own would.
    * They are claimed a page at a time and run one after the other; see `task/page.ts` for what they promise, and what not.
    * Calling again with the same id and inputs adds what is missing.
    * @throws MismatchError when the id stands for other inputs

@@ -1,4 +1,7 @@
-/** Walks through everything of a queue that is ready or running, by its indexes: for people, who want to see it without reading the whole table. */
+/**
+ * Walks through everything of a queue that is ready or running, by its indexes:
+ * for people, who want to see it without reading the whole table.
+ */
 import type { ReadyHint, ReadyPartition, TaskStore } from '../task/store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';

@@ -1,7 +1,8 @@
 /**
  * Waiting for the end of a task, and for its result.
  *
- * All waiters of one client share one poll: what is due to be looked at goes into one batch read, at half a read unit a task, and several waiters
+ * All waiters of one client share one poll:
+ * what is due to be looked at goes into one batch read, at half a read unit a task, and several waiters
  * of one task are one of its keys. A task is looked at after 100 ms first, and then ever more rarely, once a second at last.
  * A read that shows an end is confirmed by a consistent one, because the id may stand for other work by now.
  */

@@ -112,7 +112,8 @@ async function tidy(removal: () => Promise<void>): Promise<void> {
   try {
     await removal();
   } catch {
-    // The outcome stands, and its caller must hear of it. What stays is swept in time: by the table's TTL, or a lifecycle rule of the bucket.
+    // The outcome stands, and its caller must hear of it. What stays is swept in time:
+    // by the table's TTL, or a lifecycle rule of the bucket.
   }
 }
 

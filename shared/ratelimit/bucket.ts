@@ -17,7 +17,8 @@
  *        emptyAt                    now          tokens in the bucket = (now − emptyAt) ÷ time per token, at most `burst`
  *     ──────┴────────────────────────┴──────▶     take: emptyAt moves right by the time of its tokens, never past now
  *
- * Cost: one request, one write unit. A key that was not used for as long as it takes to fill takes a second request, to begin with a full bucket.
+ * Cost: one request, one write unit. A key that was not used for as long
+ * as it takes to fill takes a second request, to begin with a full bucket.
  */
 import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';

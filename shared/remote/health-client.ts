@@ -178,7 +178,8 @@ function describe({ node, id }: CheckKey): string {
 }
 
 /**
- * Reads all sessions once, which is what a rare event may cost; every session is asked for its checks again by its holder and its contenders,
+ * Reads all sessions once, which is what a rare event may cost;
+ * every session is asked for its checks again by its holder and its contenders,
  * so that one which the listing does not show yet ends as well.
  */
 async function endSessionsBoundTo(

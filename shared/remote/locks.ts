@@ -2,10 +2,12 @@
  * The locks of sessions that are known by their id alone: what a gateway does for holders that speak another protocol.
  *
  * The same rows, statements and judgements as `SessionLocks`; what differs is where belief comes from.
- * A holder of ours believes by its own clocks. Here the session's row is asked: live before the acquire, so that no dead session is written,
+ * A holder of ours believes by its own clocks. Here the session's row is asked:
+ * live before the acquire, so that no dead session is written,
  * and live after it, so that it was live when the key became its own, for what has ended stays ended.
  *
- * Requests of an acquire: session and row, write, session; of a release: session and row, write. Where reads are gathered, two at once are one.
+ * Requests of an acquire: session and row, write, session; of a release:
+ * session and row, write. Where reads are gathered, two at once are one.
  */
 import { LeaseLostError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';

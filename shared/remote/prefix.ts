@@ -43,7 +43,8 @@ export class PrefixReader {
   }
 
   /**
-   * Strongly consistent but for keys that are not listed yet. A listing twice, a read for each row, and one for each session that holds any.
+   * Strongly consistent but for keys that are not listed yet.
+   * A listing twice, a read for each row, and one for each session that holds any.
    * Who comes while a reading is under way shares the next: what each is given was read after he asked.
    */
   read(prefix: string): Promise<PrefixView> {

@@ -3,9 +3,12 @@
  *
  * Guarantees
  *   - Nothing in this process keeps them alive: a renewal is one conditional write, asked for by the holder, through any gateway.
- *   - The TTL is a lower bound whichever gateways the renewals come through: a renewal counts from when the gateway received it, no late attempt
- *     takes back time that a later renewal has promised, and a contender that ends a session waits for the bound on clock differences beside the TTL.
- *   - They end as all sessions do, in one step, by every contender that finds them expired. A renewal that comes after the TTL, but before a contender may have
+ *   - The TTL is a lower bound whichever gateways the renewals come through:
+ *     a renewal counts from when the gateway received it, no late attempt
+ *     takes back time that a later renewal has promised, and a contender that
+ *     ends a session waits for the bound on clock differences beside the TTL.
+ *   - They end as all sessions do, in one step, by every contender that finds them expired.
+ *     A renewal that comes after the TTL, but before a contender may have
  *     ended it, is still accepted: the row decides, and what it holds cannot have been taken over.
  *
  * Does not guarantee

@@ -1,4 +1,7 @@
-/** What a run writes beside its task. Nothing of the task depends on it, so it takes no longer than code has to stop, and a failure is only logged. */
+/**
+ * What a run writes beside its task. Nothing of the task depends on it,
+ * so it takes no longer than code has to stop, and a failure is only logged.
+ */
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';

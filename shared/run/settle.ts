@@ -52,7 +52,8 @@ const OUTAGE_LIMIT_MS = 86_400_000;
 /**
  * What becomes of an attempt that threw because our own store was throttled or did not answer: it is handed back, for its code is not to
  * blame, and tried again after a while. What it asked for is not applied, or the write that hands it back finds the task ended.
- * Undefined: it is a failure like others. So is the one attempt of a task that may have one only, because its other effects must not repeat.
+ * Undefined: it is a failure like others.
+ * So is the one attempt of a task that may have one only, because its other effects must not repeat.
  */
 export function judgeOutage(
   thrown: unknown,
@@ -82,7 +83,8 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
     readonly session?: string | undefined;
     readonly leaseCounter: number;
   }) => session === claim.session && leaseCounter === claim.leaseCounter;
-  // Only the holder of a claim completes it; a process that buries or cancels a task of a dead session leaves the same traces as its holder.
+  // Only the holder of a claim completes it;
+  // a process that buries or cancels a task of a dead session leaves the same traces as its holder.
   if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
   const how = row.past.find(isOurs)?.how;
   return how === undefined || how === 'died' ? undefined : PAST_SETTLEMENTS[how];
@@ -99,7 +101,8 @@ export type HandBack =
   | { readonly kind: 'dead'; readonly error: TaskError };
 
 /**
- * What becomes of a task that was handed back: dead, once it has been given most of a worker's life again and again and has come no further.
+ * What becomes of a task that was handed back:
+ * dead, once it has been given most of a worker's life again and again and has come no further.
  * Progress starts the count again. A worker that was stopped, or that began the task late, says nothing about how long it takes.
  */
 export function judgeHandBack(

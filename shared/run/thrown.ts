@@ -1,5 +1,6 @@
 /**
- * What task code threw, for people: with its stack and its causes, and without its other properties, which may hold a request with its credentials.
+ * What task code threw, for people: with its stack and its causes,
+ * and without its other properties, which may hold a request with its credentials.
  * Anything can be thrown: a text, an error whose getters throw, a cause that is its own cause.
  */
 import { messageOf } from '../errors.ts';

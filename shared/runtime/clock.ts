@@ -15,7 +15,10 @@ export interface Clock {
    * Aborting is the orderly end of a wait, so it resolves instead of throwing: the caller looks at its own state next.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls back once after `ms` milliseconds, unless it is cancelled before: for what is nearly always cancelled, at a third of what a sleep costs. */
+  /**
+   * Calls back once after `ms` milliseconds, unless it is cancelled before:
+   * for what is nearly always cancelled, at a third of what a sleep costs.
+   */
   after(ms: number, call: () => void): Cancel;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Packing text, where the host can do it at once.
- * The web has streams for it, which answer later: a host without Node's `zlib` writes text as it is, and says that it cannot read what is packed.
+ * The web has streams for it, which answer later:
+ * a host without Node's `zlib` writes text as it is, and says that it cannot read what is packed.
  */
 import { hostModule } from './host.ts';
 

@@ -1,4 +1,7 @@
-/** Whether two values are the same by what they hold: JSON, and what DynamoDB has beside it, sets and bytes. The order of a set means nothing. */
+/**
+ * Whether two values are the same by what they hold:
+ * JSON, and what DynamoDB has beside it, sets and bytes. The order of a set means nothing.
+ */
 export function isSame(left: unknown, right: unknown): boolean {
   if (Object.is(left, right)) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

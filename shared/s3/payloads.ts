@@ -1,10 +1,13 @@
 /**
  * Large inputs in a bucket of the user's own.
  *
- * Objects are removed when their tasks are done. Give the bucket a lifecycle rule for the prefix all the same: what a worker left behind that
- * died at the wrong moment, and the inputs of tasks that ended dead or cancelled, should go after a time in which they would have been redriven.
+ * Objects are removed when their tasks are done.
+ * Give the bucket a lifecycle rule for the prefix all the same: what a worker left behind that
+ * died at the wrong moment, and the inputs of tasks that ended dead or cancelled,
+ * should go after a time in which they would have been redriven.
  *
- * Needs the package `@aws-sdk/client-s3`, and of clients that enqueue `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
+ * Needs the package `@aws-sdk/client-s3`, and of clients that enqueue
+ * `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
  */
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ConfigurationError } from '../errors.ts';

@@ -62,7 +62,9 @@ export class SemaphoreClient {
     await declareLimit(name, limit, this.#ports);
   }
 
-  /** By an operator: sets the limit in effect, whatever is declared. Lowering it takes nothing away. False when there is no such semaphore. */
+  /**
+   * By an operator: sets the limit in effect, whatever is declared. Lowering it takes nothing away. False when there is no such semaphore.
+   */
   async setLimit(name: string, limit: number | 'declared'): Promise<boolean> {
     return (await setLimit(name, limit, this.#ports)) !== undefined;
   }

@@ -52,7 +52,10 @@ export interface Full {
   readonly until: number | null;
 }
 
-/** A permit could not be acquired within the time that its caller would wait: nothing is held. Wait longer, or come back later; `full` says who has them. */
+/**
+ * A permit could not be acquired within the time that its caller would wait:
+ * nothing is held. Wait longer, or come back later; `full` says who has them.
+ */
 export class SemaphoreFullError extends Error {
   override readonly name = 'SemaphoreFullError';
   readonly full: Full;
@@ -102,7 +105,9 @@ export class Contender {
     return this.#isUnanswered;
   }
 
-  /** Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError */
+  /**
+   * Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError
+   */
   async ask(): Promise<Admission> {
     return this.#pursue(rowAfter(await this.#admit()));
   }

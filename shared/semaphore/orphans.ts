@@ -2,7 +2,8 @@
  * Permits and places of a session that no code of its process knows: a lost answer leaves them, or a request that arrives late.
  *
  * Nothing in the row could refuse a late admission without doubling the price of every contended permit. So its session looks: with its
- * heartbeats, for as long as such a request may still arrive, and gives back what is not in its book. One read unit a look, per 4 KB of the row.
+ * heartbeats, for as long as such a request may still arrive,
+ * and gives back what is not in its book. One read unit a look, per 4 KB of the row.
  */
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -30,7 +30,9 @@ export class Permit implements AsyncDisposable {
   readonly semaphore: string;
   /** Whose it is, since when, how much of the limit it takes, and its token. */
   readonly record: PermitRecord;
-  /** Aborts, with a `LeaseLostError`, when the permit is held no more: lost, taken away, or released. Its `aborted` is computed when asked. */
+  /**
+   * Aborts, with a `LeaseLostError`, when the permit is held no more: lost, taken away, or released. Its `aborted` is computed when asked.
+   */
   readonly signal: AbortSignal;
 
   readonly #session: SessionHolder;

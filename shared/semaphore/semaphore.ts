@@ -3,16 +3,19 @@
  *
  * Guarantees
  *   - In no state of the store do the permits add up to more than the limit: count and holders change in one conditional write.
- *   - A permit frees itself when its session is invalid and that session's lock-delay is over: a contender that needs the room removes the dead holder
+ *   - A permit frees itself when its session is invalid and that session's lock-delay is over:
+ *     a contender that needs the room removes the dead holder
  *     in the very write that admits it. No sweep is needed, and a set filled by dead holders blocks no one.
  *   - Releasing, evicting or pruning names one permit and its token; done twice, or late, it changes nothing.
  *   - Contenders that declare different limits are told so, with both numbers; none of them is admitted by its own.
  *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
- *   - While the queue is not empty, only its contenders are admitted: fair contenders are served in the order in which the store queued them,
+ *   - While the queue is not empty, only its contenders are admitted:
+ *     fair contenders are served in the order in which the store queued them,
  *     a large request at the head included.
  *
  * Does not guarantee
- *   - That a holder whose session died, or that was evicted, has stopped. The lock-delay is the time it is given; with 0 it may overlap with
+ *   - That a holder whose session died, or that was evicted, has stopped.
+ *     The lock-delay is the time it is given; with 0 it may overlap with
  *     its successor until it notices.
  *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
  *

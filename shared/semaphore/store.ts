@@ -35,7 +35,10 @@ export interface SemaphoreStore {
   ): Promise<Outcome<SemaphoreRecord>>;
   /** Refused unless this permit is there with this token, evicted or not. */
   release(name: string, permit: PermitRecord, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
-  /** By an operator, written down; a live session is told in the same transaction. Refused unless it is held, and its session as it was found. */
+  /**
+   * By an operator, written down; a live session is told in the same transaction.
+   * Refused unless it is held, and its session as it was found.
+   */
   evict(
     name: string,
     permit: PermitRecord,

@@ -18,7 +18,8 @@ export interface ContenderPorts {
 export type Standing = Exclude<Verdict, { kind: 'expired' }>;
 
 /**
- * Judges a session that stands in the way, and invalidates it when it has expired: one read was spent by the caller, at most one write here.
+ * Judges a session that stands in the way, and invalidates it when it has expired:
+ * one read was spent by the caller, at most one write here.
  * A live session that is bound to health checks costs another read, for those.
  * @throws ClockSkewError when our clock is proven too wrong to end a session
  */

@@ -2,7 +2,8 @@
  * Notices a heartbeat that is late because nothing ran: code that computes for long without a pause blocks the event loop, and with it the
  * heartbeat. Its worker lives, and loses its session all the same; it should be told which of the two it was.
  *
- * Told from a store that does not answer by what was late: the timer itself. Clock: monotonic, which stands still while a machine is suspended.
+ * Told from a store that does not answer by what was late: the timer itself.
+ * Clock: monotonic, which stands still while a machine is suspended.
  */
 import type { Clock } from '../runtime/clock.ts';
 

@@ -1,7 +1,8 @@
 /**
  * Opening a session: the one write, and whether its holder may believe in it.
  *
- * A process whose clock is proven wrong opens none. Others would find its sessions expired at once, and take its tasks, each with an attempt
+ * A process whose clock is proven wrong opens none.
+ * Others would find its sessions expired at once, and take its tasks, each with an attempt
  * that it cost; or they would wait for it long after it has died.
  */
 import { StoreUnavailableError } from '../errors.ts';
@@ -70,7 +71,8 @@ export async function ensureSoundClock(
 }
 
 /**
- * After the write, whose answer may be the first that a process gets, and prove its clock wrong: the session is ended, on which nothing hangs.
+ * After the write, whose answer may be the first that a process gets,
+ * and prove its clock wrong: the session is ended, on which nothing hangs.
  * @throws ClockSkewError when our clock is proven wrong by more than the bound
  */
 export async function ensureSoundlyOpened(

@@ -3,12 +3,14 @@
  *
  * Guarantees
  *   - At most one incarnation renews a session: each renewal compares the nonce of the one before.
- *   - A session ends in one atomic step, `live` → `invalid`, and never comes back. From then on every lease that names it is free for the taking,
+ *   - A session ends in one atomic step, `live` → `invalid`, and never comes back.
+ *     From then on every lease that names it is free for the taking,
  *     one conditional write each; no sweep is needed.
  *   - Only an operator ends a session before its TTL has passed on the ender's clock, plus the stated bound on clock differences.
  *
  * Does not guarantee
- *   - That its holder has stopped. A holder stops by its own trust window (`lease/trust.ts`); what it sends late is refused by the lease counter
+ *   - That its holder has stopped. A holder stops by its own trust window (`lease/trust.ts`);
+ *     what it sends late is refused by the lease counter
  *     of the row it writes, not by the session.
  *
  *       create            renew (nonce matches, not expired)
@@ -48,9 +50,14 @@ interface SessionFacts {
   readonly nonce: string;
   /** Checks of its node that it is bound to: when one of them fails, it ends. */
   readonly checks: readonly string[];
-  /** What was taken away from it one by one, while it went on; its holder learns of it with the next renewal, and it goes with the one after. */
+  /**
+   * What was taken away from it one by one, while it went on;
+   * its holder learns of it with the next renewal, and it goes with the one after.
+   */
   readonly revoked: readonly string[];
-  /** Its holder is somewhere beyond a gateway, and knows nothing but its id: a caller that names it renews it. See `../remote/sessions.ts`. */
+  /**
+   * Its holder is somewhere beyond a gateway, and knows nothing but its id: a caller that names it renews it. See `../remote/sessions.ts`.
+   */
   readonly remote?: boolean | undefined;
 }
 
@@ -98,8 +105,10 @@ export function judgeSession(session: SessionRecord | undefined, now: number, ma
 
 /**
  * When the keys of an invalid session open, by any clock within the bound: at once (0) after an orderly end.
- * The lock-delay of a session that expired counts from when it could be ended first, for its holder has not believed since, however late another session looks.
- * It lasts a heartbeat from its invalidation at least, or all of a shorter lock-delay: a holder whose clock is wrong learns of its end by then.
+ * The lock-delay of a session that expired counts from when it could be ended first,
+ * for its holder has not believed since, however late another session looks.
+ * It lasts a heartbeat from its invalidation at least, or all of a shorter lock-delay:
+ * a holder whose clock is wrong learns of its end by then.
  * One that was ended by force may have been believed in until that moment, so its lock-delay counts from there.
  */
 export function lockDelayEndsAt(session: InvalidSession, maxClockSkewMs: number): number {

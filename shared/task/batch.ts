@@ -5,7 +5,8 @@
  *       pending 3 ──▶ 2 ──▶ 1 ──▶ 0, and in the same transaction the callback is created, or the parent woken
  *
  * Guarantees
- *   - The callback is created exactly once, and never early: the count is written before any child is there, a child's end is counted in the
+ *   - The callback is created exactly once, and never early:
+ *     the count is written before any child is there, a child's end is counted in the
  *     transaction that ends it, and a child ends once however often it is tried.
  *   - Every end counts: done, dead, or cancelled. The counts say which; a dead child that is redriven later counts no second time.
  *
@@ -55,5 +56,7 @@ export type ChildEnding = 'done' | 'dead' | 'cancelled';
 
 /** A parent that waits for its children is due then, so to speak; the last of them makes it due at once. */
 export const NEVER = MAX_EPOCH_MS;
-/** One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth gives back the parent's place of a key. */
+/**
+ * One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth gives back the parent's place of a key.
+ */
 export const CHILDREN_LIMIT = 97;

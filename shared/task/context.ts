@@ -20,7 +20,10 @@ export interface TaskContext {
   readonly fencingToken: number;
   /** Grows with every call, over all tasks of one worker: orders the writes under one lease counter, which the items of a page share. */
   nextSequence(): number;
-  /** (table, task, counter, session) as one opaque text, to pass to others: `leasehold.verify` tells them whether this claim is still the current one. */
+  /**
+   * (table, task, counter, session) as one opaque text, to pass to others:
+   * `leasehold.verify` tells them whether this claim is still the current one.
+   */
   readonly sequencer: string;
   /** What an earlier attempt saved, if any. */
   readonly progress: Json | undefined;

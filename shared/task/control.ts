@@ -21,7 +21,10 @@ export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
 }
 
-/** The reason of a task's AbortSignal when the attempt took longer than the definition's timeout: code should stop, and the attempt has failed. */
+/**
+ * The reason of a task's AbortSignal when the attempt took longer than the definition's timeout:
+ * code should stop, and the attempt has failed.
+ */
 export class TaskTimeoutError extends Error {
   override readonly name = 'TaskTimeoutError';
 }
@@ -38,7 +41,10 @@ export class HandedBackError extends Error {
   }
 }
 
-/** The reason of a task's AbortSignal when it was cancelled: code that stops now leaves it cancelled, code that completes in spite of it wins. */
+/**
+ * The reason of a task's AbortSignal when it was cancelled:
+ * code that stops now leaves it cancelled, code that completes in spite of it wins.
+ */
 export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }

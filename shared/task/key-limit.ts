@@ -2,16 +2,21 @@
  * Limits per key: at most so many tasks of one key at a time, at most so many begun in a span of time.
  *
  * Guarantees
- *   - Never more tasks of a key are in state `running` than its limit: a claim takes the place in its own transaction, and whatever takes the
- *     task out of `running` gives it back in its own. A dead worker's place is kept until another worker has taken its task over, so not even then.
+ *   - Never more tasks of a key are in state `running` than its limit:
+ *     a claim takes the place in its own transaction, and whatever takes the
+ *     task out of `running` gives it back in its own.
+ *     A dead worker's place is kept until another worker has taken its task over, so not even then.
  *   - Never more are begun in a window than the rate: the windows are those of the clock, so two full ones may touch.
  *
  * Does not guarantee
  *   - Order. Of the tasks of a key that wait, any may be next.
  *
- * A task without a key pays nothing for this. The limit is the task's own: tasks of one key that were given different ones each obey theirs.
- * So are count and span of a rate, but the key has one window: it counts what begins of all its tasks, and begins anew with that of the shorter
- * span. No rate is ever exceeded so; a task of the longer span can begin only while both windows begin at the same moment, and waits otherwise.
+ * A task without a key pays nothing for this. The limit is the task's own:
+ * tasks of one key that were given different ones each obey theirs.
+ * So are count and span of a rate, but the key has one window:
+ * it counts what begins of all its tasks, and begins anew with that of the shorter
+ * span. No rate is ever exceeded so; a task of the longer span can begin
+ * only while both windows begin at the same moment, and waits otherwise.
  */
 
 export interface RateOfKey {
@@ -75,7 +80,8 @@ export function entered({ rate }: KeyLimit, { running, window, started }: KeySta
 }
 
 /**
- * How long the last of some tasks that wait for a full key will probably wait, in ms: a key that has stood still for a minute is taken to let
+ * How long the last of some tasks that wait for a full key will probably wait, in ms:
+ * a key that has stood still for a minute is taken to let
  * one more begin in a minute from now; and a rate lets no more begin than it allows. Pure.
  */
 export function expectedWaitMs(

@@ -1,5 +1,6 @@
 /**
- * Lanes: a queue's tasks of one priority that name a tenant, or those of it that name none. Each shard has an index partition for each lane.
+ * Lanes: a queue's tasks of one priority that name a tenant, or those of it that name none.
+ * Each shard has an index partition for each lane.
  *
  * Few queues use more than one, and a look at an empty partition costs as much as one at a short one.
  * So the queue's row says which lanes have ever been seen to be used: the dispatcher looks at all of them with each tick, and adds what it

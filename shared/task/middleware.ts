@@ -4,7 +4,8 @@
  *     before, in order ──▶ the task's code ──▶ after, in reverse order
  *                   └── threw ──▶ onError, in reverse order
  *
- * A `before` may change `input`, an `after` may change `result`, an `onError` may replace `error`, or clear it: then the attempt returns `result`.
+ * A `before` may change `input`, an `after` may change `result`,
+ * an `onError` may replace `error`, or clear it: then the attempt returns `result`.
  * What the code has committed stays committed, whatever comes after it.
  */
 import type { TaskContext } from './context.ts';

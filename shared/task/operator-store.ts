@@ -12,7 +12,10 @@ export interface TaskOperatorStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Settled>;
-  /** Its holder learns of it with the next heartbeat. Refused unless it still runs under the observed session and counter, and that session is live. */
+  /**
+   * Its holder learns of it with the next heartbeat.
+   * Refused unless it still runs under the observed session and counter, and that session is live.
+   */
   requestCancel(
     observed: RunningTask,
     cancellation: Cancellation,

@@ -12,11 +12,13 @@
  *     page's lease counter and on the item being open.
  *   - A holder that was taken over can record, move or commit no item: every write names the counter and the session.
  *   - Items that are recorded do not run again, whichever worker has the page: hand-back, take-over and redrive keep what is recorded.
- *   - One that fails leaves the page for a row of its own, in one transaction, and delays none of the others; from then on it is a task like any.
+ *   - One that fails leaves the page for a row of its own, in one transaction,
+ *     and delays none of the others; from then on it is a task like any.
  *   - One that kills its worker is found, moved out and buried alone: see `suspect.ts`. The others live.
  *
  * Does not guarantee
- *   - That an item whose code has ended is recorded at once. Ends are written together, after `flushInterval` at the latest; a crash repeats
+ *   - That an item whose code has ended is recorded at once.
+ *     Ends are written together, after `flushInterval` at the latest; a crash repeats
  *     those that were not yet. What was committed through `commit` is recorded with it.
  *   - Identity by input or by a name of the item's own. An item is known by the id of its bulk and its position; see `request.ts`.
  *   - Company: the items of a page run one after the other. What runs side by side are pages.

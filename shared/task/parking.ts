@@ -1,15 +1,19 @@
 /**
  * Parking: a due task whose key has no room leaves the sight of workers, and comes back when the key has room again.
  *
- * A worker that meets a task of a full key leaves it in the ready index while the key moves: reading its entry again is cheaper than two writes.
- * It parks the task once it will probably wait for longer than `PARKED_FROM_MS`: one conditional write moves its index entry to a place among the
+ * A worker that meets a task of a full key leaves it in the ready index while the key moves:
+ * reading its entry again is cheaper than two writes.
+ * It parks the task once it will probably wait for longer than `PARKED_FROM_MS`:
+ * one conditional write moves its index entry to a place among the
  * parked tasks of its key, in the order of priority and the time it was due. There no worker reads it, and no dispatcher counts it as due.
  *
  * Guarantees
- *   - Ending a task never depends on this. What ends it frees the place in its own transaction; then, outside of it, the same process puts back as
+ *   - Ending a task never depends on this. What ends it frees the place in its own transaction;
+ *     then, outside of it, the same process puts back as
  *     many of the key's parked tasks as have room. The claim checks the key again, so putting back too many costs reads, or another park.
  *   - A worker that parks looks at the key once more and puts back what has room by then: an end in between is not missed.
- *   - What a crash, a lost request, an older worker, or an index that lags behind has left parked is put back by the next tick, and by a worker that
+ *   - What a crash, a lost request, an older worker, or an index that lags
+ *     behind has left parked is put back by the next tick, and by a worker that
  *     has found nothing else for a minute (`REPAIR_EVERY_MS`).
  *
  * Does not guarantee
@@ -20,7 +24,8 @@ import type { Stamp } from '../lease/stamp.ts';
 import type { Priority, ReadyTask, TaskKey } from './task.ts';
 
 /**
- * Parking and putting back are six write units. A task in sight costs a worker near it half a read unit every two seconds, but of many that wait
+ * Parking and putting back are six write units.
+ * A task in sight costs a worker near it half a read unit every two seconds, but of many that wait
  * a worker reads few: a flood of 10,000 tasks that moves at 22 a second took 14.6 write and 8.5 read units a task when it was parked from a
  * minute on, and 12.0 and 5.1 from five (`npm run bench -- keys --tasks 10000 --limits 1`).
  */
@@ -35,7 +40,10 @@ export interface ParkedHint extends TaskKey {
 }
 
 export interface ParkingStore {
-  /** Parks tasks of one key, as far as the store lets it; then looks at the key again. Returns those that it has room for: they are in sight. */
+  /**
+   * Parks tasks of one key, as far as the store lets it; then looks at the key again.
+   * Returns those that it has room for: they are in sight.
+   */
   park(
     observed: readonly { readonly task: ReadyTask; readonly write: Stamp }[],
     key: string,
@@ -44,7 +52,8 @@ export interface ParkingStore {
   /** Due later, in sight. Refused silently: another worker has it. */
   defer(observed: ReadyTask, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<void>;
   /**
-   * Puts back the parked tasks of a key that have room, and returns them. When that uses its rate up, one more stands in sight for the next window.
+   * Puts back the parked tasks of a key that have room, and returns them.
+   * When that uses its rate up, one more stands in sight for the next window.
    * @param at `reserved`: places that tasks will take which are about to be claimed; absent: none
    */
   putBack(

@@ -13,8 +13,10 @@
  *   - The payload is removed once its task is done. Of a dead or cancelled one it stays, for a redrive.
  *
  * Does not guarantee
- *   - That it is removed at once: a worker that dies between its task's end and the removal leaves it to the table's TTL, a year after it was
- *     due, and in a store of the user's own to a lifecycle rule. A task that has not begun within that year finds its payload gone, and is dead.
+ *   - That it is removed at once: a worker that dies between its task's
+ *     end and the removal leaves it to the table's TTL, a year after it was
+ *     due, and in a store of the user's own to a lifecycle rule.
+ *     A task that has not begun within that year finds its payload gone, and is dead.
  */
 import { sha256 } from '../runtime/sha256.ts';
 import { ConfigurationError } from '../errors.ts';

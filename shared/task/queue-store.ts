@@ -36,7 +36,8 @@ export interface QueueStore {
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
   /**
-   * Adds lanes that tasks were seen in, and sets how many shards are known of, which is not less than was observed; what operators have set stays.
+   * Adds lanes that tasks were seen in, and sets how many shards are known of,
+   * which is not less than was observed; what operators have set stays.
    * Refused when it was written since it was observed.
    */
   noteUse(

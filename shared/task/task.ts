@@ -15,13 +15,15 @@
  *   - A claim is one conditional write that raises the lease counter; every later verb of that claim names the counter and the session,
  *     so a holder that was taken over can change nothing, and is told so.
  *   - A task leaves `running` only by its holder, or by a take-over once its session is dead. No sweep or rescuer decides.
- *   - `attempts` counts claims, not errors, and `deaths` those of them that no worker lived to end: a task that kills its workers is dead after few.
+ *   - `attempts` counts claims, not errors, and `deaths` those of them that no worker lived to end:
+ *     a task that kills its workers is dead after few.
  *
  * Does not guarantee
  *   - That task code runs once. It runs at least once; its *effect* is once where it goes through `commit`,
  *     or where the user's store compares the fencing token.
  *
- * Clock: `readyAt` is compared with the claimer's wall clock; being early or late by a clock's error changes when a task runs, never how often.
+ * Clock: `readyAt` is compared with the claimer's wall clock;
+ * being early or late by a clock's error changes when a task runs, never how often.
  */
 
 import type { KeyLimit } from './key-limit.ts';

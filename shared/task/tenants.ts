@@ -1,17 +1,22 @@
 /**
- * Fairness between tenants: of tasks that name a tenant, workers take some of each in turn, so that no tenant waits for the backlog of another.
+ * Fairness between tenants: of tasks that name a tenant,
+ * workers take some of each in turn, so that no tenant waits for the backlog of another.
  *
  * Tenants' tasks stand in an index of their own, ordered by tenant and then by the time they are due. A worker walks round it: it takes the
- * few oldest of one tenant, jumps over the rest of them to the next tenant, and comes round again. Where it begins is chance, and differs from
+ * few oldest of one tenant, jumps over the rest of them to the next tenant,
+ * and comes round again. Where it begins is chance, and differs from
  * worker to worker. Nothing is counted, so a tenant costs no write, and a tenant without tasks costs nothing at all.
  *
  * Guarantees
- *   - With n tenants that have due tasks in a shard, a tenant's oldest is reached after at most n visits of a worker, however much the others have:
+ *   - With n tenants that have due tasks in a shard, a tenant's oldest is
+ *     reached after at most n visits of a worker, however much the others have:
  *     each visit takes at most `QUANTUM` tasks.
  *
  * Does not guarantee
- *   - Order between tenants, or between a tenant's tasks in different shards. Priorities go before tenants: a high one of any tenant goes first.
- *   - Anything between tenants and tasks that name none: workers look at both alike. In a queue that is to be fair, every task names its tenant.
+ *   - Order between tenants, or between a tenant's tasks in different shards.
+ *     Priorities go before tenants: a high one of any tenant goes first.
+ *   - Anything between tenants and tasks that name none: workers look at both alike.
+ *     In a queue that is to be fair, every task names its tenant.
  */
 import type { Random } from '../runtime/random.ts';
 import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './store.ts';

@@ -18,7 +18,8 @@ export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table
 }
 
 /**
- * Two strongly consistent requests, of which the second is about the session; one more for an item of a page, and for health checks. Writes nothing.
+ * Two strongly consistent requests, of which the second is about the session;
+ * one more for an item of a page, and for health checks. Writes nothing.
  * The task is read first: a session that is alive afterwards was alive then.
  */
 export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): Promise<Verification> {

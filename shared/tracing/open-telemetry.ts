@@ -1,7 +1,8 @@
 /**
  * OpenTelemetry, as far as this process has registered it.
  *
- * All copies of `@opentelemetry/api` find each other through one global object, and this module looks there as they do. So the package needs
+ * All copies of `@opentelemetry/api` find each other through one global object,
+ * and this module looks there as they do. So the package needs
  * no copy of its own: none is installed, bundled or loaded for those who trace nothing, and a copy that a Lambda layer brings is found,
  * although a bundle cannot import from a layer. A copy of our own would have to be no younger than the one that registered, or it would be
  * silent. `test/unit/tracing/open-telemetry.test.ts` holds what is assumed here against the real API and SDK.

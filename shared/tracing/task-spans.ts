@@ -7,7 +7,8 @@
  *                                 ├─ create media ── a child; its own attempts hang on it
  *                                 └─ commit media
  *
- * All of them hang on the context that the row keeps: that of the span that enqueued it. A span is exported when it ends, so that of a killed
+ * All of them hang on the context that the row keeps: that of the span that enqueued it.
+ * A span is exported when it ends, so that of a killed
  * worker is not; nothing hangs on it but what the code traced itself, and the row still says when it began. The worker that takes the task
  * over, or buries it, writes it with that time, ended when it was found, with `leasehold.takeover.written`. A worker that was taken for
  * dead and lived has written its own as well; they have one `leasehold.lease_counter`.

@@ -2,7 +2,8 @@
  * Waiting until contention has passed: look, pause, look again. The one engine for locks, elections, permits, wait groups and rate limits.
  *
  *   - Pauses grow, with full jitter, so that contenders of many processes spread out. A holder may release at any time, and looking is how
- *     another process learns of it; a moment at which something is known to change is met, and nothing is sent before a closed time is over.
+ *     another process learns of it; a moment at which something is known to change is met,
+ *     and nothing is sent before a closed time is over.
  *   - The waiters of one process stand in a line, and only the first of them looks (`turns.ts`).
  *   - A deadline, a signal and the waiter's session end the wait. The last look comes when the time is over; a wait of 0 is one look.
  *   - A store that is away is waited for like a holder: a look that fails with `StoreUnavailableError` found nothing, and the wait goes on

@@ -1,12 +1,16 @@
 /**
  * A claim that is sent until it is decided.
  *
- * A task whose claim was applied and not answered runs under a session that lives on, and no code of it runs: left alone it would stay so for
- * as long as its worker has other tasks at work. So the worker asks again. It is the same claim that it asks for, of the task as it was observed:
- * each of these requests compares the counter, so one of them at most is applied, and a refusal by our own session, one counter further on, shows
+ * A task whose claim was applied and not answered runs under a session that lives on,
+ * and no code of it runs: left alone it would stay so for
+ * as long as its worker has other tasks at work. So the worker asks again.
+ * It is the same claim that it asks for, of the task as it was observed:
+ * each of these requests compares the counter, so one of them at most is applied,
+ * and a refusal by our own session, one counter further on, shows
  * that one was.
  *
- * What is not decided here: a request that arrives after its key was found full. It is met in the index and adopted (`backlog/candidates.ts`).
+ * What is not decided here: a request that arrives after its key was found full.
+ * It is met in the index and adopted (`backlog/candidates.ts`).
  */
 import { StoreUnavailableError } from '../errors.ts';
 import type { Outcome } from '../lease/outcome.ts';

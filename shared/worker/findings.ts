@@ -1,4 +1,7 @@
-/** What a worker meets and passes by: rows that cannot be used, each reported once however often its entry is read; and a clock that is proven wrong. */
+/**
+ * What a worker meets and passes by: rows that cannot be used,
+ * each reported once however often its entry is read; and a clock that is proven wrong.
+ */
 import type { ClockSkewError } from '../errors.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { Tally } from './tally.ts';

@@ -1,6 +1,7 @@
 /**
  * What one worker knows of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
- * Asked before every claim and answered from memory, so that it costs a worker half a read unit every few seconds, and a change takes as long
+ * Asked before every claim and answered from memory,
+ * so that it costs a worker half a read unit every few seconds, and a change takes as long
  * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes and shards see `lane.ts`.
  */
 import type { Clock } from '../runtime/clock.ts';

@@ -1,10 +1,13 @@
 /**
- * Chaos on real processes: the real handlers on the local platform, against DynamoDB Local through a faulty network, while a nemesis kills and freezes them.
+ * Chaos on real processes: the real handlers on the local platform,
+ * against DynamoDB Local through a faulty network, while a nemesis kills and freezes them.
  *
  *   npm run chaos -- --minutes 10 --seed 7
  *
- * Two arms meet the same faults: one goes through what the library ships, the other is the positive control and does as people do without it.
- * Exit codes: 0 the promises were kept and the run counts, 1 one was broken, or the run did too little to count, 2 a setting or the engine is wrong.
+ * Two arms meet the same faults: one goes through what the library ships,
+ * the other is the positive control and does as people do without it.
+ * Exit codes: 0 the promises were kept and the run counts, 1 one was broken,
+ * or the run did too little to count, 2 a setting or the engine is wrong.
  */
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';

@@ -1,4 +1,7 @@
-/** A deployment to be tormented: the local Lambda with the real handlers, behind the fault proxy; its tables, reached by the harness past the proxy. */
+/**
+ * A deployment to be tormented: the local Lambda with the real handlers,
+ * behind the fault proxy; its tables, reached by the harness past the proxy.
+ */
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ENV } from '../../functions/env.ts';

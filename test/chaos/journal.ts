@@ -1,8 +1,10 @@
 /**
  * What the workers say that they did: one line for each event, appended to one file by all processes.
  *
- * A line is one `write` to a file opened for appending, so lines of different processes do not mix, and a line that was written survives its writer.
- * It is not fenced and not atomic with anything: it shows that execution is at least once, where the ledger in the table shows that effects are once.
+ * A line is one `write` to a file opened for appending,
+ * so lines of different processes do not mix, and a line that was written survives its writer.
+ * It is not fenced and not atomic with anything: it shows that execution is at least once,
+ * where the ledger in the table shows that effects are once.
  * Times are those of the machine's monotonic clock, which all processes share, whatever their wall clocks say.
  */
 import { appendFileSync, readFileSync } from 'node:fs';

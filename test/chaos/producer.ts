@@ -1,4 +1,7 @@
-/** The side that has work to be done: keeps some tasks of each arm open, through the same faulty network, and knows what was acknowledged to it. */
+/**
+ * The side that has work to be done: keeps some tasks of each arm open,
+ * through the same faulty network, and knows what was acknowledged to it.
+ */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';

@@ -1,7 +1,9 @@
 /**
- * Holders of locks, after Jepsen's locked set: each lock guards a register that holds a list; a holder reads it, adds an element, and writes it back.
+ * Holders of locks, after Jepsen's locked set: each lock guards a register that holds a list;
+ * a holder reads it, adds an element, and writes it back.
  *
- * The `fenced` registers are read and written through `dynamoFence`. The `naive` ones are the positive control: the same lock, a plain read and a plain
+ * The `fenced` registers are read and written through `dynamoFence`.
+ * The `naive` ones are the positive control: the same lock, a plain read and a plain
  * write, with a look at the lock's signal before the write. An element whose write was acknowledged must be in the list at the end.
  */
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';

@@ -1,7 +1,8 @@
 /**
  * The tasks of the chaos run, in two arms that meet the same faults.
  *
- * `fenced` has its effect through `task.commit`. `naive` is the positive control: the same effect by a plain write of its own, as people write it;
+ * `fenced` has its effect through `task.commit`. `naive` is the positive control:
+ * the same effect by a plain write of its own, as people write it;
  * it even looks at its signal first. Both write to the journal, which nothing fences.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';

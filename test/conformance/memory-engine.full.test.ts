@@ -1,7 +1,8 @@
 /**
  * The engine in memory is the simulated store, whole: what goes through its HTTP and back is what the store itself says.
  *
- * Random programs run on both and every answer is compared, with no divergence allowed; then suites of the protocol run against its endpoint.
+ * Random programs run on both and every answer is compared, with no divergence allowed;
+ * then suites of the protocol run against its endpoint.
  */
 import { request } from 'node:http';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';

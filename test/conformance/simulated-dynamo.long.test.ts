@@ -2,7 +2,8 @@
  * The long comparison of the simulated store with real engines, by each of our drivers. `npm run conformance` is the same by hand.
  *
  * Both drivers send the same programs, and each answer is compared with that of the simulated store.
- * What engines do otherwise is in `allowed-divergences.ts`, with its reason; the drivers need each entry equally often, so none is a driver's own.
+ * What engines do otherwise is in `allowed-divergences.ts`, with its reason;
+ * the drivers need each entry equally often, so none is a driver's own.
  */
 import { expect, inject, test } from 'vitest';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';

@@ -1,4 +1,6 @@
-/** Those who wait for a change that is made through their own gateway are told at once: no time passes in these tests but what a read takes. */
+/**
+ * Those who wait for a change that is made through their own gateway are told at once: no time passes in these tests but what a read takes.
+ */
 import { describe, expect, test } from 'vitest';
 import { openMemoryGateway } from './memory-gateway.ts';
 

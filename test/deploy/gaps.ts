@@ -1,4 +1,7 @@
-/** What the deployment test did not show, because the emulator differs from AWS: asked where asking is possible, and never passed over in silence. */
+/**
+ * What the deployment test did not show, because the emulator differs from AWS:
+ * asked where asking is possible, and never passed over in silence.
+ */
 import { METRIC, METRICS_NAMESPACE } from '../../functions/metric-names.ts';
 import type { Deployed } from './deployed.ts';
 import type { Emulator } from './emulator.ts';

@@ -1,5 +1,6 @@
 /**
- * TypeScript in documents: each block is compiled against what the package exports, and those marked `ts run` are run, on the embedded engine.
+ * TypeScript in documents: each block is compiled against what the package exports,
+ * and those marked `ts run` are run, on the embedded engine.
  *
  * A reader is to imagine something around most blocks, a function of his own for instance. That stands in a comment right before the block:
  *

@@ -68,7 +68,8 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a worker that is stopped b
     platform.lambda.thaw(victim.id);
     await until(async () => (await platform.tasks.get(id, queue))?.state === 'done');
 
-    // Its invocation has ended, and Lambda froze what was left of it: unless it was quick, the code goes on inside the next invocation of the same process.
+    // Its invocation has ended, and Lambda froze what was left of it:
+    // unless it was quick, the code goes on inside the next invocation of the same process.
     const zombie = async () => (await diary(file)).filter(({ attempt, at }) => attempt === 1 && at >= thawedAt);
     for (let n = 0; n < 3; n++) await platform.tasks.enqueue('diary', { file: path.join(folder, `other-${n}`) });
     await until(async () => (await zombie()).length >= 2);

@@ -1,4 +1,7 @@
-/** A Leasehold on a simulated store that answers at once and judges every expression as the service would, and all that is not reached through it. */
+/**
+ * A Leasehold on a simulated store that answers at once and judges every
+ * expression as the service would, and all that is not reached through it.
+ */
 import { createStores } from '../../shared/dynamo/stores.ts';
 import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';

@@ -33,7 +33,10 @@ describe('a simulated AbortSignal', () => {
   });
 });
 
-/** Controllers, signals that follow several, listeners that remove others or abort in their turn: what was heard, in which order, and what signals say. */
+/**
+ * Controllers, signals that follow several, listeners that remove others or abort in their turn:
+ * what was heard, in which order, and what signals say.
+ */
 function traceOf(seed: bigint): readonly string[] {
   const prng = new Prng(seed);
   const trace: string[] = [];

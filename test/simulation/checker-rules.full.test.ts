@@ -1,4 +1,7 @@
-/** Each invariant has some damage that it notices by its own name, so that no other can stand in for it. Not every line that reports has: the seeded bugs reach more of them. */
+/**
+ * Each invariant has some damage that it notices by its own name, so that no other can stand in for it.
+ * Not every line that reports has: the seeded bugs reach more of them.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';

@@ -135,7 +135,9 @@ export type HistoryEvent =
   | Acknowledged
   | Happened;
 
-/** One number for a whole history, taken event by event: runs with different digests differ. What rows hold goes in by their nonces alone. */
+/**
+ * One number for a whole history, taken event by event: runs with different digests differ. What rows hold goes in by their nonces alone.
+ */
 export class Digest {
   #high = 0x9e3779b9;
   #low = 0x243f6a88;

@@ -2,7 +2,10 @@
 import type { Prng } from './machines/prng.ts';
 import type { Profile, ProfileName, Switch } from './profile.ts';
 
-/** Worlds of their own: workers and sessions that live for an hour, ten minutes with one row after the other in trouble, many tasks, and many that cannot run. */
+/**
+ * Worlds of their own: workers and sessions that live for an hour,
+ * ten minutes with one row after the other in trouble, many tasks, and many that cannot run.
+ */
 export const LASTING = ['hour', 'row', 'backlog', 'flood'] as const;
 export type LastingName = (typeof LASTING)[number];
 

@@ -271,7 +271,8 @@ export class Recorder {
   }
 
   /**
-   * Of the first attempt to end a session it is the reading that it states; of a later one its sending, for it is to be stamped again. A process
+   * Of the first attempt to end a session it is the reading that it states;
+   * of a later one its sending, for it is to be stamped again. A process
    * that was stalled in between could not do so.
    */
   #anchorOf({ process, input, sentAt }: Request, operation: number | undefined): number | undefined {

@@ -18,7 +18,9 @@ export interface Run {
 }
 
 const PROGRESS_EVERY_MS = 5_000;
-/** A history leaves nothing behind: twenty megabytes are alive between any two, and a leak shall fail the run rather than fill the machine. */
+/**
+ * A history leaves nothing behind: twenty megabytes are alive between any two, and a leak shall fail the run rather than fill the machine.
+ */
 const MEMORY = { maxOldGenerationSizeMb: 400 };
 
 export async function runMany({

@@ -72,7 +72,10 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
 
 const each = (prefix: string, ...names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
 
-/** By feature: what proves that a run has reached it, and all that it can come to. Verbs are counted by their outcomes; see `reached.ts` for the rest. */
+/**
+ * By feature: what proves that a run has reached it, and all that it can come to.
+ * Verbs are counted by their outcomes; see `reached.ts` for the rest.
+ */
 const REACHED: Readonly<Record<string, readonly string[]>> = {
   requests: [
     ...each('request ', 'answered', 'requestLost', 'replyLost', 'failedBefore', 'failedAfter', 'throttled', 'conflict'),

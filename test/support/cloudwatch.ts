@@ -1,5 +1,6 @@
 /**
- * What CloudWatch does with lines of the embedded metric format and with an alarm, as far as our alarms need it: group by namespace, name and
+ * What CloudWatch does with lines of the embedded metric format and with an alarm,
+ * as far as our alarms need it: group by namespace, name and
  * exact set of dimensions; bucket by period; take the statistic; compare; count M of N; treat what is missing.
  * What it does not know, it refuses.
  */

@@ -92,7 +92,10 @@ export function filesOf(sources: readonly Source[]): Map<string, Set<string>> {
   );
 }
 
-/** What is left once all that imports nothing, or is imported by nothing, has been taken away again and again: circles, and what lies between them. */
+/**
+ * What is left once all that imports nothing, or is imported by nothing,
+ * has been taken away again and again: circles, and what lies between them.
+ */
 export function circular(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const left = new Map([...graph].map(([name, imports]) => [name, new Set(imports)]));
   for (let before = -1; before !== left.size;) {

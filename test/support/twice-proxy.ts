@@ -1,5 +1,6 @@
 /**
- * Delivers every request twice, and hands on one of the two answers: what some runtimes and proxies do to a request on a connection that they
+ * Delivers every request twice, and hands on one of the two answers:
+ * what some runtimes and proxies do to a request on a connection that they
  * used before.
  */
 import { once } from 'node:events';

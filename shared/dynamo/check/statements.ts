@@ -23,7 +23,8 @@ import type { Statement } from '../engine/statement.ts';
 import { batchGetStatement, directoryStatement, getStatement, updateStatement } from '../engine/statement.ts';
 
 /**
- * Guard: not written since it was observed, or still absent: a delayed attempt must not undo a report, or bring back what was deregistered since.
+ * Guard: not written since it was observed, or still absent:
+ * a delayed attempt must not undo a report, or bring back what was deregistered since.
  * Effect: registered, with a first report: registering again is how a check comes back.
  * Outcomes: refused = it is there, or was written meanwhile: build on that row.
  */

@@ -2,7 +2,8 @@
  * What requests cost, by verb, as they are sent.
  *
  * Capacity is what the service says it was. It says nothing of a refused condition, which is billed by the size of the row that refused it,
- * nor of a cancelled transaction, which is billed twice that for each of its actions; that is added here, one unit for a row that is not known. Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
+ * nor of a cancelled transaction, which is billed twice that for each of its actions; that is added here, one unit for a row that is
+ * not known. Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
  */
 import { TRANSACTION_FACTOR, itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
 import type { DynamoItem } from './driver.ts';

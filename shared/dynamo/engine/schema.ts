@@ -56,7 +56,10 @@ export const RETENTION_DAYS = {
 /** Partitions that a queue's dead tasks are listed in. Not a setting: the list must be found whole, whichever version wrote it. */
 export const DEAD_SHARDS = 4;
 
-/** Partitions that a queue's parked tasks stand in, by their keys. Not a setting: a worker that frees a place must find the tasks that wait for it. */
+/**
+ * Partitions that a queue's parked tasks stand in, by their keys. Not a setting:
+ * a worker that frees a place must find the tasks that wait for it.
+ */
 export const PARKED_SHARDS = 4;
 
 /** TTL attribute of a row whose last use is at `now`. */

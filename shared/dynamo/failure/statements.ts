@@ -1,5 +1,6 @@
 /**
- * The failure row: where the last failed attempt of a task failed. It stands beside the task, so that no later write of the task pays for it.
+ * The failure row: where the last failed attempt of a task failed.
+ * It stands beside the task, so that no later write of the task pays for it.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |

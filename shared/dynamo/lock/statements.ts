@@ -46,7 +46,8 @@ const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)
 /** Guard of every verb of a holder, and of a contender that has found that holder dead: dead it stays. */
 const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
- * Nothing has ended since the acquire was asked for: by any clock within the bound, or because no tenure has begun since the row was observed.
+ * Nothing has ended since the acquire was asked for:
+ * by any clock within the bound, or because no tenure has begun since the row was observed.
  * A late attempt of an acquire that was refused, or was held and given back, must not take the key for a session that does not know.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
@@ -69,8 +70,10 @@ const NEVER_GIVEN = -1;
 const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
 
 /**
- * Guard: it has no holder, its lock-delay is over, and its last tenure ended before this acquire was asked for, or was seen ended; an absent row is free.
- * Effect: held by the session, counter + 1. Creates the row; its counter then starts at the clock, above every token that a swept row gave out.
+ * Guard: it has no holder, its lock-delay is over, and its last tenure ended
+ * before this acquire was asked for, or was seen ended; an absent row is free.
+ * Effect: held by the session, counter + 1. Creates the row;
+ * its counter then starts at the clock, above every token that a swept row gave out.
  * Outcomes: refused = the row says by whom it is held, or until when it is closed; or it is free, and the next attempt names its counter.
  */
 export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
@@ -226,7 +229,8 @@ export function settleLock(
 
 /**
  * Of an acquire, or a release, whose answer was lost.
- * Guard: still held by the session that may have it without knowing, under the counter that was observed, which no later tenure has; without a
+ * Guard: still held by the session that may have it without knowing,
+ * under the counter that was observed, which no later tenure has; without a
  *   value if the row is to be sweepable.
  * Effect: free at once, counter + 1: neither the lost request nor a late one of this can touch what comes after.
  * Outcomes: refused = it was released, or acquired anew: look again.
@@ -259,7 +263,8 @@ export function disownLock(
 /**
  * Of an acquire whose answer was lost, and which may be under way still.
  * Guard: not written since it was observed free, or still absent.
- * Effect: counter + 1, and freed now: the lost request finds neither the counter that it saw nor an end that lies before it. An absent row is
+ * Effect: counter + 1, and freed now: the lost request finds neither the
+ * counter that it saw nor an end that lies before it. An absent row is
  *   created without an entry, as a deleted one leaves it.
  * Outcomes: refused = it was written meanwhile, perhaps by that request: look again.
  */
@@ -286,7 +291,8 @@ export function barLateAcquire(
 
 /**
  * Guard: held by the session and counter that the operator saw; its session is live, if it is to be told.
- * Effect: free, counter + 1, closed until `notBefore`, who did it and why written down; with `tell` the session learns of it by its next heartbeat.
+ * Effect: free, counter + 1, closed until `notBefore`, who did it and why written down;
+ * with `tell` the session learns of it by its next heartbeat.
  * Outcomes: refused = it changed hands, was released, or its session has just ended.
  */
 export function forceReleaseLock(

@@ -1,5 +1,6 @@
 /**
- * The queue row: what operators have set, and what dispatchers have seen. It is there only for queues that either has touched, and is never swept.
+ * The queue row: what operators have set, and what dispatchers have seen.
+ * It is there only for queues that either has touched, and is never swept.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |

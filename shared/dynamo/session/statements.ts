@@ -124,7 +124,8 @@ export function renewEndlessSession(table: string, renewal: Omit<SessionRenewal,
 }
 
 /**
- * Guard: live, remote, not expired before the bound that its enders wait for, and not renewed later already: the attempts of one renewal may
+ * Guard: live, remote, not expired before the bound that its enders wait for,
+ * and not renewed later already: the attempts of one renewal may
  *   come from several gateways, and late, and none may take back time that was promised.
  * Effect: expires at `now` + its own ttlMs; renewals + 1.
  * Outcomes: refused = it has ended or expired; or it has no TTL, or was renewed later, and all is well.
@@ -184,7 +185,8 @@ export function expireSession(
 
 /**
  * Guard: live. No nonce, because every ending must win over a renewal in flight.
- * Effect: invalid for good, as of the attempt that is applied; and listed no more: only those that have not been ended are looked for afterwards.
+ * Effect: invalid for good, as of the attempt that is applied; and listed no more:
+ * only those that have not been ended are looked for afterwards.
  * Outcomes: refused = it had ended already.
  */
 export function invalidateSession(

@@ -85,7 +85,10 @@ export class LinkedRows {
       : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
   }
 
-  /** Counts the child as one of several first; the child that is refused by the count is the last one, and sees in the row what is to be done. */
+  /**
+   * Counts the child as one of several first;
+   * the child that is refused by the count is the last one, and sees in the row what is to be done.
+   */
   async #endChild(
     batch: BatchKey,
     ending: ChildEnding,

@@ -11,7 +11,8 @@
  * | results | S, JSON | what items returned, by index, where that is kept | record, finish, commit, move |
  * | sequence | N | number of the claim's last write | claim, take over, record, finish, commit, move |
  *
- * Sets only grow under a claim, and adding to one twice changes nothing; `results` is written whole, so each write rests on the one before it:
+ * Sets only grow under a claim, and adding to one twice changes nothing;
+ * `results` is written whole, so each write rests on the one before it:
  * a commit whose outcome its holder does not know may have left a result of its own.
  */
 import type { MovedItem, NewPage, NumberedStamp, PageEntry } from '../../bulk/store.ts';
@@ -58,7 +59,8 @@ export function enqueuePage(table: string, page: NewPage, shards: number, stamp:
 }
 
 /**
- * Guard: mine, and the row is as this claim is known to have written it last: a request that was not answered may have been applied, or arrive late.
+ * Guard: mine, and the row is as this claim is known to have written it last:
+ * a request that was not answered may have been applied, or arrive late.
  * Effect: some items are done.
  * Outcomes: refused = taken over, or ended by an operator; or still ours, and further than was known.
  */
@@ -110,7 +112,8 @@ export function commitItem(
 
 /**
  * Guard: as commit. Its own row is created in the same transaction.
- * Effect: it is a task of its own. If it is the suspect of a death, the claim that died is not counted against the others, which did not run in it.
+ * Effect: it is a task of its own. If it is the suspect of a death,
+ * the claim that died is not counted against the others, which did not run in it.
  * Outcomes: refused = as commit; cancelled = the item's id is taken by another task.
  */
 export function leavePage(

@@ -71,7 +71,8 @@ const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: the row is absent.
- * Effect: ready, due at runAt; held, if others of its line come first. The counter starts at the clock: a row that was swept and comes back starts above every token it ever gave out,
+ * Effect: ready, due at runAt; held, if others of its line come first. The counter starts at the clock:
+ * a row that was swept and comes back starts above every token it ever gave out,
  *   because one item takes at most a thousand writes a second.
  * Outcomes: refused = the id is taken; the row says by what.
  */
@@ -110,7 +111,8 @@ export function enqueueTask(
 
 /**
  * Guard: ready, due, and not written since it was observed; not expired, if it can; its turn, if it stands in a line.
- * Effect: running under `session`; counter + 1, attempts + 1. The index entry stays, so that a claim costs one unit. What is started expires no more.
+ * Effect: running under `session`; counter + 1, attempts + 1.
+ * The index entry stays, so that a claim costs one unit. What is started expires no more.
  * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
  */
 export function claimTask(

@@ -161,7 +161,8 @@ function addMember(
 }
 
 /**
- * Guard: pending, and without a lease, or not written since it was observed: a delayed attempt of an earlier lease must not undo a later one.
+ * Guard: pending, and without a lease, or not written since it was observed:
+ * a delayed attempt of an earlier lease must not undo a later one.
  * Effect: leased to the session, and to no other that had it.
  * Outcomes: refused = done, lost, or no member; still pending = another session has it: build on that row.
  */

@@ -1,7 +1,8 @@
 /**
  * Native values and DynamoDB's attribute values, as JSON carries them.
  *
- * What is written is what the SDK's document client writes with `removeUndefinedValues`, and what it writes wrongly is right here or refused:
+ * What is written is what the SDK's document client writes with `removeUndefinedValues`,
+ * and what it writes wrongly is right here or refused:
  * it sends an `ArrayBuffer` as no bytes at all, loses a key `__proto__`, cannot store a key `constructor`, and mixes types in a set.
  * What is read never throws for a number: what JavaScript cannot hold comes out as a `bigint` or a `WideNumber`,
  * so that one damaged row does not hide all that were read with it.

@@ -1,7 +1,8 @@
 /**
  * Refused credentials and refused times: nothing was applied, and often the next attempt can be signed with better ones.
  *
- * No part of the SDK asks for other credentials because these have expired, so a process that is handed a new set goes on with the old one until it fails.
+ * No part of the SDK asks for other credentials because these have expired,
+ * so a process that is handed a new set goes on with the old one until it fails.
  */
 import type { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';

@@ -1,8 +1,10 @@
 /**
  * Where requests go, and with what they are signed: endpoint, region and credentials as the SDK finds them.
  *
- * Where the answer is certain without the SDK it is not loaded: keys in the environment, a region that is known, and nothing that could change either.
- * That is every Lambda function, and every emulator on this machine. Everywhere else a client of the SDK is made, nothing is sent through it,
+ * Where the answer is certain without the SDK it is not loaded:
+ * keys in the environment, a region that is known, and nothing that could change either.
+ * That is every Lambda function, and every emulator on this machine.
+ * Everywhere else a client of the SDK is made, nothing is sent through it,
  * and it says what it would do: profiles, roles, containers, instance metadata, FIPS, dual-stack and account endpoints are its business.
  */
 import { existsSync } from 'node:fs';

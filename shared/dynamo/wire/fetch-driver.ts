@@ -7,7 +7,8 @@
  *   - Some runtimes send a request twice by themselves. Every write of ours bears that: it is guarded, or a transaction with a token.
  *   - It follows redirects with body and signature. It is told not to.
  *   - It unpacks answers by itself, and then their checksum fits nothing. It asks for answers that are not packed.
- *   - An isolate serves many requests, and what one has begun no other may wait for. So nothing is shared but keys and credentials that are there.
+ *   - An isolate serves many requests, and what one has begun no other may wait for.
+ *     So nothing is shared but keys and credentials that are there.
  *   - Isolates are given few connections at once, and few requests in all: more wait here, or are refused here, where nothing was sent.
  */
 import { ConfigurationError, messageOf } from '../../errors.ts';

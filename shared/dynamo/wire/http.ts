@@ -4,7 +4,8 @@
  * A request is written, at once and with its signature, only when its connection stands (over TLS: when the certificate has been checked).
  * So whatever fails before was never sent, and that is certain. Afterwards only one thing proves that nothing was applied:
  * without TLS, a write that the system refused, for then no complete body exists at the other side.
- * A hang-up on a connection that was used before proves nothing, nor does the number of bytes written: the server may have read the request.
+ * A hang-up on a connection that was used before proves nothing,
+ * nor does the number of bytes written: the server may have read the request.
  */
 import http from 'node:http';
 import https from 'node:https';

@@ -1,7 +1,8 @@
 /**
  * Signature Version 4 for the small requests of DynamoDB, at a tenth of what the SDK's own signer takes.
  *
- * It signs what the SDK signs, byte for byte (`test/unit/dynamo/wire/signer.test.ts` compares the two): the same headers, the same canonical form.
+ * It signs what the SDK signs, byte for byte (`test/unit/dynamo/wire/signer.test.ts` compares the two):
+ * the same headers, the same canonical form.
  * What it saves is making objects for every request, and deriving the key again: a key is good for a day, a region and a service.
  * Measured without a network: 0.16 ms of CPU per request with the SDK's signer, 0.02 with this one, of 0.39 in all.
  *

@@ -1,5 +1,6 @@
 /**
- * What HashiCorp's test helper starts as `consul`: it asks the test for a server of this configuration, and keeps it for as long as it lives.
+ * What HashiCorp's test helper starts as `consul`:
+ * it asks the test for a server of this configuration, and keeps it for as long as it lives.
  *
  * The server is a gateway in the test's own process; here is only what the helper expects of a program.
  * It imports nothing of the project, because the helper starts it twice for each of its tests.

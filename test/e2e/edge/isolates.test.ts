@@ -1,4 +1,6 @@
-/** What isolates at the edge do to one table: each a context with the web's globals and no others, over `fetch`, on an engine of its own. */
+/**
+ * What isolates at the edge do to one table: each a context with the web's globals and no others, over `fetch`, on an engine of its own.
+ */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createTable } from '../../../shared/dynamo/table.ts';

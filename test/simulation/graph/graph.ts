@@ -49,7 +49,10 @@ export function graphOf(lines: readonly string[]): Graph {
 /** States looked at for a step that is left, before a path ends and another begins. */
 const LOOKED_AT = 60;
 
-/** Paths from initial states, each step once at least: by the shortest way to a step that none has taken, and from there on along such steps. */
+/**
+ * Paths from initial states, each step once at least:
+ * by the shortest way to a step that none has taken, and from there on along such steps.
+ */
 export function coveringPaths({ initial, edges }: Graph): readonly (readonly Edge[])[] {
   const out = Map.groupBy(edges, ({ from }) => from);
   const shortest = new Map<string, Edge | undefined>(initial.map((id) => [id, undefined]));

@@ -1,7 +1,8 @@
 /**
  * `npm run spec:graph -- [--local] [--every N] [--json] [--jar FILE]`
  *
- * Dumps the states of two small models with their steps, covers every step by paths, and takes each path with the shipped statements: on the
+ * Dumps the states of two small models with their steps, covers every step by paths,
+ * and takes each path with the shipped statements: on the
  * simulated store, and with `--local` on DynamoDB Local too. The rows must be those of the model, after each write.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';

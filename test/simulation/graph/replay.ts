@@ -1,7 +1,8 @@
 /**
  * One path of the model's graph, taken by the shipped statements.
  *
- * What a model's worker sends is built when it is sent, of what it has read until then, and reaches the store when the model says so. After each
+ * What a model's worker sends is built when it is sent, of what it has read until then,
+ * and reaches the store when the model says so. After each
  * write the rows are compared with the state that the model is in: what was accepted or refused, and each attribute that a guard reads.
  * A tick is a second. Each path has keys of its own, so that all go into one table.
  */

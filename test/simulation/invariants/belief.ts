@@ -1,6 +1,8 @@
 /**
- * I1 belief exclusion (while clocks hold): no two incarnations believe in the same right at once, and none is granted what another still believes in.
- *   An operator's forced release, or eviction, takes a right away under its holder's eyes: who was ousted is not counted until its session's heartbeat has told it.
+ * I1 belief exclusion (while clocks hold): no two incarnations believe in the
+ * same right at once, and none is granted what another still believes in.
+ *   An operator's forced release, or eviction, takes a right away under its holder's eyes:
+ *   who was ousted is not counted until its session's heartbeat has told it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */
 import type { Acted, Applied, Belief, Called, Returned, Sent } from '../history.ts';
@@ -17,7 +19,9 @@ export const belief: Family = (assumptions, report) => {
   const expired = new Set<string>();
   /** Tenures that an operator ended, by row and counter: when. */
   const ousted = new Map<string, number>();
-  /** Claims, by row and counter, whose holder's own write has ended them, though it may not have heard so: it does nothing more under them. */
+  /**
+   * Claims, by row and counter, whose holder's own write has ended them, though it may not have heard so: it does nothing more under them.
+   */
   const over = new Set<string>();
   /** By operation: when a renewal was applied; by session: when the last one was that its holder has heard of. */
   const renewedAt = new Map<number, number>();

@@ -7,7 +7,9 @@ import type { Family } from './rule.ts';
 /** Less than every retention of the schema, and more than anything can be late. */
 const LEAST_UNUSED_MS = 86_400_000;
 
-/** A bucket's row goes a day after it is full, for without a row it is full as well: a clock that is wrong by more than a day may be early. */
+/**
+ * A bucket's row goes a day after it is full, for without a row it is full as well: a clock that is wrong by more than a day may be early.
+ */
 const isBucket = (row: string): boolean => row.startsWith('ratelimit#');
 
 export const cleanup: Family = (assumptions, report) => {

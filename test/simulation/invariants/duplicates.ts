@@ -1,5 +1,6 @@
 /**
- * I19 one id, one piece of work: what a task is to do changes only where a caller asked for that, while it waits (`replace`) or after it has ended (`renew`),
+ * I19 one id, one piece of work: what a task is to do changes only where a caller asked for that,
+ * while it waits (`replace`) or after it has ended (`renew`),
  *   never back to what was asked for before; and a caller that was told that its request was taken finds it, or what was asked for later.
  */
 import { isDeepStrictEqual } from 'node:util';

@@ -1,6 +1,7 @@
 /**
  * What hangs on tasks, and changes with them.
- * Batches: the count is what its children's rows say; the callback is created, or the parent woken, with the last child's end, once, and never before.
+ * Batches: the count is what its children's rows say; the callback is created,
+ * or the parent woken, with the last child's end, once, and never before.
  * Keys: never more tasks of a key run than its limit, and the key's row names exactly those; never more begin in a window than its rate.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -158,7 +159,8 @@ export const families: Family = (_assumptions, report) => {
       readonly task?: { readonly id: string };
     };
     const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
-    // No task is called that was cancelled meanwhile, has been brought forward by an operator, or got other work, which waits for children of its own.
+    // No task is called that was cancelled meanwhile, has been brought forward by an operator,
+    // or got other work, which waits for children of its own.
     const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
     if (task !== undefined && (row === undefined || isWaiting))
       report('BATCH', name, `its last child ended, and ${task.id} was not called`);

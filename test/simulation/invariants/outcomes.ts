@@ -22,8 +22,10 @@ interface Operation {
 
 /**
  * Verbs that a late attempt may apply once more, because what that does is harmless and is judged where it shows:
- * a permit that its session does not know of is pruned by that session's next look or with its end, and counts towards the limit until then;
- * a bucket gives too little rather than too much; a member that is there stays as it is, and is done once it was said to be, whenever that is heard.
+ * a permit that its session does not know of is pruned by that session's
+ * next look or with its end, and counts towards the limit until then;
+ * a bucket gives too little rather than too much; a member that is there stays as it is,
+ * and is done once it was said to be, whenever that is heard.
  */
 const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
@@ -34,7 +36,10 @@ const REPEATABLE = new Set([
 
 export const outcomes: Family = (assumptions, report) => {
   const operations = new Map<number, Operation>();
-  /** Claims, by row and counter, under which a write was left in doubt and yet applied: the next may rightly be refused for what that one has changed. */
+  /**
+   * Claims, by row and counter, under which a write was left in doubt and yet applied:
+   * the next may rightly be refused for what that one has changed.
+   */
   const doubtful = new Set<string>();
   const rows = new Map<string, { readonly item: Applied['after']; readonly version: number }>();
 
@@ -55,7 +60,8 @@ export const outcomes: Family = (assumptions, report) => {
     if (operation.applications > 1) report('I0', event.row, `${verb} was applied ${operation.applications} times`);
     // A lock's acquire is ordered against later releases by clocks that are right to within the bound.
     const isOrdered = assumptions.clocksHold || verb !== 'lock.acquire';
-    // A copy of a transaction that a condition on another row refused may find that true by then: a user's own, and it is this very claim's commit;
+    // A copy of a transaction that a condition on another row refused may find that true by then:
+    // a user's own, and it is this very claim's commit;
     // or that its key has room, and it is this very claim, which its worker adopts.
     const isOfTwoRows = operation.returned === 'canceled' || (verb === 'task.claim' && event.after?.key !== undefined);
     if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !(event.copy && isOfTwoRows))
@@ -113,7 +119,10 @@ export const outcomes: Family = (assumptions, report) => {
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
-/** The nonce stays when an item is cancelled, its holder is told, a parked task is put back, and a payload goes: nothing else may change then. */
+/**
+ * The nonce stays when an item is cancelled, its holder is told,
+ * a parked task is put back, and a payload goes: nothing else may change then.
+ */
 function isUnstamped({ row, before, after }: Applied): boolean {
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
   const isPutBack = before.parkedKey !== undefined && after?.parkedKey === undefined;

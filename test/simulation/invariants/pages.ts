@@ -1,7 +1,8 @@
 /**
  * PAGE: the small tasks of a page, its items.
  *   What is recorded of them only grows, whichever worker has the page, and is never taken back: no end is lost.
- *   An item is recorded as done only after its code ended well under the very claim that records it, and it has one end: done, or moved, not both.
+ *   An item is recorded as done only after its code ended well under the very
+ *   claim that records it, and it has one end: done, or moved, not both.
  *   What was recorded when a claim began does not run again under it; and under one claim an item runs once.
  *   It is moved in the very write that creates its own row, and no other write creates that row: none is lost, none is there twice.
  *   It takes the attempts along that it has had; its counter (I3) starts no lower than the tokens that it was run under in its page.

@@ -5,7 +5,10 @@
 import type { Family } from './rule.ts';
 
 const WINDOW_MS = 10_000;
-/** Looks at an empty backlog: every half second at most, all priorities in all shards. The most that was seen beyond the share of writes is 120. */
+/**
+ * Looks at an empty backlog: every half second at most, all priorities in all shards.
+ * The most that was seen beyond the share of writes is 120.
+ */
 const LOOKS = 400;
 /** Of an older worker, which passes by a thousand held entries again and again. */
 const LOOKS_PAST_FLOOD = 1_500;

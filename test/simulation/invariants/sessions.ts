@@ -1,6 +1,7 @@
 /**
  * I4 no zombie renewal: a renewal changes a live session only, in the order in which renewals were sent, by the incarnation that made it.
- * I6 TTL lower bound (while clocks hold): no contender ends a session before its holder read the clock for the last accepted renewal, plus the TTL.
+ * I6 TTL lower bound (while clocks hold): no contender ends a session before
+ * its holder read the clock for the last accepted renewal, plus the TTL.
  * I8 one end: `live` → `invalid`, once, and nothing changes the row afterwards.
  * I22 identity: a session id is made once.
  * I23 expiry sanity (while clocks hold): no expiry lies further ahead than the TTL and the clock bound.

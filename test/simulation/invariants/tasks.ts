@@ -2,12 +2,14 @@
  * I5 release only one's own: giving back, snoozing and retrying name the current claim.
  * I14 claim exclusion: attempts of a task follow each other; it is taken from a holder only once that holder's session is dead.
  * I15 task conservation: what was enqueued stays, and leaves only from an end state and after its retention.
- * I16 single completion: one end, by the holder of the latest claim, whose code ended well if it is done; `done` and its result come in one write,
+ * I16 single completion: one end, by the holder of the latest claim,
+ * whose code ended well if it is done; `done` and its result come in one write,
  *   and nothing changes it afterwards.
  * I17 acknowledged is durable: what the application was told is what the row says.
  * I19 enqueuing again changes nothing.
  * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A page has no bound of its own:
- *   it parts with what kills its workers; what leaves it takes its attempts along, deaths of its page included; if it left to snooze, it may be claimed once at least.
+ *   it parts with what kills its workers; what leaves it takes its attempts along,
+ *   deaths of its page included; if it left to snooze, it may be claimed once at least.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';

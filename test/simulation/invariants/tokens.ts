@@ -1,5 +1,6 @@
 /**
- * I3 token monotonicity: the lease counter of a name only grows, over its whole life: across release, take-over, completion, sweep and re-creation.
+ * I3 token monotonicity: the lease counter of a name only grows, over its whole life:
+ * across release, take-over, completion, sweep and re-creation.
  * I9 re-acquisition: an incarnation that lost a lease and has it again has a larger counter; nothing is accepted under an old one.
  */
 import type { Applied, Called } from '../history.ts';

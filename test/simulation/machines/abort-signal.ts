@@ -1,5 +1,6 @@
 /**
- * AbortController and AbortSignal as code under test sees them while a history runs: what Node's do, without what a simulation must not have.
+ * AbortController and AbortSignal as code under test sees them while a history runs:
+ * what Node's do, without what a simulation must not have.
  *
  * Node's follow one another by weak references, and keep the listeners of a signal in a registry until they are removed:
  * a process that is killed removes nothing, so whole worlds would stay in memory for ever.

@@ -1,7 +1,8 @@
 /**
  * The way between processes and the store, and everything that can go wrong on it.
  *
- * A request leaves its process, arrives and is applied at one moment, and its answer comes back; each part has its own latency and can fail on its own.
+ * A request leaves its process, arrives and is applied at one moment,
+ * and its answer comes back; each part has its own latency and can fail on its own.
  * A sender that gives up (its AbortSignal) hears `unanswered` at once, and the request goes on without it:
  * it may be applied minutes later, when its sender has long forgotten it, is frozen, or is dead.
  */

@@ -1,4 +1,6 @@
-/** Every conjunct of every guard, generated from the list of all statements; and requests in which one of them holds whatever the row says. */
+/**
+ * Every conjunct of every guard, generated from the list of all statements; and requests in which one of them holds whatever the row says.
+ */
 import { readFileSync } from 'node:fs';
 
 export interface Conjunct {

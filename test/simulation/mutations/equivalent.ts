@@ -1,7 +1,10 @@
 /** Mutants that cannot be killed, with the reason; and those that are not made here, with where they are. */
 import type { Equivalent } from './mutation.ts';
 
-/** Mutants that no history shows, or one in ten thousand, because no world of the simulation has what they need; and the test that kills each. */
+/**
+ * Mutants that no history shows, or one in ten thousand,
+ * because no world of the simulation has what they need; and the test that kills each.
+ */
 export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: string; readonly by: string }[] = [
   {
     id: 'M6',

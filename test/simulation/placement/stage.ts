@@ -228,7 +228,10 @@ export interface Placed {
   readonly failures: readonly string[];
 }
 
-/** Every placement of one fault, or of two in different requests. Later requests than those of the undisturbed flow are of its repairs, and have their turn as well. */
+/**
+ * Every placement of one fault, or of two in different requests.
+ * Later requests than those of the undisturbed flow are of its repairs, and have their turn as well.
+ */
 export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }): Promise<Placed> {
   const digests = new Set<string>();
   const failures: string[] = [];

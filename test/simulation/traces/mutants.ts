@@ -1,7 +1,8 @@
 /**
  * Seeded bugs of the code, with the trace specification as their only judge: `spec:traces -- --mutants`.
  *
- * The simulation's own invariants are not asked. A mutant is noticed when the life of a row leaves the specification; the event at which it does
+ * The simulation's own invariants are not asked.
+ * A mutant is noticed when the life of a row leaves the specification; the event at which it does
  * is part of the report, for a rejection at some other place would mean little.
  */
 import { execFile } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** A bucket of the user's own, for inputs that do not fit into the table: slow, and now and then it fails, before or after it did what it was asked. */
+/**
+ * A bucket of the user's own, for inputs that do not fit into the table:
+ * slow, and now and then it fails, before or after it did what it was asked.
+ */
 import type { PayloadStore } from '../../../shared/task/payload.ts';
 import type { Prng } from '../machines/prng.ts';
 import { BUCKET_PREFIX } from '../invariants/payloads.ts';

@@ -1,4 +1,7 @@
-/** What surrounds a worker in its function: the delivery of its start, a permit of its queue's, and the successor that it starts when its time is over. */
+/**
+ * What surrounds a worker in its function: the delivery of its start,
+ * a permit of its queue's, and the successor that it starts when its time is over.
+ */
 import { hasTasksLeft, isFirstDelivery } from '../../../functions/continuation.ts';
 import { continuationSchedule } from '../../../functions/env.ts';
 import { workersSemaphore } from '../../../shared/dispatch/dispatcher.ts';

@@ -32,7 +32,8 @@ export async function commitReceipt(
     return committed;
   } catch (error) {
     if (!(error instanceof CommitRefusedError)) throw error;
-    // Out of stock: the same commit may go through later, and then it must be this attempt's retry that does it, not a copy of this request.
+    // Out of stock: the same commit may go through later,
+    // and then it must be this attempt's retry that does it, not a copy of this request.
     throw new RetryAfter(300, 'out of stock', { cause: error });
   }
 }

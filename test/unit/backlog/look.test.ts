@@ -1,4 +1,7 @@
-/** What workers pay for finding their tasks, and that they find all of them: in time that is simulated, so the figures are the same on any machine. */
+/**
+ * What workers pay for finding their tasks, and that they find all of them:
+ * in time that is simulated, so the figures are the same on any machine.
+ */
 import { describe, expect, test } from 'vitest';
 import { drain } from '../../../bench/drain.ts';
 import { simulatedWorld } from '../../../bench/table.ts';

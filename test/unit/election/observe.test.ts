@@ -4,7 +4,10 @@ import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dyna
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
-/** Answers every third of the eventually consistent reads from a moment in the past: replicas that disagree. A look has two, so that each of them meets the old one. */
+/**
+ * Answers every third of the eventually consistent reads from a moment in the past:
+ * replicas that disagree. A look has two, so that each of them meets the old one.
+ */
 function withStaleReplica(driver: DynamoDriver): DynamoDriver & { freeze(): void } {
   const past = new Map<string, object>();
   let isFrozen = false;

@@ -1,6 +1,7 @@
 /**
  * What becomes of each verb whose answer is lost: it is found to be applied, and nothing of it was applied twice.
- * Every verb is sent twice from the same state, once undisturbed and once through an accident; what it leaves in the table must be the same.
+ * Every verb is sent twice from the same state, once undisturbed and once through an accident;
+ * what it leaves in the table must be the same.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';

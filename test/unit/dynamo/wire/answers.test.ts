@@ -1,4 +1,7 @@
-/** What every driver makes of every answer: applied or not, to be tried again or not. Each row is a fault that some service, proxy or network has. */
+/**
+ * What every driver makes of every answer: applied or not, to be tried again or not.
+ * Each row is a fault that some service, proxy or network has.
+ */
 import { crc32, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoCalls, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';

@@ -1,4 +1,7 @@
-/** Credentials and clocks that the service refuses: nothing was applied, and the next attempt is signed with better ones where there are any. */
+/**
+ * Credentials and clocks that the service refuses: nothing was applied,
+ * and the next attempt is signed with better ones where there are any.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';

@@ -1,4 +1,6 @@
-/** What the driver of the edge has beyond the others: what it says of a failed `fetch`, its limits, and credentials that an isolate keeps. */
+/**
+ * What the driver of the edge has beyond the others: what it says of a failed `fetch`, its limits, and credentials that an isolate keeps.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
