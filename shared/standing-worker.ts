@@ -26,8 +26,11 @@ export interface StandingSettings extends Pick<WorkerSettings, 'queue' | 'concur
 
 /** Between looks, jittered: see above. */
 const POLL_MS = { first: 138, idle: 700 };
-/** Recurring tasks are due to the minute; so much later they begin at most. */
-const RECUR_MS = 5_000;
+/**
+ * Between looks at recurring tasks, jittered by half, so that no cadence of theirs is missed each time:
+ * most are due to the minute, and those of each second are followed once one has been found.
+ */
+const RECUR_MS = { following: 1_000, idle: 3_500 };
 
 /** @throws StoreUnavailableError, LeaseLostError before it has begun; afterwards the report says how it ended */
 export async function standAtWork(
@@ -41,7 +44,7 @@ export async function standAtWork(
     log.error('row skipped', { error: String(error) });
   };
   const recur = (): Promise<number> => enqueueDueSlots(queue, ports, onDamaged);
-  await recur();
+  let found = await recur();
   const shards = Math.max(least, (await queues.glance(queue))?.shards ?? 0);
   const settings = {
     ...{ queue, shards, concurrency, graceMs, homeShards: Array.from({ length: shards }, (_, shard) => shard) },
@@ -59,10 +62,12 @@ export async function standAtWork(
   const isBroken = new AbortController();
   const recurring = (async () => {
     for (;;) {
-      await runtime.clock.sleep(RECUR_MS, isOver.signal);
+      const untilMs = found > 0 ? RECUR_MS.following : RECUR_MS.idle;
+      await runtime.clock.sleep(untilMs * (0.5 + runtime.random.next()), isOver.signal);
       if (isOver.signal.aborted) return;
       try {
-        if ((await recur()) > 0) for (const listener of listeners) listener();
+        found = await recur();
+        if (found > 0) for (const listener of listeners) listener();
       } catch (error) {
         // The next look makes up for it.
         if (!(error instanceof StoreUnavailableError)) throw error;

@@ -201,6 +201,32 @@ describe('a worker that stays', () => {
     expect(startedAt).toHaveLength(2);
     expect(Math.max(...startedAt)).toBeLessThan(6_000);
   });
+
+  test('follows a schedule of each second, whose late slots are skipped', async () => {
+    const schedules = new ScheduleClient(
+      { schedules: idle.stores.schedules, runtime: idle.runtime },
+      { queue: IDLE_QUEUE },
+    );
+    const done = { last: 0, skip: 0 };
+    const noop = defineTask({
+      name: 'noop',
+      run(_: unknown, { id }) {
+        done[id.startsWith('last') ? 'last' : 'skip']++;
+      },
+    });
+    await idle.world.run(async () => {
+      await schedules.define('last', 'noop', {}, { cron: '* * * * * *', missed: 'last' });
+      await schedules.define('skip', 'noop', {}, { cron: '* * * * * *', missed: 'skip', tolerance: '500ms' });
+      const handBack = new AbortController();
+      const standing = idle.stand({ noop }, handBack.signal);
+      await idle.clock.sleep(MINUTE_MS);
+      handBack.abort();
+      await standing;
+    });
+
+    expect(done.last).toBeGreaterThan(30);
+    expect(done.skip).toBeGreaterThan(5);
+  });
 });
 
 describe('a worker that goes home', () => {

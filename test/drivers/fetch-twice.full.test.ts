@@ -18,14 +18,14 @@ runThrough(async (endpoint) => {
   proxies.push(proxy);
   return openFetchDriver({ endpoint: proxy.endpoint });
 });
-await import('./lock.test.ts');
-await import('./lock-failures.test.ts');
-await import('./lock-several.test.ts');
-await import('./semaphore.test.ts');
-await import('./ratelimit.test.ts');
-await import('./election.test.ts');
-await import('./task-store.test.ts');
-await import('./task/batches.test.ts');
+await import('../conformance/lock.test.ts');
+await import('../conformance/lock-failures.test.ts');
+await import('../conformance/lock-several.test.ts');
+await import('../conformance/semaphore.test.ts');
+await import('../conformance/ratelimit.test.ts');
+await import('../conformance/election.test.ts');
+await import('../conformance/task-store.test.ts');
+await import('../conformance/task/batches.test.ts');
 
 test('every request of these suites was delivered twice', () => {
   for (const { delivered } of proxies) {

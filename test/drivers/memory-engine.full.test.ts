@@ -78,8 +78,8 @@ describe('the engine in memory', () => {
 });
 
 runOnMemory(endpoint);
-await import('./lock.test.ts');
-await import('./task-store.test.ts');
+await import('../conformance/lock.test.ts');
+await import('../conformance/task-store.test.ts');
 
 function disposable(it: DynamoDBClient): Disposable & { readonly it: DynamoDBClient } {
   return { it, [Symbol.dispose]: () => it.destroy() };

@@ -1,0 +1,22 @@
+/** What users have with `driver: 'sdk'`: locks, semaphores and tasks behave as ever where the AWS SDK sends. */
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { runThrough } from '../support/stores.ts';
+
+runThrough((endpoint) => connectDynamo({ endpoint, driver: 'sdk' }, systemRuntime).driver);
+await import('../conformance/lock.test.ts');
+await import('../conformance/lock-failures.test.ts');
+await import('../conformance/lock-settling.test.ts');
+await import('../conformance/lock-several.test.ts');
+await import('../conformance/lock-transaction.test.ts');
+await import('../conformance/lock-values.test.ts');
+await import('../conformance/semaphore.test.ts');
+await import('../conformance/semaphore-operation.test.ts');
+await import('../conformance/semaphore-waiting.test.ts');
+await import('../conformance/task-store.test.ts');
+await import('../conformance/task/failures.test.ts');
+await import('../conformance/task/keys.test.ts');
+await import('../conformance/task/lines.test.ts');
+await import('../conformance/task/operations.test.ts');
+await import('../conformance/task/payloads.test.ts');
+await import('../conformance/task/schedules.test.ts');
