@@ -41,8 +41,11 @@ const PROGRAMS_PER_ROUND = 60;
 export async function compareStores({ endpoints, operations, seed, driver = 'wire' }: Comparison): Promise<Report> {
   const engines = connect(endpoints, driver);
   const tally: Tally = { compared: 0, allowed: new Map() };
+  // Engines remember the tokens of transactions for ten minutes: another driver's lanes have names of their own.
   const lanes = await Promise.all(
-    Array.from({ length: LANES }, (_, at) => Lane.open(`lane-${process.pid}-${seed}-${at}`, engines, tally)),
+    Array.from({ length: LANES }, (_, at) =>
+      Lane.open(`lane-${process.pid}${driver.charAt(0)}-${seed}-${at}`, engines, tally),
+    ),
   );
   try {
     let failure: Failure | undefined;
