@@ -29,6 +29,8 @@ import { judge } from './verdict.ts';
 export interface ChaosOptions {
   readonly endpoint: string;
   readonly minutes: number;
+  /** Goes on for as long as that until a task is done, a lock granted, an update acknowledged, and a process and a request were hit. */
+  readonly longestMinutes?: number;
   readonly seed: bigint;
   readonly workload: Workload;
   readonly profile: Profile;
@@ -94,13 +96,24 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
         elapsedMs: systemClock.monotonic() - began,
         tasks: producer.acknowledged.length,
         open: producer.open,
-        processFaults: Object.values(nemesis.tally).reduce((sum, count) => sum + count, platform.timeouts),
+        processFaults: faultsOf(nemesis) + platform.timeouts,
         ambiguousOutcomes: deployment.proxy.tally.ambiguous.applied + deployment.proxy.tally.ambiguous.lost,
         takeovers: platform.takeovers,
       });
     };
     nemesis.start();
-    while (systemClock.monotonic() - began < options.minutes * 60_000 && stop?.aborted !== true) {
+    const hasHappened = (): boolean => {
+      const { applied, lost } = deployment.proxy.tally.ambiguous;
+      const kinds = new Set(readJournal(journal).flatMap(({ kind, arm }) => (arm === 'fenced' ? [kind] : [])));
+      const wanted = ['committed', 'granted', 'acknowledged'] as const;
+      return wanted.every((kind) => kinds.has(kind)) && faultsOf(nemesis) > 0 && applied + lost > 0;
+    };
+    const isGoingOn = (): boolean => {
+      const minutesGone = (systemClock.monotonic() - began) / 60_000;
+      if (minutesGone < options.minutes) return true;
+      return options.longestMinutes !== undefined && minutesGone < options.longestMinutes && !hasHappened();
+    };
+    while (isGoingOn() && stop?.aborted !== true) {
       report('tormenting');
       await systemClock.sleep(LOOK_EVERY_MS, stop);
     }
@@ -142,6 +155,10 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
     await deployment.stop();
     faulty.destroy();
   }
+}
+
+function faultsOf({ tally }: Nemesis): number {
+  return Object.values(tally).reduce((sum, count) => sum + count, 0);
 }
 
 /** Wakes the dispatcher, every other tick twice, and keeps as many lock holders at work as the profile wants. */

@@ -56,7 +56,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
   test('waits for the end of its task where it is told to, and prints the result', async () => {
     const waiting = run('fine', '1', '--id', 'waited', '--wait', '60s');
-    await vi.waitFor(() => finish('waited', { bytes: 7 }), { timeout: 60_000, interval: 100 });
+    await vi.waitFor(() => finish('waited', { bytes: 7 }), { timeout: 300_000, interval: 100 });
 
     expect(await waiting).toMatchObject({ exitCode: 0, out: '{"bytes":7}\n', err: 'added waited\n' });
     const late = await run('fine', '1', '--delay', '1h', '--wait', '0s', '--json');

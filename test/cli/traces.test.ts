@@ -13,7 +13,7 @@ const endpoint = inject('embeddedEndpoint');
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const ENTRY = here('../support/tasks-modules/hostile.ts');
 const PRELOADED = here('../support/programs/spans-to-file.ts');
-const PATIENCE = { timeout: 120_000, interval: 100 };
+const PATIENCE = { timeout: 300_000, interval: 100 };
 
 describe.skipIf(endpoint === null)('a trace over processes', () => {
   let table: CommandTable;

@@ -9,8 +9,6 @@ import { LeaseholdStack } from '../../infra/stack.ts';
 import type { TaskWorkersProps } from '../../infra/task-workers.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
-const BUNDLING_TIMEOUT_MS = 60_000;
-
 interface LambdaResource {
   readonly Type: string;
   readonly Properties: { readonly Description: string; readonly Code: { readonly S3Key: string } };
@@ -43,7 +41,7 @@ describe('the bundles', () => {
   let bundles: ReturnType<typeof bundle>;
   beforeAll(() => {
     bundles = bundle();
-  }, BUNDLING_TIMEOUT_MS);
+  });
 
   test.each(['worker', 'dispatcher', 'waker'] as const)('of the %s loads by itself and exports a handler', (which) => {
     const { stdout, stderr } = load(bundles[which], {
@@ -61,14 +59,14 @@ describe('the bundles', () => {
     expect(stderr).toMatch(/functions\/env\.ts:\d+/);
   });
 
-  test('come out the same twice, so that nothing unchanged is deployed', { timeout: BUNDLING_TIMEOUT_MS }, () => {
+  test('come out the same twice, so that nothing unchanged is deployed', () => {
     const again = bundle();
 
     expect(path.basename(again.worker)).toBe(path.basename(bundles.worker));
     expect(path.basename(again.dispatcher)).toBe(path.basename(bundles.dispatcher));
   });
 
-  test('made in a container ask it for nothing of this machine', { timeout: BUNDLING_TIMEOUT_MS }, () => {
+  test('made in a container ask it for nothing of this machine', () => {
     const asked = bundleInContainer({ forceDockerBundling: true });
 
     expect(asked).toContain('/asset-output/index.mjs');

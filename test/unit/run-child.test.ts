@@ -44,7 +44,7 @@ describe('the gate before the program of leasehold run', () => {
     });
 
     await expect(start).rejects.toThrow('the guard is gone');
-    await expect.poll(() => existsGroup(group), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => existsGroup(group)).toBe(false);
     expect(existsSync(file)).toBe(false);
   });
 
