@@ -5,12 +5,9 @@ import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { afterAll, vi } from 'vitest';
+import { afterAll } from 'vitest';
 import type { TaskWorkersProps } from '../../infra/task-workers.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
-
-/** The first function of a process starts the bundler, if only to ask for its version: seconds, on a busy machine. */
-vi.setConfig({ testTimeout: 60_000 });
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
