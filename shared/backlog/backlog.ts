@@ -10,7 +10,7 @@
  *   - A partition at home in which nothing was found rests until its turn, or until something is found: then all of them are worth a look.
  *     Without work there is one look at a time, in turn, and ever seldomer up to a bound;
  *     lanes that the queue's row does not name are looked at
- *     seldom, or not at all where a dispatcher does that (`turns.ts`, `lane.ts`).
+ *     seldom, or not at all where a dispatcher does that (`turns.ts`, `partitions.ts`).
  *   - A worker that finds nothing at home helps elsewhere: in a few shards,
  *     chosen by chance, of each of which a row is read: where the backlog is more than its own
  *     worker can cope with, that row most likely is free, and then there are more.
@@ -27,43 +27,26 @@
  */
 import { allOf } from '../runtime/all-of.ts';
 import { shuffled } from '../runtime/random.ts';
-import type { Candidate, CandidatePorts } from './candidates.ts';
+import type { Candidate } from './candidates.ts';
 import { Candidates } from './candidates.ts';
-import type { Lane } from '../task/lane.ts';
-import { LANES, laneName, lanesOf } from '../task/lane.ts';
+import { LANES, lanesOf } from '../task/lane.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import { Handover } from './handover.ts';
 import type { Linked } from './key-places.ts';
-import { entriesOf } from './partition-entries.ts';
-import type { PartitionPlace } from './partition-view.ts';
-import { PartitionView } from './partition-view.ts';
+import type { PartitionPlace, PartitionView } from './partition-view.ts';
+import type { PartitionPorts, PartitionSettings } from './partitions.ts';
+import { Partitions } from './partitions.ts';
 import type { ReadyHint } from '../task/store.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { Turns } from './turns.ts';
 
-export interface BacklogSettings {
-  readonly queue: string;
-  readonly shards: number;
-  readonly homeShards: readonly number[];
+export interface BacklogSettings extends PartitionSettings {
   /** Between looks at an empty backlog, of one partition each: see `turns.ts`. */
   readonly pollMs: number;
   /** From a minute without a find on; absent: the same. */
   readonly idlePollMs?: number | undefined;
-  /** Whether it is asked at some time if nothing is left; else its worker stays. */
-  readonly goesHome: boolean;
-  /** Whether a dispatcher looks at the lanes that the queue's row does not name. */
-  readonly hasDispatcher: boolean;
   readonly maxClockSkewMs: number;
-  /** Of workers' sessions: a third of what it takes to see that one is dead. */
-  readonly heartbeatMs: number;
-}
-
-export interface BacklogPorts extends CandidatePorts {
-  /** Names of the lanes that are in use; undefined: any may be. */
-  readonly lanes: () => ReadonlySet<string> | undefined;
-  /** How many shards were ever in use, if that is known: some may be beyond those of the settings. */
-  readonly shards: () => number | undefined;
 }
 
 const MAX_READ_AT_A_TIME = 50;
@@ -102,23 +85,13 @@ const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
  */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
-/** Where tasks stand that are given no other: in use, for all that anyone knows. */
-const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
-
 export class Backlog {
   readonly #settings: BacklogSettings;
-  readonly #ports: BacklogPorts;
+  readonly #ports: PartitionPorts;
   readonly #candidates: Candidates;
-  readonly #home: number[];
+  readonly #partitions: Partitions;
   readonly #handover: Handover;
   readonly #turns: Turns;
-  #elsewhere: readonly number[] = [];
-  #shards = 0;
-  readonly #views = new Map<string, PartitionView>();
-  /** Lanes that entries were met in here. */
-  readonly #metLanes = new Set<string>();
-  /** Lanes that were in use when it was looked last. */
-  #usedLanes: ReadonlySet<string> = new Set();
   #buffer: Candidate[] = [];
   #filledAtMonotonicMs = 0;
   /** Slots that wait for a candidate. */
@@ -142,15 +115,14 @@ export class Backlog {
   /** Partitions that the last look had not seen to their ends when it ended. */
   #unfinished = 0;
 
-  constructor(session: string, settings: BacklogSettings, ports: BacklogPorts) {
+  constructor(session: string, settings: BacklogSettings, ports: PartitionPorts) {
     this.#settings = settings;
     this.#ports = ports;
     this.#candidates = new Candidates({ session, ...settings }, ports);
     const { clock, random } = ports.runtime;
     this.#handover = new Handover(this.#candidates, clock);
     this.#turns = new Turns(settings, ports.runtime);
-    this.#home = [...settings.homeShards];
-    this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
+    this.#partitions = new Partitions(settings, ports, (view) => this.#rest(view));
     this.#reckonedAtMonotonicMs = clock.monotonic();
     this.#nextPatrolMonotonicMs = clock.monotonic() + this.#patrolEveryMs() * random.next();
   }
@@ -223,14 +195,14 @@ export class Backlog {
     const now = this.#ports.runtime.clock.monotonic();
     this.#followedAtMonotonicMs = now;
     this.#emptyUntilMonotonicMs = Math.min(this.#emptyUntilMonotonicMs, now + EXPECTED_MS.toMs / 2);
-    this.#wakeHome();
+    this.#partitions.wakeHome();
   }
 
   /** Tasks were enqueued, as far as is known here: worth a look at all that is at home. */
   expectTasks(): void {
     this.#emptyUntilMonotonicMs = 0;
     this.#turns.quicken();
-    this.#wakeHome();
+    this.#partitions.wakeHome();
   }
 
   /** How long nothing is looked at, unless something happens. */
@@ -286,8 +258,7 @@ export class Backlog {
     const now = clock.monotonic();
     const endsBefore = this.#ends;
     this.#reckonPace(now);
-    this.#meetShards(this.#ports.shards() ?? 0);
-    this.#wakeNewLanes();
+    this.#partitions.meet();
     this.#forgetHeld(now);
     this.#unfinished = 0;
     this.#takeTurn();
@@ -317,15 +288,12 @@ export class Backlog {
   /** Of what rests at home, the partition that was looked at longest ago is worth a look. */
   #takeTurn(): void {
     if (!this.#turns.isDue) return;
-    const named = this.#viewsOf(this.#home, this.#namedLanes());
+    const named = this.#partitions.atHome();
     const unnamed = this.#settings.hasDispatcher
       ? []
-      : this.#viewsOf(
-          this.#home,
-          LANES.filter((lane) => !this.#isNamed(lane)),
-        );
+      : this.#partitions.atHome(LANES.filter((lane) => !this.#partitions.isNamed(lane)));
     const isNoted = this.#ports.lanes() !== undefined;
-    const turn = this.#turns.take({ named: named.length, shards: this.#home.length, isNoted });
+    const turn = this.#turns.take({ named: named.length, shards: this.#partitions.home.length, isNoted });
     const resting = (turn === 'unnamed' && unnamed.length > 0 ? unnamed : named).filter((view) => view.isResting);
     const [next] = resting.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
     next?.wake();
@@ -342,36 +310,12 @@ export class Backlog {
       this.#foundAtMonotonicMs = now;
     }
     this.#turns.quicken();
-    for (const view of this.#viewsOf(this.#home, this.#namedLanes()))
-      if (view.lookedAtMonotonicMs < before) view.wake();
+    for (const view of this.#partitions.atHome()) if (view.lookedAtMonotonicMs < before) view.wake();
   }
 
   /** Tasks come one after the other, or the next place of a key may be ours. */
   get #isExpectingSoon(): boolean {
     return this.isExpecting || this.#ports.runtime.clock.monotonic() < this.#flowsUntilMonotonicMs;
-  }
-
-  #wakeHome(): void {
-    for (const view of this.#viewsOf(this.#home, this.#namedLanes())) view.wake();
-  }
-
-  /** Clients may have more of them than this deployment, or an earlier one had. */
-  #meetShards(known: number): void {
-    const met = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
-    const others = met.filter((shard) => !this.#home.includes(shard));
-    // A worker that stays, and is at home everywhere, serves what comes as well.
-    const isEverywhere = !this.#settings.goesHome && this.#shards > 0 && this.#elsewhere.length === 0;
-    if (isEverywhere) this.#home.push(...others);
-    else this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
-    this.#shards += met.length;
-  }
-
-  /** What rested because it was not named need not rest any longer. */
-  #wakeNewLanes(): void {
-    const used = new Set(this.#namedLanes().map(laneName));
-    const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));
-    for (const view of this.#views.values()) if (added.has(laneName(view.lane))) view.wake();
-    this.#usedLanes = used;
   }
 
   /** Over a while, because slots that began together come back together. */
@@ -392,8 +336,8 @@ export class Backlog {
   async #look(): Promise<void> {
     for (const priority of PRIORITIES) {
       const isDue = (view: PartitionView): boolean => !view.isResting;
-      const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority)).filter(isDue);
-      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#namedLanes(), priority)).filter(isDue);
+      const atHome = this.#partitions.atHome(lanesOf(LANES, priority)).filter(isDue);
+      const elsewhere = this.#partitions.ofOthers(lanesOf(this.#partitions.namedLanes, priority)).filter(isDue);
       await this.#fill(() => this.#lookThrough(atHome));
       await this.#fill(() => this.#lookElsewhere(elsewhere));
     }
@@ -411,10 +355,12 @@ export class Backlog {
     const since = goesHome && this.#emptyAfterEnds !== this.#ends ? now : followed;
     const sinceUnnamed = hasDispatcher ? followed : since;
     for (const priority of PRIORITIES) {
-      const atHome = this.#viewsOf(this.#home, lanesOf(LANES, priority));
-      const elsewhere = this.#viewsOf(this.#elsewhere, lanesOf(this.#namedLanes(), priority));
+      const atHome = this.#partitions.atHome(lanesOf(LANES, priority));
+      const elsewhere = this.#partitions.ofOthers(lanesOf(this.#partitions.namedLanes, priority));
       const unseen = [
-        ...atHome.filter((view) => view.lookedAtMonotonicMs < (this.#isNamed(view.lane) ? since : sinceUnnamed)),
+        ...atHome.filter(
+          (view) => view.lookedAtMonotonicMs < (this.#partitions.isNamed(view.lane) ? since : sinceUnnamed),
+        ),
         ...elsewhere.filter((view) => view.lookedAtMonotonicMs < followed),
       ];
       await this.#fill(() => this.#lookThrough(unseen));
@@ -469,20 +415,20 @@ export class Backlog {
    * Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died.
    */
   async #patrol(now: number): Promise<Candidate[]> {
-    const [shard, ...others] = this.#elsewhere;
-    if (shard === undefined || now < this.#nextPatrolMonotonicMs) return [];
+    if (now < this.#nextPatrolMonotonicMs) return [];
+    const shard = this.#partitions.passBy();
+    if (shard === undefined) return [];
     this.#nextPatrolMonotonicMs = now + this.#patrolEveryMs();
-    this.#elsewhere = [...others, shard];
-    const oldest = await allOf(this.#namedLanes().map((lane) => this.#oneOfOldest({ shard, lane })));
+    const oldest = await allOf(this.#partitions.namedLanes.map((lane) => this.#oneOfOldest({ shard, lane })));
     const seen = await this.#candidates.choose(oldest.flat(), this.#aHeartbeatAgo());
     const abandoned = seen.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of seen) if (kind !== 'abandoned') this.#candidates.putBack(task);
-    if (abandoned.length > 0) this.#moveIn(shard);
+    if (abandoned.length > 0) this.#partitions.moveIn(shard);
     return abandoned;
   }
 
   async #oneOfOldest({ shard, lane }: PartitionPlace): Promise<readonly ReadyHint[]> {
-    if (lane.isOfTenants) return this.#nextOf(this.#viewOf({ shard, lane }), 1);
+    if (lane.isOfTenants) return this.#nextOf(this.#partitions.viewOf({ shard, lane }), 1);
     const { tasks, runtime } = this.#ports;
     const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
     const { hints } = await tasks.page(partition, { now: runtime.clock.now(), limit: PATROL_LIMIT });
@@ -493,14 +439,8 @@ export class Backlog {
   /** All workers together pass by every shard once in this time; how many there are is told by how many shards each was given. */
   #patrolEveryMs(): number {
     const { homeShards, heartbeatMs } = this.#settings;
-    const workers = this.#shards / homeShards.length;
-    return (PATROL_HEARTBEATS * heartbeatMs * workers) / Math.max(1, this.#elsewhere.length);
-  }
-
-  #moveIn(shard: number): void {
-    this.#home.push(shard);
-    this.#elsewhere = this.#elsewhere.filter((other) => other !== shard);
-    for (const view of this.#viewsOf([shard], this.#namedLanes())) view.wake();
+    const workers = this.#partitions.shards / homeShards.length;
+    return (PATROL_HEARTBEATS * heartbeatMs * workers) / Math.max(1, this.#partitions.elsewhere.length);
   }
 
   async #nextOf(view: PartitionView, wanted: number): Promise<readonly ReadyHint[]> {
@@ -510,7 +450,7 @@ export class Backlog {
       isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
     });
     if (hints.length === 0 && view.isRound) this.#rest(view);
-    else if (hints.length > 0) this.#metLanes.add(laneName(view.lane));
+    else if (hints.length > 0) this.#partitions.met(view.lane);
     return hints;
   }
 
@@ -534,48 +474,12 @@ export class Backlog {
   #rest(view: PartitionView): void {
     const { pollMs } = this.#settings;
     const { random } = this.#ports.runtime;
-    if (this.#home.includes(view.shard)) view.rest(this.#isExpectingSoon ? EXPECTED_MS : UNTIL_ITS_TURN, random);
+    if (this.#partitions.isHome(view)) view.rest(this.#isExpectingSoon ? EXPECTED_MS : UNTIL_ITS_TURN, random);
     // All workers together look at each of the others' as often as they pass by it.
     else
       view.rest(
-        { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrolEveryMs() * this.#elsewhere.length) },
+        { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrolEveryMs() * this.#partitions.elsewhere.length) },
         random,
       );
-  }
-
-  #namedLanes(): readonly Lane[] {
-    return LANES.filter((lane) => this.#isNamed(lane));
-  }
-
-  /** By the queue's row, or by what was met here. Where no dispatcher has looked, any may be in use. */
-  #isNamed(lane: Lane): boolean {
-    const { goesHome, hasDispatcher } = this.#settings;
-    const name = laneName(lane);
-    if (this.#metLanes.has(name)) return true;
-    return this.#ports.lanes()?.has(name) ?? (goesHome || hasDispatcher || name === PLAIN_LANE);
-  }
-
-  #viewsOf(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionView[] {
-    return shards.flatMap((shard) => lanes.map((lane) => this.#viewOf({ shard, lane })));
-  }
-
-  #viewOf(place: PartitionPlace): PartitionView {
-    const { shard, lane } = place;
-    const name = `${laneName(lane)} ${shard}`;
-    let view = this.#views.get(name);
-    if (view === undefined) {
-      const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
-      const options = {
-        ...lane,
-        isExpected: this.#isNamed(lane),
-        isHome: () => this.#home.includes(shard),
-        headEveryMs: this.#settings.heartbeatMs,
-      };
-      view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
-      // Before a dispatcher has looked, tasks may stand anywhere; afterwards its ticks look there.
-      if (!this.#isNamed(lane) && this.#ports.lanes() !== undefined) this.#rest(view);
-      this.#views.set(name, view);
-    }
-    return view;
   }
 }

@@ -25,7 +25,7 @@ export interface Pace {
 }
 
 /** What the next turn may be given to. */
-export interface Partitions {
+export interface Choice {
   /** In lanes that the queue's row names. */
   readonly named: number;
   /** In one lane. */
@@ -77,7 +77,7 @@ export class Turns {
   }
 
   /** Takes the turn that is due. Returns which partitions it is for. */
-  take({ named, shards, isNoted }: Partitions): 'named' | 'unnamed' {
+  take({ named, shards, isNoted }: Choice): 'named' | 'unnamed' {
     const now = this.#clock.monotonic();
     const { pollMs, idlePollMs = pollMs, heartbeatMs } = this.#pace;
     const isIdle = now >= this.#foundAtMonotonicMs + IDLE_AFTER_MS;

@@ -170,7 +170,9 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X70',
     what: "workers ignore how many shards the queue's row names",
-    edits: [{ file: 'shared/backlog/backlog.ts', find: 'this.#meetShards(this.#ports.shards() ?? 0);', replace: '' }],
+    edits: [
+      { file: 'shared/backlog/partitions.ts', find: 'this.#meetShards(this.#ports.shards() ?? 0);', replace: '' },
+    ],
     killedBy: ['L3'],
     changes: { strayShards: 1 },
   },
