@@ -80,7 +80,7 @@ type Listener = (end: { readonly error?: unknown }) => void;
 export class TaskResults {
   readonly #ports: ResultPorts;
   readonly #watched = new Map<string, Watched>();
-  /** Aborts the pause of the poll: somebody came, or the last has gone. */
+  /** Aborts the pause of the poll: a waiter has joined, or the last one has left. */
   #pause = new AbortController();
   #isPolling = false;
 
@@ -143,7 +143,7 @@ export class TaskResults {
   }
 
   #join(key: TaskKey, listener: Listener): () => void {
-    const name = JSON.stringify([key.queue, key.id]);
+    const name = nameOf(key);
     const dueAtMonotonicMs = this.#ports.runtime.clock.monotonic() + PAUSE_MS.first;
     const watched: Watched = this.#watched.get(name) ?? {
       ...{ key, listeners: new Set<Listener>() },
@@ -161,7 +161,7 @@ export class TaskResults {
     };
   }
 
-  /** As long as anybody waits. */
+  /** Runs while there are waiters. */
   async #poll(): Promise<void> {
     const { clock } = this.#ports.runtime;
     this.#isPolling = true;
@@ -187,14 +187,19 @@ export class TaskResults {
     }
     try {
       const rows = await this.#ports.store.getMany(due.map(({ key }) => key));
-      const ended = new Set(rows.filter(isEnded).map(({ queue, id }) => JSON.stringify([queue, id])));
+      const going = new Set(rows.filter((row) => !isEnded(row)).map(nameOf));
+      // A row that is missing is looked at consistently as well: the first look may have failed, and then no id was ever checked.
       for (const { key, listeners } of due)
-        if (ended.has(JSON.stringify([key.queue, key.id]))) for (const listener of [...listeners]) listener({});
+        if (!going.has(nameOf(key))) for (const listener of [...listeners]) listener({});
     } catch (error) {
       if (error instanceof StoreUnavailableError) return;
       for (const { listeners } of due) for (const listener of [...listeners]) listener({ error });
     }
   }
+}
+
+function nameOf({ queue, id }: TaskKey): string {
+  return JSON.stringify([queue, id]);
 }
 
 function isEnded(task: TaskRecord): task is EndedTask {

@@ -120,6 +120,22 @@ describe('the result of a task', () => {
     expect(await q.both(waiting)).toMatchObject({ kind: 'done' });
   });
 
+  test('of a task that is not there is refused when the store comes back, however the wait began', async () => {
+    let isAway = true;
+    const q = open((driver) => ({
+      attempt: (kind, input, signal) =>
+        isAway && (kind === 'get' || kind === 'batchGet')
+          ? Promise.reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot' }))
+          : driver.attempt(kind, input, signal),
+    }));
+    const refused = expect(q.client.result('never', { wait: '1h' })).rejects.toThrow('there is no task never');
+    await q.clock.advance(60_000);
+    isAway = false;
+    await q.clock.advance(10_000);
+
+    await refused;
+  });
+
   test('costs a thousand waiters of a hundred tasks about one read a second, half a unit a task', async () => {
     let batches = 0;
     const q = open((driver) => ({
