@@ -68,7 +68,7 @@ export async function exerciseFeatures(sender: Sender, table: string, about: (fe
   await store.parking.repairParked(QUEUE, { ...stamp(), from: 0, onDamaged: console.error });
   await park('parked');
 
-  about('in order, nobody waits');
+  about('in order, with no waiter');
   await complete(await start('alone', IN_ORDER));
   about('in order, others wait');
   const head = await start('head', IN_ORDER);

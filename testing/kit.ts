@@ -89,7 +89,7 @@ export interface WorkOptions {
 /**
  * Where a worker dies in `crash`:
  * `beforeRun`     it has claimed a task, and its code has not begun.
- * `beforeSettle`  the code has ended, and nobody has heard of it: what it wrote elsewhere is written, its commit is not.
+ * `beforeSettle`  the code has ended, and the store has not heard of it: what it wrote elsewhere is written, its commit is not.
  * `afterSettle`   its end has been written, and the worker has not heard of it: nothing is left to be done.
  */
 export type CrashPoint = 'beforeRun' | 'beforeSettle' | 'afterSettle';

@@ -1,5 +1,5 @@
 /**
- * A table as it is reached from an isolate at the edge: over `fetch`, with credentials that somebody hands out.
+ * A table as it is reached from an isolate at the edge: over `fetch`, with credentials that a provider hands out.
  *
  * Make one within each request: it costs nothing, and what isolates may
  * share between requests, signing keys and credentials, they do share.

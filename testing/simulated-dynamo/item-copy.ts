@@ -1,6 +1,6 @@
 /**
  * The border of the store: values are copied in, checked and made canonical, and copied out again.
- * Nobody outside ever holds what the store holds.
+ * Callers never hold the objects that the store holds.
  * What the document client would refuse to translate is refused here as a validation error.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';

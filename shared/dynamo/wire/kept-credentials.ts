@@ -9,7 +9,7 @@ export interface TemporaryCredentials extends Credentials {
 /** Asked when credentials are needed for the first time, again five minutes before they end, and when the service refuses them. */
 export type CredentialProvider = () => TemporaryCredentials | Promise<TemporaryCredentials>;
 
-/** As the SDK does: nobody signs with credentials that may end under way. */
+/** As the SDK does: credentials that may end under way sign nothing. */
 const RENEW_BEFORE_END_MS = 5 * 60_000;
 
 /** Of the isolate, by provider. Credentials are kept and never promises of them: a request must not wait for what another has begun. */

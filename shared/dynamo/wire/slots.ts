@@ -1,4 +1,4 @@
-/** So many at a time; the others wait in the order in which they came, and whoever gives up leaves the line. */
+/** So many at a time; the others wait in the order in which they came, and a caller that gives up leaves the line. */
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();
