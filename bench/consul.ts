@@ -36,9 +36,9 @@ interface Settings {
 interface Contestant {
   readonly name: string;
   readonly url: string;
-  /** Of the server itself. */
+  /** The server's own process. */
   readonly pid: number;
-  /** Of the store that it asks, where that is another process. */
+  /** The process of the store that it asks, where that is another one. */
   readonly enginePid?: number | undefined;
   stop(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 /** The kernel's unit in /proc, whatever the processor. */
 const TICK_MS = 10;
-/** Of what follows the command's name in /proc/<pid>/stat: the times in user and in kernel mode. */
+/** Places of the times in user and in kernel mode among the fields that follow the command's name in /proc/<pid>/stat. */
 const [USER, KERNEL] = [11, 12];
 
 /** In milliseconds, since their starts; undefined where there is no /proc. */

@@ -22,18 +22,18 @@ export interface DrainSettings {
   readonly shards: number;
   readonly workers: number;
   readonly concurrency: number;
-  /** Of workers with nothing to do; deployed ones have 1,000. */
+  /** The pause of workers with nothing to do; deployed ones have 1,000. */
   readonly pollMs: number;
 }
 
 export interface Drained {
-  /** Of everybody but the dispatcher, whose ticks cost the same whatever there is to do. */
+  /** The bill of all but the dispatcher, whose ticks cost the same whatever there is to do. */
   readonly cost: MeterReading;
   readonly tick: MeterReading;
   readonly claimed: number;
   readonly claimsRefused: number;
   readonly done: number;
-  /** Of the workers, in the time of the world that they worked in. */
+  /** How long the workers took, in the time of the world that they worked in. */
   readonly seconds: number;
 }
 

@@ -60,7 +60,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
     () => Promise.resolve(),
     () => 'done',
   );
-  // Of rows that are not there: each statement once, and a refusal costs as much.
+  // The rows are not there: each statement is sent once, and a refusal costs as much.
   for (const [sk, raises] of Object.entries(RAISES))
     for (const raise of raises) await new EpochStore(foundation, table).raise({ pk: 'none', sk, raise, counter: 1 }, 2);
   // One renewal learns what was taken away, the next removes it from the row, and one more finds nothing to remove.

@@ -25,7 +25,7 @@ export const IDLE_SHARDS = 8;
 export interface IdleWorld {
   readonly world: World;
   readonly clock: Clock;
-  /** Of those who enqueue and operate: not metered. */
+  /** For enqueueing and operating, which is not metered. */
   readonly stores: Stores;
   readonly runtime: Runtime;
   readonly client: TaskClient;

@@ -70,7 +70,7 @@ interface Figures {
 interface Entrant {
   readonly contestant: Contestant;
   readonly turns: Turns;
-  /** Of one cycle on a key that exists. */
+  /** What one cycle on a key that exists costs. */
   readonly bill: Bill;
   readonly cpuMsPerCycle: Spread;
 }

@@ -45,7 +45,7 @@ export interface Latencies {
   /** From the call of an asynchronous invocation to the function's first line, where it is warm. */
   readonly invokeMs: Spread;
   readonly coldStartMs: number;
-  /** Of one request to DynamoDB, there and back. */
+  /** One request to DynamoDB, there and back. */
   readonly dynamoMs: number;
   /** Indexes show a write after anything up to this. */
   readonly indexLagMs: number;
@@ -82,7 +82,7 @@ const MAX_CLOCK_SKEW_MS = 1_000;
 /** Lambda's limit, less the time for handing back. */
 const WORKER_LIFE_MS = 890_000;
 const EPOCH_MS = Date.UTC(2026, 10, 22);
-/** Of the 99th percentile, in standard deviations. */
+/** Where the 99th percentile is, in standard deviations. */
 const Z99 = 2.326;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -34,7 +34,7 @@ export interface Connection extends Disposable {
   readonly remote: Remote;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
-  /** Of any two clocks, at most. */
+  /** How far any two clocks are apart, at most. */
   readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
   readonly epoch: EpochStore;

@@ -37,7 +37,7 @@ export interface QueueFigures {
   readonly parked: Count & { readonly oldestAgeMs: number | null };
   /** There are more of them than were counted. */
   readonly isMore: boolean;
-  /** Of the oldest due tasks, so many were read, and so many of these run. */
+  /** How many of the oldest due tasks were read, and how many of these run. */
   readonly looked: number;
   readonly running: number;
   /** Null when none of those that were read waits. */
@@ -130,7 +130,7 @@ export interface TaskView {
   readonly failure: FailureRecord | undefined;
   /** How the session of a running task stands. */
   readonly holder: SessionLine | undefined;
-  /** Of a task that is a page of a bulk: what has become of its items. */
+  /** What has become of the items of a task that is a page of a bulk. */
   readonly items:
     | { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number }
     | undefined;

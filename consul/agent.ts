@@ -5,7 +5,7 @@ import { ensure } from './tokens.ts';
 
 /** The version of Consul whose documentation this API follows: clients decide by it what they may ask for. */
 const VERSION = '1.20.6';
-/** Of the gateway's own node. */
+/** The address of the gateway's own node. */
 export const OWN_ADDRESS = '127.0.0.1';
 /** Where a leader's peers would find it; there are none, for the table is what decides. */
 const LEADER = '127.0.0.1:8300';

@@ -157,7 +157,7 @@ function ensureConsistency(exchange: Exchange): void {
     throw badRequest('Cannot specify ?stale with ?consistent, conflicting semantics.');
 }
 
-/** Of the agent itself, wherever the rest is asked. */
+/** What the agent itself answers, wherever the rest is asked. */
 const OF_THE_AGENT = ['/v1/agent/', '/v1/catalog/datacenters', '/v1/event/list'];
 
 /** There is one datacenter: a lock that was asked for in another must not be taken here. */

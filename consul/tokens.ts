@@ -5,7 +5,7 @@
  *     { "name": "billing", "secret": "…", "keys": { "": "read", "billing/": "write" }, "sessions": "write" },
  *     { "name": "anyone", "keys": { "public/": "read" } } ] }
  *
- * Of the prefixes that fit a key the longest decides; what nothing is said about is denied.
+ * The longest prefix that fits a key decides; a key that no rule names is denied.
  * The entry without a secret is for requests without a token. Secrets are compared by their digests, all of them, in constant time.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -57,7 +57,7 @@ export class TokenBook {
   readonly #entries: readonly { readonly digest: Buffer; readonly rights: Rights }[];
   /** No caller is asked for a token. */
   readonly #isOpen: boolean;
-  /** Of requests without a token. */
+  /** What requests without a token may do. */
   readonly #anonymous: Rights;
 
   /** @param rules absent: no tokens are asked for, and everybody may do everything */

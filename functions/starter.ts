@@ -10,7 +10,7 @@ export interface Starter extends Disposable {
 
 export interface StarterSettings {
   readonly attempts: number;
-  /** Of each attempt. The SDK's own default is to wait for as long as the function lives. */
+  /** The limit of each attempt. The SDK's own default is to wait for as long as the function lives. */
   readonly requestTimeoutMs: number;
 }
 

@@ -60,7 +60,7 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
           const report = await queue.waker.wake(ids);
           const { started, failedStarts } = report;
           if (started > 0) queue.metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, started);
-          // Of a busy queue, four wakes a second and shard start nothing.
+          // In a busy queue, four wakes a second and shard start nothing.
           const level = started + failedStarts > 0 ? 'info' : 'debug';
           logger[level]('queue woken', { queue: name, inserted: ids.length, ...report });
           return [[name, report]];

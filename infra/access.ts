@@ -144,7 +144,7 @@ export function enqueueAccess(queue: string): AccessRule[] {
 
 /**
  * A producer that also gives other work to tasks that are there, with `onDuplicate: 'replace'` or `'debounce'`.
- * A task that has ended begins anew with that, which takes its result and its end away: any attribute may be meant.
+ * A task that has ended starts over with that, which takes its result and its end away: any attribute may be meant.
  */
 export function replaceAccess(queue: string): AccessRule[] {
   return [...enqueueAccess(queue), { on: 'table', actions: ['UpdateItem'], keys: [taskRows(queue)] }];

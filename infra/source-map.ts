@@ -15,7 +15,7 @@ export interface SourceMap {
 }
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** Of a base-64 digit: five bits of value, one that says that more digits follow. */
+/** The bit of a base-64 digit that says that more digits follow; the five others are its value. */
 const MORE = 32;
 
 /** The map of those sources that `keeps`. What is dropped maps to nothing, so that it is not taken for its kept neighbour. */

@@ -46,7 +46,7 @@ const TABLE_PROPS = {
   removalPolicy: true,
 } as const satisfies Record<keyof CoordinationTableProps, true>;
 
-/** Of each of its shards, by DynamoDB's own limit; every stack whose queues are woken has a reader. */
+/** How many readers each shard of the stream may have, by DynamoDB's limit; every stack whose queues are woken has one. */
 const STREAM_READERS_LIMIT = 2;
 
 /** The table, with the grants that its rows allow. */

@@ -43,7 +43,7 @@ export interface WorkerSettings {
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
   readonly timedNames: number;
-  /** Of all functions, by X-Ray; absent: active. */
+  /** X-Ray's mode in all functions; absent: active. */
   readonly tracing: Tracing | undefined;
   readonly environment: Readonly<Record<string, string>>;
 }

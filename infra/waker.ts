@@ -35,7 +35,7 @@ const MAX_RECORD_AGE = Duration.minutes(1);
 /** Looking takes a fraction of a second; the rest is room for a slow store. */
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MB = 256;
-/** Of a function's environment, 4 KB by Lambda's limit, what its queues may take: the rest is for the other variables. */
+/** How much of its environment, 4 KB by Lambda's limit, the queues may take: the rest is for the other variables. */
 export const WAKE_QUEUES_LIMIT_CHARACTERS = 3_500;
 /** Lambda's limit on the name of a function, which is not known before the deployment. */
 const FUNCTION_NAME_CHARACTERS = 64;

@@ -21,7 +21,7 @@ import type { WorkerSettings } from './validate.ts';
  * Where it is missing, the next tick starts the successor.
  */
 const RARELY_NEEDED = ['@aws-sdk/client-lambda'];
-/** A worker that could not be started soon is of no use: the next tick counts the backlog anew and invokes again. */
+/** A worker that could not be started soon is of no use: the next tick counts the backlog again and invokes again. */
 const MAX_EVENT_AGE = Duration.minutes(1);
 
 export interface WorkerProps {

@@ -38,7 +38,7 @@ const application = await Application.bootstrap({
   logLevel: LogLevel.Warn,
 });
 const project = await application.convert();
-if (project === undefined) throw new Error('nothing was written: mend what the compiler says');
+if (project === undefined) throw new Error('nothing was written: correct what the compiler reports');
 application.validate(project);
 await application.generateOutputs(project);
 if (application.logger.hasErrors() || application.logger.hasWarnings()) process.exitCode = 1;

@@ -197,7 +197,8 @@ function examples(): Step[] {
       see: seeClaims,
     }),
   );
-  if (steps.length === 0) throw new Error('examples/README.md names no program: mend the pattern that looks for them');
+  if (steps.length === 0)
+    throw new Error('examples/README.md names no program: correct the pattern that looks for them');
   return steps;
 }
 

@@ -169,7 +169,7 @@ export class Leasehold implements Disposable {
   readonly #maxClockSkewMs: number;
   readonly #stores: Stores;
   readonly #turns: Turns<Refusal>;
-  /** Of semaphores: a name may be that of a lock as well. */
+  /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
   readonly #line: Turns<Full>;
 
   constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
@@ -237,7 +237,7 @@ export class Leasehold implements Disposable {
 
   /**
    * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
-   * Of a task it reads the row: `grantObserve` lets it, `grantCoordinate` alone does not.
+   * For a task's sequencer it reads the task's row: `grantObserve` lets it, `grantCoordinate` alone does not.
    * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
    */
   async verify(sequencer: string): Promise<Verification> {

@@ -15,7 +15,7 @@ export interface Model {
   readonly isGraph?: boolean;
   /**
    * Actions that this model's constants leave out. A task is buried in `task-forced`, where a worker outlives its claim; a crash needs a
-   * second session of its worker, which no model here has: a worker that stops for good does nothing, and that each may do.
+   * second session of its worker, which no model here has: a worker that never works again does nothing, and that each may do.
    */
   readonly without: readonly string[];
 }

@@ -130,7 +130,7 @@ export const SWITCHES: readonly Switch[] = [
     what: 'the verbs of a holder compare the session alone: those of an earlier claim arrive in a later one',
   },
   { broken: ['doneTwice'], model: 'task-handback', what: 'the verbs of a holder do not ask whether the task runs' },
-  { broken: ['restarts'], model: 'task-handback', what: 'a release starts the counter anew', mutants: ['M3', 'M2'] },
+  { broken: ['restarts'], model: 'task-handback', what: 'a release starts the counter over', mutants: ['M3', 'M2'] },
   {
     broken: ['keepsAttempt'],
     model: 'task-handback',

@@ -108,7 +108,7 @@ function fullest(sources: readonly Source[]): number {
   return Math.max(...Object.values(folders).map((files = []) => files.length));
 }
 
-/** Of a worker that looks for a task and claims it: functions of ours between the handler and the driver, awaiting ones included. */
+/** What a worker that looks for a task and claims it goes through: functions of ours between the handler and the driver, awaiting ones included. */
 async function frames(): Promise<Figures> {
   const deepest = { 'frames of a look for tasks': 0, 'frames of a claim': 0 };
   Error.stackTraceLimit = Infinity;

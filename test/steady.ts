@@ -19,7 +19,7 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const KEPT = path.join(ROOT, '.leasehold/steady');
 const MAX_RUNS = 1_000;
 const MAX_BURNERS = 64;
-/** Of Linux's accounts of a process: what its children took, and theirs, once they have ended. */
+/** Places in Linux's account of a process: what its children took, and theirs, once they have ended. */
 const CHILDREN_TICKS = [13, 14] as const;
 const TICKS_PER_SECOND = 100;
 

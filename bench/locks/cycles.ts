@@ -16,11 +16,11 @@ export const SCENE_NAMES = Object.keys(SCENES) as readonly SceneName[];
 /** One contestant in one scene of one round. */
 interface Turn {
   readonly cyclesPerSecond: number;
-  /** Of this process; engines are others. */
+  /** CPU of this process; engines are other processes. */
   readonly cpuMsPerCycle: number;
 }
 
-/** Of one contestant: a turn for each round that counts. */
+/** One contestant's turns, one for each round that counts. */
 export type Turns = Readonly<Record<SceneName, readonly Turn[]>>;
 
 export async function playRounds(

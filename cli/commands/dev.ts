@@ -81,7 +81,7 @@ async function dev(context: Context, options: Options, module = ''): Promise<Exi
 interface Running extends AsyncDisposable {
   readonly kind: EngineKind;
   readonly endpoint: string;
-  /** Of the console, for one browser. */
+  /** The console's, for one browser. */
   readonly address: string;
   readonly worker: Worker;
 }

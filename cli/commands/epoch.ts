@@ -119,7 +119,7 @@ interface Row {
   readonly state: string | undefined;
   /** Undefined: nothing of it counts. */
   readonly counting: CountingRow | undefined;
-  /** Of a session: not ended. */
+  /** The session has not ended. */
   readonly isLive: boolean;
   readonly expiresAt: number | undefined;
 }

@@ -118,7 +118,7 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   });
 }
 
-/** Asked anew: the compiler takes an earlier answer for the last. */
+/** Asked again: the compiler takes an earlier answer for the last. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

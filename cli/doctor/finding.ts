@@ -1,4 +1,4 @@
-/** What doctor finds, one thing at a time: what was looked at, how it is, and what mends it. */
+/** What doctor finds, one thing at a time: what was looked at, how it is, and what repairs it. */
 
 /**
  * `ok`       as it should be.

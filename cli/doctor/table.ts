@@ -1,4 +1,4 @@
-/** Judges a table's description: pure. Every mend that is a command can be pasted. */
+/** Judges a table's description: pure. Every remedy that is a command can be pasted. */
 import type { ContinuousBackupsDescription, TableDescription, TimeToLiveDescription } from '@aws-sdk/client-dynamodb';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/engine/schema.ts';
 import { tableDefinition } from '../../shared/dynamo/table.ts';

@@ -203,7 +203,7 @@ function byPriority(walks: readonly Walk[], now: number): QueueFigures['due'] {
   return due;
 }
 
-/** Of a source that is not in order of time, a truncated look tells nothing about what came and went. */
+/** A truncated look at a source that is not in order of time tells nothing about what came and went. */
 function sightOf({ source, hints, after }: Walk): PartitionSight {
   const isMore = after !== undefined;
   return source.isOfTenants && isMore ? { hints: [], isMore } : { hints, isMore };

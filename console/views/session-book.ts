@@ -18,7 +18,7 @@ interface Known {
 /** Beyond it, those that ended longest ago are forgotten. */
 const KNOWN_LIMIT = 5_000;
 const LOST_KEPT = 50;
-/** Of lost sessions, about ten megabytes of ids: a console may stay open for weeks. */
+/** So many lost sessions are about ten megabytes of ids: a console may stay open for weeks. */
 const COUNTED_LIMIT = 100_000;
 
 export class SessionBook {

@@ -11,7 +11,7 @@ import type { SessionBook } from './session-book.ts';
 const READ_PER_LOOK = 20;
 const FRESH_MS = 1_500;
 const ENDED_SHOWN = 30;
-/** A walk that came to its end begins anew after so long. */
+/** A walk that came to its end begins again after so long. */
 const WALK_EVERY_MS = 60_000;
 
 export class SessionsLook {

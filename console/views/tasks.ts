@@ -30,7 +30,7 @@ const ERROR_SHOWN = 120;
 
 /**
  * Where each source goes on; null: it has been read to its end.
- * Of the list of the dead: where its page begins, and how much of it was read.
+ * Where a page of the list of the dead begins, and how much of it was read.
  */
 type Cursor = readonly unknown[];
 

@@ -27,7 +27,7 @@ export interface HeldRightOptions<Event, Unavailable extends Error> {
   readonly leasehold: Leasehold;
   /** How long to wait for the right; absent: not at all. */
   readonly wait?: Duration | undefined;
-  /** Of the session that it hangs on; in a chain of several, the first decides. */
+  /** Settings of the session that it hangs on; in a chain of several, the first decides. */
   readonly session?: Pick<SessionSettings, 'ttl' | 'heartbeat' | 'lockDelay'> | undefined;
   /** How long before Lambda's timeout the handler is told to stop; of several, the first decides. */
   readonly deadlineMargin?: Duration | undefined;

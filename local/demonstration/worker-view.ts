@@ -40,7 +40,7 @@ export class FleetView {
   readonly takeOvers: TakeOver[] = [];
   claimsRefused = 0;
   duplicateTicks = 0;
-  /** Of invocations that have reported, and of workers that died, as far as they had said. */
+  /** What invocations have reported, and what workers that died had reported by then. */
   writeUnits = 0;
   readUnits = 0;
   readonly #failures = new Set<string>();

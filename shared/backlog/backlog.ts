@@ -285,7 +285,7 @@ export class Backlog {
     if (wasExpecting && !isExpecting()) this.#followedAtMonotonicMs = now;
   }
 
-  /** Of what rests at home, the partition that was looked at longest ago is worth a look. */
+  /** The partition at home that has rested longest is worth a look. */
   #takeTurn(): void {
     if (!this.#turns.isDue) return;
     const named = this.#partitions.atHome();
@@ -465,7 +465,7 @@ export class Backlog {
       const hints = found[at] ?? [];
       const stale = hints.filter(({ id }) => !chosen.has(id)).length;
       if (stale < hints.length) view.wake();
-      // Of tenants whatever is let go has lost its turn.
+      // A tenant's entries would lose their turn if they were let go.
       if (stale >= STALE_ROWS && !view.lane.isOfTenants) view.letGo();
     });
     return candidates;

@@ -20,7 +20,7 @@ export interface PartitionSettings {
   readonly goesHome: boolean;
   /** Whether a dispatcher looks at the lanes that the queue's row does not name. */
   readonly hasDispatcher: boolean;
-  /** Of workers' sessions: a third of what it takes to see that one is dead. */
+  /** How often workers' sessions are renewed: a third of what it takes to see that one is dead. */
   readonly heartbeatMs: number;
 }
 

@@ -20,7 +20,7 @@ export interface Pace {
   readonly pollMs: number;
   /** From a minute without a find on; absent: the same. */
   readonly idlePollMs?: number | undefined;
-  /** Of workers' sessions. No partition waits for longer than this. */
+  /** How often workers' sessions are renewed. No partition waits for longer than this. */
   readonly heartbeatMs: number;
 }
 

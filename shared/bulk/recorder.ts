@@ -45,7 +45,7 @@ export class PageRecorder {
   readonly #ports: RecorderPorts;
   readonly #policy: Pick<BulkPolicy, 'flushIntervalMs' | 'keepsResults'>;
   #state: PageState;
-  /** Of the last write that was sent, and of the last one that the row is known to have. */
+  /** Numbers of the last write that was sent, and of the last one that the row is known to have. */
   #sequence: number;
   #writtenSequence: number;
   /** Items that have ended and are not in the row yet, with what they returned. */

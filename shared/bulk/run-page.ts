@@ -48,7 +48,7 @@ export async function runTaskOrPage(task: RunningTask, definition: AnyTask, port
   return { settlement, settled: { [settlement]: 1 } };
 }
 
-/** Of the grace that a page has when it must stop, what its item may take; the rest is for recording. */
+/** How much of a page's grace its running item may take when it must stop; the rest is for recording. */
 const ITEM_GRACE_SHARE = 0.8;
 
 class PageRun {

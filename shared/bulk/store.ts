@@ -26,7 +26,7 @@ export interface MovedItem {
   /** Due at its `runAt`, unless it is dead. */
   readonly task: NewTask;
   readonly isDead: boolean;
-  /** Of the claims that it has had in the page, those that count. */
+  /** Those of its claims in the page that count. */
   readonly attempts: number;
   /** Those of them that killed their workers, as far as is known of an item. */
   readonly deaths: number;

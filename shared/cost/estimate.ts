@@ -49,7 +49,7 @@ export interface Part {
   readonly what: string;
   readonly perMonth: number;
   readonly unit: 'write units' | 'read units' | 'GB' | 'invocations' | 'GB-seconds';
-  /** Of one of these. */
+  /** The price of one. */
   readonly price: number;
   readonly dollars: number;
 }

@@ -9,7 +9,7 @@ import type { VerbUnits } from './rows.ts';
 
 export interface PageShape {
   readonly pageSize: number;
-  /** Of one task, as JSON. */
+  /** One task's input, as JSON. */
   readonly inputBytes: number;
   /** What deflating leaves of the inputs of a page. */
   readonly deflatedShare: number;

@@ -39,7 +39,7 @@ export function verbUnits({ table, indexes }: ReturnType<typeof writeUnits>): Ve
   return { table, readyIndex, directoryIndex, total: table + readyIndex + directoryIndex };
 }
 
-/** Of two writes that are one request. */
+/** The units of two writes that are one request. */
 export function together(one: VerbUnits, other: VerbUnits): VerbUnits {
   return {
     table: one.table + other.table,

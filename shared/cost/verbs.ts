@@ -29,7 +29,7 @@ export interface VerbTable {
   readonly commit: VerbUnits;
   readonly retry: VerbUnits;
   readonly refusedClaim: VerbUnits;
-  /** Of an input that is beside its row; 0 of others. */
+  /** For an input that is beside its row; 0 for others. */
   readonly removePayload: VerbUnits;
   /** Read units for it, once an attempt. */
   readonly payloadReadUnits: number;
@@ -38,7 +38,7 @@ export interface VerbTable {
   readonly endSession: VerbUnits;
   readonly acquirePermit: VerbUnits;
   readonly releasePermit: VerbUnits;
-  /** Of pages; of tasks with rows of their own, undefined. */
+  /** Undefined for tasks with rows of their own. */
   readonly page: PageTable | undefined;
   /** Bytes of a finished task's own row, the service's own 100 included. */
   readonly storedBytes: number;

@@ -11,7 +11,7 @@ import type { TaskRecord } from '../task/task.ts';
 const BATCH = 100;
 /** Rows read at most, at half a unit each. */
 const LOOK_LIMIT = 1_000;
-/** Of these, the oldest. The others are spread evenly over what is left. */
+/** How many of these are the oldest. The others are spread evenly over what is left. */
 const OLDEST = 500;
 
 export interface OldestReady {
@@ -19,7 +19,7 @@ export interface OldestReady {
   readonly looked: readonly TaskRecord[];
   /**
    * When the oldest was due that no worker holds; undefined when none of those that were looked at waits.
-   * Of more than 1,000 entries not every one is looked at.
+   * With more than 1,000 entries, not every one is looked at.
    * Then one that waits may have been passed over, and there may be an older one than this:
    * it has waited so long at least.
    */

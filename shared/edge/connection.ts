@@ -24,7 +24,7 @@ import { validWholeNumber } from '../validate/whole-number.ts';
 
 export interface EdgeOptions {
   readonly table: string;
-  /** Of the table, wherever the isolate runs. */
+  /** The table's region, wherever the isolate runs. */
   readonly region: string;
   /** A function is asked again before they end, and when the service refuses them; what it gives is kept for the isolate. */
   readonly credentials: TemporaryCredentials | CredentialProvider;

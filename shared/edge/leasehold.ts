@@ -45,7 +45,7 @@ export class EdgeLeasehold {
   readonly #connection: EdgeConnection;
   readonly #stores: ReturnType<typeof storesOf>;
   readonly #turns: Turns<Refusal>;
-  /** Of semaphores: a name may be that of a lock as well. */
+  /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
   readonly #line: Turns<Full>;
 
   constructor(connection: EdgeConnection) {

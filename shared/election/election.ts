@@ -42,7 +42,7 @@ export interface Leader {
 
 /** One step of what an observer sees; `leader` is absent between two terms. */
 export interface Reign {
-  /** Of the current leader, or of the last one. */
+  /** The current leader's term, or the last one's. */
   readonly term: number;
   readonly leader: Leader | undefined;
 }

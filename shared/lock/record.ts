@@ -53,7 +53,7 @@ export interface Entry {
   readonly flags: Flags;
   /** Clock of its creation; another one means that it was deleted in between. */
   readonly createIndex: number;
-  /** How many tenures it has had: for people and for Consul's clients. It begins anew when the entry was deleted, so it is no token. */
+  /** How many tenures it has had: for people and for Consul's clients. It starts over when the entry was deleted, so it is no token. */
   readonly lockIndex: number;
 }
 

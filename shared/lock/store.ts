@@ -80,7 +80,7 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
   /**
-   * Of a session that may hold it without knowing, for an answer was lost:
+   * Takes the key from a session that may hold it without knowing, for an answer was lost:
    * free, and the counter grows. Refused unless it is still held as observed.
    */
   disown(
@@ -90,7 +90,7 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
-   * Of a free key, whose acquire was not answered and may be under way still:
+   * Bars an acquire of a free key that was not answered and may be under way still:
    * it will be refused. Refused unless the row is as it was observed.
    */
   barLate(late: LateAcquire, write: Stamp, limits?: WriteLimits): Promise<Outcome<FreeLock, LockRecord>>;

@@ -3,7 +3,7 @@ import type { Stamp } from '../lease/stamp.ts';
 import type { Draw } from './bucket.ts';
 
 export interface BucketKey {
-  /** Of the limiter. */
+  /** The limiter's name. */
   readonly name: string;
   readonly key: string;
 }

@@ -133,7 +133,7 @@ export class Check {
     return endSessionsBoundTo([this], this.#ports);
   }
 
-  /** Ends the check for good, and the sessions that are bound to it. @returns how many ended */
+  /** Ends the check, and the sessions that are bound to it. @returns how many ended */
   async deregister(): Promise<number> {
     await this.markDeregistered();
     return endSessionsBoundTo([this], this.#ports);

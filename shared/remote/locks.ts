@@ -60,7 +60,7 @@ export class RemoteLocks {
     }
   }
 
-  /** Of a dead session: a lock-delay is looked at before the session, as Consul does. */
+  /** The answer to a dead session: the lock-delay is looked at before the session, as Consul does. */
   async #goneAt(key: string): Promise<RemoteAcquisition> {
     const { lock } = await this.#reader.see(key);
     const until = this.#reader.closedUntil(lock);

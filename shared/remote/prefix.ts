@@ -94,7 +94,7 @@ export class PrefixReader {
   }
 
   async #isListed(key: string): Promise<boolean> {
-    // Of all keys that begin with it, it is the first.
+    // It is the first of all keys that begin with it.
     const { keys } = await this.#ports.locks.page(key, undefined);
     return keys[0] === key;
   }

@@ -213,7 +213,7 @@ class Trial {
     return [];
   }
 
-  /** Of all drafts, so that what the operations before have created belongs to the prefix as well. */
+  /** Looks at all drafts, so that what earlier operations have created belongs to the prefix as well. */
   #tree(operation: Extract<KeyOperation, { prefix: string }>): DraftEntry[] {
     const below = [...this.#drafts.values()].filter(({ key }) => key.startsWith(operation.prefix));
     if (operation.verb === 'list')

@@ -43,13 +43,13 @@ export class Aside {
     return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));
   }
 
-  /** Of a task that is done. What stays is swept in time. */
+  /** For a task that is done. What stays is swept in time. */
   async dropPayload(): Promise<void> {
     if (this.#task.payload === undefined) return;
     await this.#try('payload not removed', (signal) => dropPayload(this.#task, this.#ports, signal));
   }
 
-  /** Of an attempt that failed; the error itself is in the task's row, and in the log. */
+  /** For an attempt that failed; the error itself is in the task's row, and in the log. */
   async keepStack(thrown: Thrown): Promise<void> {
     const stack = stackOf(thrown, STACK_LIMIT_CHARACTERS);
     if (stack === undefined) return;

@@ -202,7 +202,7 @@ class TaskRun {
     const { error } = failure;
     if (failure.kind === 'dead')
       return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
-    // Code may ask for any wait; beyond all dates it is one for good.
+    // Code may ask for any wait; beyond all dates it never ends.
     const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
     const { isRefunded = false } = failure;
     return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
@@ -245,7 +245,7 @@ class TaskRun {
     try {
       return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
     } catch (error) {
-      // Of an item of a page, whose results have less room.
+      // An item of a page, whose results have less room.
       if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
       throw error;
     }

@@ -44,7 +44,7 @@ export function judgeFailure(
   };
 }
 
-/** Of a task that its store keeps from ending: as long as it has been failing already, within these. */
+/** The pause of a task that its store keeps from ending: as long as it has been failing already, within these. */
 const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
 /** An outage that lasts so long is one of the task's own: it counts like any other failure then. */
 const OUTAGE_LIMIT_MS = 86_400_000;

@@ -57,7 +57,7 @@ export class ScheduleClient {
   }
 
   /**
-   * Defines a schedule, or defines it anew: then its slots begin with the next one from now.
+   * Defines a schedule, or defines it again: then its slots begin with the next one from now.
    * Defining it again as it is changes nothing, missed slots included, so that a deployment may do so every time.
    * @throws ConfigurationError naming what cannot be used
    */

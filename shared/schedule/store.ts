@@ -25,7 +25,7 @@ export interface ScheduleStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
-  /** On to another slot; `undefined`: it rests for good. Refused when it was written since it was observed. */
+  /** On to another slot; `undefined`: it rests until it is defined again. Refused when it was written since it was observed. */
   advance(
     observed: ScheduleRecord,
     nextAt: number | undefined,

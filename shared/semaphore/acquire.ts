@@ -136,7 +136,7 @@ async function acquire<Granted>(
     const isKnown = error instanceof StoreUnavailableError && error.applied === 'no';
     throw isKnown && contender.isUnanswered ? undecided(asked.semaphore.name, error) : error;
   } finally {
-    // Of an admitted one as well: when it is released, an attempt that is still under way could take another.
+    // Also after it was admitted: when it is released, an attempt that is still under way could take another permit.
     if (contender.isUnanswered) giveBackOrphans(asked.semaphore.name, session, ports);
   }
 }

@@ -24,7 +24,7 @@ export class Settling {
     this.#ports = ports;
   }
 
-  /** @param what names it: what is undecided already is tried anew, with this */
+  /** @param what names it: what is undecided already is tried again, with this */
   add(what: string, settle: Settle): void {
     this.#open.set(what, settle);
     this.#loop ??= this.#run();

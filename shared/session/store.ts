@@ -22,7 +22,7 @@ export interface SessionRenewal {
   readonly id: string;
   /** `null`: it has no TTL, and is renewed only to shorten what was taken away from it. */
   readonly ttlMs: number | null;
-  /** Of the renewal, or the creation, that this one follows. */
+  /** Nonce of the renewal, or the creation, that this one follows. */
   readonly lastNonce: string;
   /** How many revocations the row listed that this renewal follows: its holder knows of them now, and they leave the row. */
   readonly told: number;
@@ -36,7 +36,7 @@ export interface SessionStore {
   create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
   /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
   renew(renewal: SessionRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
-  /** Of a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
+  /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
   renewRemote(
     renewal: { readonly id: string; readonly expiredBefore: number; readonly now: number; readonly nonce: string },
     limits?: WriteLimits,

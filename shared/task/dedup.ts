@@ -3,10 +3,10 @@
  *
  * | policy | it waits | it runs | it has ended |
  * | --- | --- | --- | --- |
- * | `reject` (default) | same input: kept; other: mismatch | the same | the same, until the window is over; then it starts anew |
- * | `keep` | kept, whatever the input | kept | kept until the window is over; then it starts anew |
- * | `replace` | gets the new input and time | followed by one more | starts anew |
- * | `debounce` | gets the new input, and waits its delay once more | followed by one more | starts anew |
+ * | `reject` (default) | same input: kept; other: mismatch | the same | the same, until the window is over; then it starts over |
+ * | `keep` | kept, whatever the input | kept | kept until the window is over; then it starts over |
+ * | `replace` | gets the new input and time | followed by one more | starts over |
+ * | `debounce` | gets the new input, and waits its delay once more | followed by one more | starts over |
  *
  * An id belongs to one tenant: asked for on behalf of another it is a mismatch, or kept.
  * The window begins with the task's creation; without one, an id stands for one piece of work until its row is swept.

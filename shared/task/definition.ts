@@ -52,7 +52,7 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   readonly name: string;
   readonly input: StandardSchemaV1<Given, Input> | undefined;
   readonly retry: RetryPolicy;
-  /** Of tasks that stand in a line: what is given holds for them too, and what is not is shorter. */
+  /** The policy of tasks that stand in a line: what is given holds for them too, and what is not is shorter. */
   readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
   readonly bulk: BulkPolicy;

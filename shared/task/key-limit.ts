@@ -14,7 +14,7 @@
  * A task without a key pays nothing for this. The limit is the task's own:
  * tasks of one key that were given different ones each obey theirs.
  * So are count and span of a rate, but the key has one window:
- * it counts what begins of all its tasks, and begins anew with that of the shorter
+ * it counts what begins of all its tasks, and starts over with that of the shorter
  * span. No rate is ever exceeded so; a task of the longer span can begin
  * only while both windows begin at the same moment, and waits otherwise.
  */

@@ -15,7 +15,7 @@
  *     If it stands in the line itself, they come after those who wait.
  *
  * Does not guarantee
- *   - That a task may wait for one behind it: its own children are refused there; theirs are not seen, and would wait for good.
+ *   - That a task may wait for one behind it: its own children are refused there; theirs are not seen, and the wait would never end.
  *   - That a transaction of the user's own can take a place: a line that moved on has to be looked at again, and only we can send again.
  *   - That followers stop when their head dies: they go on without it. A dead one that is redriven joins at the end, behind everybody.
  *

@@ -54,7 +54,7 @@ export interface EnqueueOptions {
   readonly tenant?: string;
   /** What becomes of this request when its id is taken; needs an `id`. See `dedup.ts`. */
   readonly onDuplicate?: DuplicatePolicy;
-  /** How long from its creation an id stands for the same work, once that has ended; needs an `id`. Without: for good. */
+  /** How long from its creation an id stands for the same work, once that has ended; needs an `id`. Absent: without end. */
   readonly window?: Duration;
   /** Dropped unless some worker starts it before this moment; what was started once does not expire any more. */
   readonly expiresAt?: number | Date;
@@ -207,7 +207,7 @@ function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): n
   return at;
 }
 
-/** Of a line one runs at a time anyway: only a rate is more. */
+/** One task of a line runs at a time anyway, so only a rate adds a limit. */
 function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): NewTask['links'] {
   if (ordered && limit === 1 && rate === undefined) return undefined;
   if (key === undefined) {

@@ -77,7 +77,7 @@ export type ClaimOutcome =
 export interface FailureRecord {
   /** The error's stack, and those of its causes, cut to fit. */
   readonly stack: string;
-  /** Of the attempt. */
+  /** The attempt's counter. */
   readonly leaseCounter: number;
 }
 
@@ -86,7 +86,7 @@ export interface TaskStore {
   /** Whose tasks these are: part of what their sequencers say. */
   readonly table: string;
 
-  /** Of tasks that wait for a place of their key. */
+  /** The verbs of tasks that wait for a place of their key. */
   readonly parking: ParkingStore;
 
   /** Put-if-absent: refused when the id is taken, with the task that has it. */

@@ -67,7 +67,7 @@ export interface TaskLinks {
 /** What one task has instead of what its definition says. */
 export interface TaskPolicy {
   readonly maxAttempts?: number | undefined;
-  /** Of one attempt. */
+  /** How long one attempt may take. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -112,14 +112,14 @@ interface TaskFacts extends TaskKey {
   readonly generation: number;
   /** While running: its holder has been, or will be, told. Once cancelled: why. */
   readonly cancellation: Cancellation | undefined;
-  /** Of the current attempt, or of the last one if that ended the task. */
+  /** The current attempt's session, or the last one's if that ended the task. */
   readonly session: string | undefined;
   readonly claimedAt: number | undefined;
   /** The trace that it was enqueued in, as W3C Trace Context words it. */
   readonly traceparent: string | undefined;
   /** Absent for most tasks, on which nothing hangs. */
   readonly links: TaskLinks | undefined;
-  /** Of an input that is too large for its row; `input` is null then. */
+  /** Where an input is that is too large for its row; `input` is null then. */
   readonly payload: Payload | undefined;
   /** What its enqueuer asked for instead of its definition's. */
   readonly policy: TaskPolicy | undefined;
@@ -129,7 +129,7 @@ interface TaskFacts extends TaskKey {
   readonly children: string | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
-  /** Of a page, whose input is a list: what has become of its items. */
+  /** What has become of the items of a page, whose input is a list. */
   readonly bulk: PageState | undefined;
 }
 
@@ -213,7 +213,7 @@ export interface Payload {
   readonly digest: string;
   /** In a store of the user's own; absent: in the row beside the task. */
   readonly reference: string | undefined;
-  /** Of the writing of that row: a payload is removed only by a write that means this one. */
+  /** Nonce of the write of that row: a payload is removed only by a write that means this one. */
   readonly nonce: string | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface WalkQuery {
   readonly now: number;
   /** How many are wanted; some more may come. */
   readonly wanted: number;
-  /** Of one tenant in one visit: absent, `QUANTUM`. */
+  /** How many of one tenant's are taken in one visit; absent: `QUANTUM`. */
   readonly quantum?: number;
   /** Absent: each is. */
   readonly isWorthReading?: (hint: ReadyHint) => boolean;

@@ -11,7 +11,7 @@
  */
 import type { Attributes, Span, SpanDraft, SpanEnd, Tracing } from './tracing.ts';
 
-/** Of major version 1, the only one that there is. */
+/** The API's major version is 1, the only one that there is. */
 const API = Symbol.for('opentelemetry.js.api.1');
 /** Where a context keeps its span. */
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN');

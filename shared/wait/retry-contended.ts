@@ -20,7 +20,7 @@ export interface Contention {
     | undefined;
 }
 
-/** Of an act of a person or a deployment: a row that changes with each of so many looks is being fought over. */
+/** For an act of a person or a deployment: a row that changes with each of so many looks is being fought over. */
 export const ACT = { rounds: 5 } as const satisfies Contention;
 
 /** What an attempt returns that was lost to another writer. */

@@ -1,7 +1,7 @@
 /**
  * The wait of a wait group.
  *
- * Members end for good, and none comes after the seal, so what has been read as ended need not be read again:
+ * Members that have ended stay ended, and none comes after the seal, so what has been read as ended need not be read again:
  * a wait walks through the members in their order, stands before the first that is pending, and goes on from there.
  */
 import { stampOf } from '../lease/stamp.ts';

@@ -8,7 +8,7 @@
  *   - `add` into a sealed group is refused, and leaves nothing behind; 99 members at a time are added all or none.
  *   - A member that is leased cannot make `wait` hang: when its session is invalid and that session's lock-delay is over, a waiter
  *     writes the member down as lost. Lost is final: a late `done` is told so.
- *   - Generations: a group that is complete can begin anew under the next number; what is late for an old one touches the old one only.
+ *   - Generations: a group that is complete can start over under the next number; what is late for an old one touches the old one only.
  *
  * Does not guarantee
  *   - That `wait` ends although a member without a lease never says `done`: give `wait` a deadline.

@@ -16,7 +16,7 @@ export function isLastChance({ kind, task }: Candidate, definition: AnyTask | un
   return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
 }
 
-/** Of a task whose holder has just been found dead. */
+/** For a task whose holder has just been found dead. */
 export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
   return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }

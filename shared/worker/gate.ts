@@ -33,12 +33,12 @@ export class QueueGate {
     return this.#asking;
   }
 
-  /** Of the last answer; undefined: any. */
+  /** Lanes in the last answer; undefined: any. */
   get lanes(): ReadonlySet<string> | undefined {
     return this.#record?.lanes;
   }
 
-  /** Of the last answer; undefined: it was never written down. */
+  /** Shards in the last answer; undefined: the number was never written down. */
   get shards(): number | undefined {
     return this.#record?.shards;
   }

@@ -6,7 +6,7 @@ export class SharedPause {
   readonly #over: AbortSignal;
   #current: { readonly until: Promise<void>; readonly cut: AbortController } | undefined;
 
-  /** @param over ends it for good */
+  /** @param over ends it */
   constructor(clock: Clock, over: AbortSignal) {
     this.#clock = clock;
     this.#over = over;

@@ -67,7 +67,7 @@ export class Tally {
   }
 }
 
-/** Of a task that is done now. */
+/** The times of a task that is done now. */
 export function timesOfDone({ claimedAt, createdAt }: RunningTask, now: number): TaskTimes {
   return { runMs: now - claimedAt, endToEndMs: now - createdAt };
 }

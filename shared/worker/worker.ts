@@ -97,7 +97,7 @@ export function runWorker(
 /** One may be chance; the next makes it likely that the task never fits into a worker's life. */
 const STALLED_HAND_BACKS = 2;
 
-/** Of a worker that stays: between looks at whether its queue is still paused. */
+/** The pause of a worker that stays, between looks at whether its queue is still paused. */
 const CLOSED_MS = 1_000;
 const EXPECTING_POLL_MS = 1_000;
 /** Where the backlog is worth a look at once, a third of the time between looks: sooner, and workers try for the tasks of one key in vain. */

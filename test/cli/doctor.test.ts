@@ -35,7 +35,7 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     );
   });
 
-  test('says what is broken in a table that is not ours, and how to mend it', async () => {
+  test('says what is broken in a table that is not ours, and how to repair it', async () => {
     const foreign = { endpoint: table.endpoint, table: `${table.table}-foreign` };
     await table.client.send(
       new CreateTableCommand({

@@ -13,7 +13,7 @@ export interface MemoryGateway {
     body?: string,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }>;
-  /** Of this node, without a TTL unless the entry says otherwise. */
+  /** Sessions of this node, without a TTL unless the entry says otherwise. */
   newSession(entry?: object, headers?: Readonly<Record<string, string>>): Promise<string>;
 }
 

@@ -177,7 +177,7 @@ describe('a refusal', () => {
     ['/2015-03-31/functions/%/invocations', '"%" cannot be read: URI malformed'],
     ['//', '"//" cannot be read: Invalid URL'],
   ])('of a path that cannot be read is a 400: %s', async (target, message) => {
-    // What the platform's own URL would mend is sent as it is.
+    // What the platform's own URL would repair is sent as it is.
     const { hostname, port } = new URL(lambda.endpoint);
     const sent = request({ hostname, port, path: target, method: 'POST' }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];

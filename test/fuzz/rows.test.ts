@@ -48,7 +48,7 @@ describe('a row that was damaged by hand', () => {
     for (const length of lengths) {
       const found: Poison = { standing: 'ready', damages: [{ attribute: 'unheardOf', value: 'x'.repeat(length) }] };
       const complaint = await complaintAbout(found);
-      // There may be room for a claim and none for how it ends: then it stays with a session that is over, for a person to mend.
+      // There may be room for a claim and none for how it ends: then it stays with a session that is over, for a person to repair.
       const isTolerable = complaint === undefined || complaint === 'it is left running';
       if (!isTolerable) wrong.push(`${length} characters: ${complaint}`);
     }

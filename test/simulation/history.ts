@@ -3,7 +3,7 @@
  *
  * The stream is complete enough to judge the protocol without the code that produced it:
  * calls as their callers saw them, requests as they left, rows as the store changed them, and what holders themselves believed.
- * Belief is always asked of the code under test; a harness that computes it anew would hide a bug in how it is computed.
+ * Belief is always asked of the code under test; a harness that computes it again would hide a bug in how it is computed.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 

@@ -71,7 +71,7 @@ export interface World {
   row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
   /** Not of any process: has no accidents, and is not counted. */
   readonly driver: DynamoDriver;
-  /** Of all processes. */
+  /** Requests of all processes. */
   readonly traffic: Traffic;
   /** Resolves when no request is under way. */
   idle(): Promise<void>;

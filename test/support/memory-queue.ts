@@ -33,7 +33,7 @@ export interface MemoryQueue {
   readonly runtime: Runtime;
   readonly tasks: TaskAndPageStore;
   readonly client: TaskClient;
-  /** Of everyone. */
+  /** Requests of all processes. */
   readonly meter: Meter;
   /** Starts a worker: the test lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;

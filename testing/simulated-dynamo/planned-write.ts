@@ -40,7 +40,7 @@ export interface PlannedWrite {
   readonly problem: string | undefined;
   readonly guard: { readonly condition: Condition; readonly bindings: Bindings } | undefined;
   readonly asksForOldItem: boolean;
-  /** Of what the request carries, an item, or a key and values: only transactions ask. */
+  /** Bytes that the request carries, an item, or a key and values: only transactions ask. */
   readonly payloadBytes: () => number;
   /** What an update does, for those who ask what it changed. */
   readonly changes: { readonly actions: readonly UpdateAction[]; readonly bindings: Bindings } | undefined;

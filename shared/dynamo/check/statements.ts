@@ -76,7 +76,7 @@ export function reportCheck(
 
 /**
  * Guard: not written since it was read.
- * Effect: deregistered for good, unless it is registered again; sweepable.
+ * Effect: deregistered, unless it is registered again; sweepable.
  * Outcomes: refused = reported, registered or deregistered meanwhile: look again.
  */
 export function deregisterCheck(table: string, observed: CheckRecord, { now, nonce }: Stamp): Statement<'update'> {

@@ -34,7 +34,7 @@ export async function readInBatches(
         throw new StoreUnavailableError(`${whole.verb}: keys were left unread after ${round} rounds`, {
           applied: 'no',
         });
-      // Of a throttled table it would be refused again at once.
+      // A throttled table would refuse it again at once.
       await sender.pause(round);
       requested = { [table]: { ...rest, Keys: rest.Keys } };
     }

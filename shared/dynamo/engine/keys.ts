@@ -14,7 +14,7 @@ import { PARKED_SHARDS, PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from '
 /** As many as a safe integer has, so that tickets sort as numbers do. */
 const TICKET_DIGITS = 16;
 
-/** Of the names of semaphores that cap the workers of queues, see `workersSemaphore`. */
+/** How the names of semaphores begin that cap the workers of queues, see `workersSemaphore`. */
 const WORKERS_PREFIX = 'workers/';
 
 export interface RowKey {

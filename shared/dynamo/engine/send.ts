@@ -232,7 +232,7 @@ function unavailable(
   const found = `gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`;
   const hint = HINTS[fault.kind] ?? '';
   return new StoreUnavailableError(`${describe(verb, targetOf(input).key)}: ${found}${hint}`, {
-    // Of a read as well: it may be the last of several requests, of which an earlier one was a write.
+    // A read is no exception: it may be the last of several requests, of which an earlier one was a write.
     applied: unanswered ? 'unknown' : 'no',
     cause: fault,
   });
@@ -250,9 +250,9 @@ function describe(verb: string, key: string | undefined): string {
 }
 
 interface Target {
-  /** Of a transaction with writes of a user's own: theirs as well. */
+  /** With those of a transaction's writes of a user's own. */
   readonly tables: readonly string[];
-  /** Of the row that carries the guard; absent: several rows are read. */
+  /** Key of the row that carries the guard; absent: several rows are read. */
   readonly key?: string | undefined;
 }
 

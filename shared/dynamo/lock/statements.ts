@@ -59,7 +59,7 @@ const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now)
 const LIST = '#v = if_not_exists(#v, :v), #directoryKey = :directory, #directoryName = :name';
 const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
 const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
-/** Of an acquire: the entry's tenures are counted, and a new entry begins at one. */
+/** An acquire counts the entry's tenures, and a new entry begins at one. */
 const COUNT_TENURE = '#lockIndex = if_not_exists(#lockIndex, :none) + :one';
 const NEW_ENTRY = '#createIndex = :now, #lockIndex = :one';
 const STORE = '#value = :value, #flags = :flags';
@@ -228,12 +228,12 @@ export function settleLock(
 }
 
 /**
- * Of an acquire, or a release, whose answer was lost.
+ * Settles an acquire, or a release, whose answer was lost.
  * Guard: still held by the session that may have it without knowing,
  * under the counter that was observed, which no later tenure has; without a
  *   value if the row is to be sweepable.
  * Effect: free at once, counter + 1: neither the lost request nor a late one of this can touch what comes after.
- * Outcomes: refused = it was released, or acquired anew: look again.
+ * Outcomes: refused = it was released, or acquired again: look again.
  */
 export function disownLock(
   table: string,
@@ -261,7 +261,7 @@ export function disownLock(
 }
 
 /**
- * Of an acquire whose answer was lost, and which may be under way still.
+ * Settles an acquire whose answer was lost, and which may be under way still.
  * Guard: not written since it was observed free, or still absent.
  * Effect: counter + 1, and freed now: the lost request finds neither the
  * counter that it saw nor an end that lies before it. An absent row is

@@ -32,7 +32,7 @@ export const REMOVED = 'removed';
 
 /**
  * Guard: not written since it was observed, or still absent.
- * Effect: defined anew, due at `nextAt`, also when it had been removed.
+ * Effect: defined again, due at `nextAt`, also when it had been removed.
  * Outcomes: refused = it was defined, moved or removed meanwhile: look again.
  */
 export function putSchedule(
@@ -65,7 +65,7 @@ export function putSchedule(
 /**
  * Guard: not written since it was observed; the caller has made the tasks of the slots before `nextAt`.
  * Effect: on to the next slot, or out of the index when none comes any more.
- * Outcomes: refused = another dispatcher moved it, or it was defined anew.
+ * Outcomes: refused = another dispatcher moved it, or it was defined again.
  */
 export function advanceSchedule(
   table: string,
@@ -139,7 +139,7 @@ export const readSchedules = (table: string, keys: readonly ScheduleKey[]): Stat
     { consistent: true },
   );
 
-/** Of the ready index and of the directory alike; two parts, so that it is no partition of tasks, which have three. */
+/** The partition in the ready index and in the directory alike; two parts, so that it is no partition of tasks, which have three. */
 function partitionOf(queue: string): string {
   return joinKey(['schedule', queue]);
 }

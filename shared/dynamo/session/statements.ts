@@ -9,7 +9,7 @@
  * | ttlMs | N or NULL | lease duration; NULL never expires | create |
  * | lockDelayMs | N, ms | how long its keys stay closed after an invalidation | create |
  * | behaviour | S | `release` or `delete` | create |
- * | status | S | `live`, then `invalid` for good | create, expire, invalidate |
+ * | status | S | `live`, then `invalid` and never live again | create, expire, invalidate |
  * | createdAt | N, epoch ms | | create |
  * | expiresAt | N, epoch ms, or NULL | holder's clock before sending + ttlMs | create, renew |
  * | renewals | N | accepted renewals; without a TTL: how often `revoked` was shortened | create, renew |
@@ -108,7 +108,7 @@ export function renewSession(
 }
 
 /**
- * Of a session without a TTL, which has nothing to extend: sent only when something was taken away from it.
+ * Renews a session without a TTL, which has nothing to extend: sent only when something was taken away from it.
  * Guard: live, and last written by the renewal that this one follows.
  * Effect: the first `told` revocations go; renewals + 1.
  * Outcomes: refused = ended by another process: lost.
@@ -156,7 +156,7 @@ export function liveCondition(table: string, id: string): TransactionCheck {
 
 /**
  * Guard: live, with the renewals that the contender observed, and past its expiry and the clock bound.
- * Effect: invalid for good, as of the attempt that is applied: its lock-delay counts from there.
+ * Effect: invalid, as of the attempt that is applied: its lock-delay counts from there.
  * Outcomes: refused = renewed meanwhile, or ended by another contender.
  */
 export function expireSession(
@@ -185,7 +185,7 @@ export function expireSession(
 
 /**
  * Guard: live. No nonce, because every ending must win over a renewal in flight.
- * Effect: invalid for good, as of the attempt that is applied; and listed no more:
+ * Effect: invalid, as of the attempt that is applied; and listed no more:
  * only those that have not been ended are looked for afterwards.
  * Outcomes: refused = it had ended already.
  */

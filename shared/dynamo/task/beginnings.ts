@@ -14,7 +14,7 @@ import { Lines } from './lines.ts';
 import type { Seat } from './statements.ts';
 import { readTask } from './statements.ts';
 
-/** A task that is created, or begins anew. */
+/** A task that is created, or starts over. */
 type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
 /** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */

@@ -130,7 +130,7 @@ export function rescheduleTask(
 /**
  * Guard: not written since it was observed; the caller has seen that it has ended.
  * Effect: ready again, as a new generation with all its attempts; the counter goes on from where it is. Its past and last error stay.
- *   Its batch has counted its end already, and will not count it again. In a line it begins anew, at the end.
+ *   Its batch has counted its end already, and will not count it again. In a line it starts over, at the end.
  * Outcomes: refused = revived already, or swept.
  */
 export function reviveTask(

@@ -61,12 +61,12 @@ export interface Seat {
 
 /** Guard of every verb of a holder. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
-/** Effect of every verb that ends a claim for good. The index entry and the claim go, the row stays until its retention is over. */
+/** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks wait for a person, who finds them by the directory; that is their extra unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
 export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
-/** Of what is listed elsewhere from now on. */
+/** Effect of what is listed elsewhere from now on. */
 const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**

@@ -250,7 +250,7 @@ export async function settleTask(
 
 const EXPIRED = 'not started before it expired';
 
-/** Of a claim that answered without the row: its guard says that it was as it had been observed. */
+/** What a claim that answered without the row has written: its guard says that it was as it had been observed. */
 function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
   const { leaseCounter, attempts } = observed;
   const claim = { session, claimedAt: now, nonce, leaseCounter: leaseCounter + 1, attempts: attempts + 1 };

@@ -15,7 +15,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `waitgroup#<name>#<generation>`, `member#<id>` | add |
  * | v | N | schema version | add |
- * | state | S | `pending`, then `done` or `lost` for good | add, finish, lose |
+ * | state | S | `pending`, then `done` or `lost`, and never pending again | add, finish, lose |
  * | session | S | who works on it; empty: not leased | add, lease |
  * | nonce | S | of the last write | all |
  * | ttl | N, epoch s | sweeping, a year beyond the last write: as long as its group, which counts it when all have ended | add, finish, lose |
@@ -28,7 +28,7 @@ import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schem
 import type { Statement } from '../engine/statement.ts';
 import { createStatement, getStatement, namesIn, updateStatement } from '../engine/statement.ts';
 
-/** Of one generation: what is late for it must not touch the next. */
+/** Guard of one generation: what is late for it must not touch the next. */
 const IS_IN_STATE = '#generation = :generation AND #state = :expected';
 const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 const IS_PENDING = '#state = :pending';
@@ -185,7 +185,7 @@ export const leaseMember = (
 
 /**
  * Guard: pending.
- * Effect: done, for good.
+ * Effect: done.
  * Outcomes: refused = done before, lost, or no member.
  */
 export const finishMember = (table: string, group: GroupKey, id: string, stamp: Stamp): Statement<'update'> =>
@@ -199,7 +199,7 @@ export const finishMember = (table: string, group: GroupKey, id: string, stamp: 
 
 /**
  * Guard: pending, and leased to the session that the caller has found dead.
- * Effect: lost, for good.
+ * Effect: lost.
  * Outcomes: refused = done in the last moment, or leased to another.
  */
 export const loseMember = (

@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-/** Of an answer in memory: a batch has 16 MB at most, and JSON makes more of it. */
+/** How much of an answer is kept in memory: a batch has 16 MB at most, and JSON makes more of it. */
 export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
 /** The text of a body as it was sent, when it is whole. @throws Error that says why it is not */
@@ -52,7 +52,7 @@ const KINDS: Readonly<Record<string, DynamoFaultKind>> = {
   TransactionCanceledException: 'transactionCanceled',
   TransactionConflictException: 'conflict',
   TransactionInProgressException: 'conflict',
-  // Of a global table with strong consistency: another region writes the row.
+  // A global table with strong consistency: another region writes the row.
   ReplicatedWriteConflictException: 'conflict',
   ProvisionedThroughputExceededException: 'throttled',
   RequestLimitExceeded: 'throttled',
@@ -93,7 +93,7 @@ function kindOfStatus(status: number): DynamoFaultKind {
   return 'rejected';
 }
 
-/** Of an answer that names no error of DynamoDB's. */
+/** What to say of an answer that names no error of DynamoDB's. */
 function explanation({ status, headers, body }: Answer, content: object | undefined): string {
   if (status >= 300 && status < 400)
     return `HTTP ${status} leads to ${headers.location ?? 'nowhere'}: no redirect is followed, give the endpoint itself`;

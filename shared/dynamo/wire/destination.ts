@@ -53,7 +53,7 @@ export function certainDestination(
   return fixed(endpoint ?? `https://dynamodb.${where}.amazonaws.com`, where, credentials);
 }
 
-/** Of AWS's largest partition; the others have other domains. */
+/** Regions of AWS's largest partition; the others have other domains. */
 const USUAL_REGION = /^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+$/;
 
 /** Whether anything is set that may change endpoint or credentials. */

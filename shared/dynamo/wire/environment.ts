@@ -6,7 +6,7 @@ export function awsEnvironment(): Environment {
   return process.env;
 }
 
-/** Of the current invocation, which Lambda writes before each; without it X-Ray and the detection of loops lose the thread. */
+/** The current invocation's trace, which Lambda writes before each; without it X-Ray and the detection of loops lose the thread. */
 export function traceHeader(): string | undefined {
   return IS_LAMBDA ? process.env._X_AMZN_TRACE_ID : undefined;
 }

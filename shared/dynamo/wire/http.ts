@@ -136,7 +136,7 @@ function collect(response: http.IncomingMessage): Promise<Answer> {
 interface SystemError extends Error {
   readonly code?: string;
   readonly syscall?: string;
-  /** Of a host with several addresses: what became of each. */
+  /** What became of each address of a host that has several. */
   readonly errors?: readonly Error[];
 }
 

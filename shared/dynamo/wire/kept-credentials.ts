@@ -12,7 +12,7 @@ export type CredentialProvider = () => TemporaryCredentials | Promise<TemporaryC
 /** As the SDK does: credentials that may end under way sign nothing. */
 const RENEW_BEFORE_END_MS = 5 * 60_000;
 
-/** Of the isolate, by provider. Credentials are kept and never promises of them: a request must not wait for what another has begun. */
+/** The isolate's, by provider. Credentials are kept and never promises of them: a request must not wait for what another has begun. */
 const KEPT = new WeakMap<CredentialProvider, TemporaryCredentials>();
 
 export class KeptCredentials {

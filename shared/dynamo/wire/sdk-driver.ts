@@ -165,7 +165,7 @@ const COMMANDS = {
 interface SystemError extends Error {
   readonly code?: string;
   readonly syscall?: string;
-  /** Of a host with several addresses: what became of each. */
+  /** What became of each address of a host that has several. */
   readonly errors?: readonly SystemError[];
 }
 
@@ -202,7 +202,7 @@ function isUnconnected({ code = '', syscall, message, errors = [] }: SystemError
 
 const UNCONNECTED = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
-  // Of certificates, which are checked before anything is written.
+  // Certificates are checked before anything is written.
   ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'],
   ...['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
   ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ERR_SSL_WRONG_VERSION_NUMBER'],

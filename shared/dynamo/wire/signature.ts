@@ -13,7 +13,7 @@ import type { Credentials } from './credentials.ts';
 export interface CanonicalParts {
   /** `20261121T023059Z` */
   readonly longDate: string;
-  /** Of the signed headers, sorted, with `;` between them. */
+  /** Names of the signed headers, sorted, with `;` between them. */
   readonly names: string;
   readonly canonical: string;
 }

@@ -75,7 +75,7 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(after?.leaseCounter).toBe(before?.leaseCounter);
   });
 
-  test('renewed by many at once begins anew once', async () => {
+  test('renewed by many at once starts over once', async () => {
     await ask(1);
     await q.work({ noop });
 

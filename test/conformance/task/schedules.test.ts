@@ -118,7 +118,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     expect(await slot('morning', '2026-03-30T06:30:00.000Z')).toBeDefined();
   });
 
-  test('defining it again as it is keeps the slots that are owed; defining it otherwise begins anew', async () => {
+  test('defining it again as it is keeps the slots that are owed; defining it otherwise starts over', async () => {
     await client.define('hourly', 'report', { n: 1 }, { cron: '0 * * * *', missed: 'all' });
     clock.step(2 * HOUR);
 
@@ -192,7 +192,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await Array.fromAsync(client.list())).toEqual([]);
     });
 
-    test('is defined anew, and neither a late removal nor a late step touches it', async () => {
+    test('is defined again, and neither a late removal nor a late step touches it', async () => {
       const { driver, sent } = recording();
       await define();
       clock.step(HOUR);
@@ -212,7 +212,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await tick()).toBe(1);
     });
 
-    test('is swept, and one that was defined anew is not', async () => {
+    test('is swept, and one that was defined again is not', async () => {
       const key = { ...scheduleKey(q.queue, 'hourly') };
       const row = async () =>
         (await open().driver.attempt('get', { TableName: open().table, Key: key }, new AbortController().signal)).Item;

@@ -165,7 +165,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X44',
-    what: 'other work begins anew although the work before it has not ended as it was seen',
+    what: 'other work starts over although the work before it has not ended as it was seen',
     edits: [
       {
         file: 'shared/dynamo/task/operator-statements.ts',

@@ -116,7 +116,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X30',
-    what: 'a take-over begins its page anew',
+    what: 'a take-over starts its page over',
     edits: [
       {
         file: 'shared/dynamo/task/statements.ts',
@@ -150,7 +150,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X33',
-    what: 'an item that leaves its page starts its counter anew',
+    what: 'an item that leaves its page starts its counter over',
     edits: [{ file: PAGE, find: 'leaseCounter: Math.max(stamp.now, page.leaseCounter),', replace: 'leaseCounter: 0,' }],
     killedBy: ['I3'],
     changes,

@@ -205,7 +205,7 @@ export function enqueue(ports: ProducerPorts, name: string, task: Asked): Promis
   return insist(ports, () => put(ports, name, task));
 }
 
-/** Again until it is acknowledged, or refused for good. */
+/** Again until it is acknowledged, or refused. */
 async function insist({ process, seen }: ProducerPorts, ask: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

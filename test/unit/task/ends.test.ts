@@ -66,7 +66,7 @@ test('an item whose result is too large for its page is dead, and the others are
   expect(found[1]?.task).toMatchObject({ lastError: { name: 'DoNotRetry' } });
 });
 
-test('a wait beyond all dates is one for good', async () => {
+test('a wait beyond all dates never ends', async () => {
   const work = defineTask({ name: 'work', run: () => Promise.reject(new RetryAfter(Number.MAX_VALUE, 'never')) });
   const kit = createTestKit({ tasks: { work } });
   await kit.tasks.enqueue(work, null, { id: 't' });

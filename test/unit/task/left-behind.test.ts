@@ -1,4 +1,4 @@
-/** What a race would leave undone for good. */
+/** What a race would leave undone for ever. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
