@@ -103,7 +103,7 @@ export type {
   TaskOption,
 } from '../shared/queue/operator.ts';
 export type { ListingQuery } from '../shared/queue/listing.ts';
-export type { EndedTask, PageState, Payload } from '../shared/task/task.ts';
+export type { EndedTask, PackState, Payload } from '../shared/task/task.ts';
 export type { KeyLimit, RateOfKey } from '../shared/task/key-limit.ts';
 export type { LinePlace } from '../shared/task/line.ts';
 export type { QueueRecord } from '../shared/task/queue-store.ts';

@@ -1,7 +1,7 @@
 /** `leasehold/tasks`: what task code is written with. It reaches no store, so modules of tasks stay light wherever they are imported. */
 export { defineTask } from '../shared/task/definition.ts';
 export type { RetryOptions, RetryPolicy, TaskDefinition, TaskOptions } from '../shared/task/definition.ts';
-export type { BulkPolicy, BulkPolicyOptions } from '../shared/task/page-policy.ts';
+export type { BulkPolicy, BulkPolicyOptions } from '../shared/task/pack-policy.ts';
 export type { BatchCounts } from '../shared/task/batch.ts';
 export type { CommitOptions, Committed, TaskContext, TaskLog } from '../shared/task/context.ts';
 export {

@@ -1,9 +1,9 @@
 /**
- * Many small tasks in pages, beside the same tasks one by one, in one run on one engine.
+ * Many small tasks in packs, beside the same tasks one by one, in one run on one engine.
  *
  * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
  * Tasks do nothing; `--record-each` records the end of each by itself,
- * which is the most that a task in a page can cost without writes of its own.
+ * which is the most that a task in a pack can cost without writes of its own.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -21,7 +21,7 @@ import { openTable } from './table.ts';
 
 interface Settings {
   readonly tasks: number;
-  readonly pageSize: number;
+  readonly packSize: number;
   readonly workers: number;
   readonly concurrency: number;
   readonly rounds: number;
@@ -61,8 +61,8 @@ function enqueueOneByOne({ tasks, workers, concurrency }: Settings): Enqueue {
   };
 }
 
-function enqueueInBulk({ tasks, pageSize }: Settings): Enqueue {
-  return (client, noop) => client.enqueueBulk(noop, inputsOf(tasks), { pageSize });
+function enqueueInBulk({ tasks, packSize }: Settings): Enqueue {
+  return (client, noop) => client.enqueueBulk(noop, inputsOf(tasks), { packSize });
 }
 
 async function measure(
@@ -99,7 +99,7 @@ function rate({ tasks }: Settings, { wallSeconds }: { readonly wallSeconds: numb
 }
 
 function report(rounds: readonly Round[], settings: Settings): string {
-  const { tasks, workers, concurrency, engine, pageSize, recordEach } = settings;
+  const { tasks, workers, concurrency, engine, packSize, recordEach } = settings;
   const table = new Table({
     head: ['median', 'one by one', 'in bulk', 'in bulk / one by one: median', 'least', 'most'],
     style: { head: [], border: [] },
@@ -117,7 +117,7 @@ function report(rounds: readonly Round[], settings: Settings): string {
   row('done', ({ done }) => done, 0);
   const how = recordEach ? 'each end recorded by itself' : 'ends recorded together';
   return (
-    `${tasks} no-op tasks of 60 bytes, ${pageSize} a page, ${how}; ` +
+    `${tasks} no-op tasks of 60 bytes, ${packSize} a pack, ${how}; ` +
     `${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn\n${table.toString()}`
   );
 }
@@ -125,9 +125,9 @@ function report(rounds: readonly Round[], settings: Settings): string {
 function parse(argv: readonly string[]): Settings {
   return new Command('npm run bench -- bulk')
     .option('--tasks <n>', 'tasks a round', wholeNumber(1), 2_000)
-    .option('--page-size <n>', 'tasks a page', wholeNumber(1), 16)
+    .option('--pack-size <n>', 'tasks a pack', wholeNumber(1), 16)
     .option('--workers <n>', 'workers', wholeNumber(1), 4)
-    .option('--concurrency <n>', 'tasks, or pages, at a time in each', wholeNumber(1), 10)
+    .option('--concurrency <n>', 'tasks, or packs, at a time in each', wholeNumber(1), 10)
     .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
     .addOption(engineOption())
     .option('--record-each', 'record the end of each task by itself', false)

@@ -22,7 +22,7 @@ import { TaskOperator } from '../shared/queue/operator.ts';
 import type { Claim, ReadyTask } from '../shared/task/task.ts';
 import { exerciseCoordination } from './every-coordination.ts';
 import { exerciseFeatures } from './every-feature.ts';
-import { exercisePages } from './bulk/every-verb.ts';
+import { exercisePacks } from './bulk/every-verb.ts';
 
 const SHARDS = 8;
 const PAYLOAD = { bucket: 'thumbnails', key: 'x'.repeat(100) };
@@ -49,7 +49,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   await exerciseTasks(sender, table, session);
   await exerciseFeatures(sender, table, about);
   about('');
-  await exercisePages(sender, table, session);
+  await exercisePacks(sender, table, session);
   await createSlotStore(sender, table).take(
     { schedule: 'minutely', slot: '2027-01-01T00:00:00Z' },
     { by: 'bench', ...stamp() },

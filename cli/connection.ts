@@ -18,7 +18,7 @@ import { TaskOperator } from '../shared/queue/operator.ts';
 import { DEFAULT_SHARDS } from '../shared/task/task.ts';
 import type { QueueStore } from '../shared/task/queue-store.ts';
 import type { ScheduleStore } from '../shared/schedule/store.ts';
-import type { TaskAndPageStore } from '../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../shared/bulk/store.ts';
 import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import type { ConnectOptions, GlobalOptions } from './settings.ts';
@@ -47,7 +47,7 @@ export interface Connection extends Disposable {
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;
-  readonly store: TaskAndPageStore;
+  readonly store: TaskAndPackStore;
   readonly client: TaskClient;
   readonly operator: TaskOperator;
   readonly operations: Operations;

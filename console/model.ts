@@ -130,7 +130,7 @@ export interface TaskView {
   readonly failure: FailureRecord | undefined;
   /** How the session of a running task stands. */
   readonly holder: SessionLine | undefined;
-  /** What has become of the items of a task that is a page of a bulk. */
+  /** What has become of the items of a task that is a pack of a bulk. */
   readonly items:
     | { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number }
     | undefined;

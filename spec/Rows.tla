@@ -71,9 +71,9 @@ Freed(t, a, att) == [t EXCEPT !.st = "ready", !.ses = NoOne, !.att = att, !.n = 
 \* task.progress: later than what is there.
 CanProgress(t, a) == IsMine(t, a) /\ t.seq < a.seq
 Progressed(t, a) == [t EXCEPT !.seq = a.seq, !.n = a.n]
-\* page.record, page.commit, page.move: right after the write of this page that came before.
+\* pack.record, pack.commit, pack.move: right after the write of this pack that came before.
 IsMyNext(t, a) == IsMine(t, a) /\ t.seq = a.prev
-\* page.finish: the last of them ends the page.
+\* pack.finish: the last of them ends the pack.
 Ended(t, a) == [Progressed(t, a) EXCEPT !.st = "done"]
 \* task.cancel, task.expire, task.reschedule, task.replace: ready, and not written since it was read.
 IsUntouched(t, a) == t.st = "ready" /\ t.n = a.on

@@ -5,7 +5,7 @@
 (* (hand back and keep the attempt), release (hand back and return it;     *)
 (* snooze is that with a later time), progress.                            *)
 (*                                                                         *)
-(* Left out: keys, lines, batches and pages (how they park and wake is     *)
+(* Left out: keys, lines, batches and packs (how they park and wake is     *)
 (* another matter), cancels and other wishes of operators (the traces have *)
 (* them), and what is due later: a ready task is due here.                 *)
 (***************************************************************************)

@@ -31,17 +31,17 @@ HandsBack == {"task.retry", "task.release", "task.snooze", "task.wait"}
 Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned"}
 Waiting == {"task.cancel", "task.expire", "task.reschedule", "task.replace"}
 Again == {"task.revive", "task.renew"}
-Entries == {"page.record", "page.commit", "page.move"}
-Creates == {"task.enqueue", "task.enqueueWrites", "page.enqueue"}
+Entries == {"pack.record", "pack.commit", "pack.move"}
+Creates == {"task.enqueue", "task.enqueueWrites", "pack.enqueue"}
 Verbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again \cup Entries
-         \cup {"task.claim", "task.progress", "page.finish"}
+         \cup {"task.claim", "task.progress", "pack.finish"}
 TaskGuard(a) ==
   CASE e.k \in Creates -> t.st = "absent"
     [] e.k = "task.claim" -> CanClaim(t, a)
     [] e.k \in Abandons -> IsObserved(t, a)
     [] e.k \in Finishes \cup HandsBack -> IsMine(t, a)
     [] e.k = "task.progress" -> CanProgress(t, a)
-    [] e.k \in Entries \cup {"page.finish"} -> IsMyNext(t, a)
+    [] e.k \in Entries \cup {"pack.finish"} -> IsMyNext(t, a)
     [] e.k \in Waiting -> IsUntouched(t, a)
     [] e.k \in Again -> CanRevive(t, a)
 TaskAfter(a) ==
@@ -53,10 +53,10 @@ TaskAfter(a) ==
     \* A failure that was not the task's own is refunded.
     [] e.k = "task.retry" -> Freed(t, a, IF e.y.att = t.att THEN t.att ELSE t.att - 1)
     [] e.k \in HandsBack -> Freed(t, a, t.att - 1)
-    [] e.k \in {"task.progress", "page.record", "page.commit"} -> Progressed(t, a)
-    \* An item that leaves its page may take the attempt along that its page had for it.
-    [] e.k = "page.move" -> [Progressed(t, a) EXCEPT !.att = IF e.y.att = t.att THEN @ ELSE @ - 1]
-    [] e.k = "page.finish" -> Ended(t, a)
+    [] e.k \in {"task.progress", "pack.record", "pack.commit"} -> Progressed(t, a)
+    \* An item that leaves its pack may take the attempt along that its pack had for it.
+    [] e.k = "pack.move" -> [Progressed(t, a) EXCEPT !.att = IF e.y.att = t.att THEN @ ELSE @ - 1]
+    [] e.k = "pack.finish" -> Ended(t, a)
     [] e.k \in Again -> Revived(t, a)
     [] OTHER -> [t EXCEPT !.n = a.n]
 Agrees(want) == /\ want.st = e.y.st /\ want.ctr = e.y.ctr /\ want.att = e.y.att /\ want.n = e.y.n

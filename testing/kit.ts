@@ -33,7 +33,7 @@ import type { TaskOperator } from '../shared/queue/operator.ts';
 import type { PayloadStore } from '../shared/task/payload.ts';
 import { validMoment } from '../shared/validate/moment.ts';
 import type { ScheduleClient } from '../shared/schedule/client.ts';
-import type { TaskAndPageStore } from '../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../shared/bulk/store.ts';
 import { DEFAULT_QUEUE } from '../shared/task/task.ts';
 import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tracing/task-spans.ts';
@@ -288,7 +288,7 @@ const LAMBDA_LIFE_MS = 15 * 60_000;
 const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
 
 /** A store through which only so many tasks can be claimed. */
-function limited(store: TaskAndPageStore, attempts: number, onSpent: () => void): TaskAndPageStore {
+function limited(store: TaskAndPackStore, attempts: number, onSpent: () => void): TaskAndPackStore {
   let left = attempts;
   const spend = <T extends { readonly kind: string }>(outcome: T): T => {
     if (outcome.kind === 'applied') left--;

@@ -1,5 +1,5 @@
-/** Sends every verb of pages at least once: for measuring what they cost. */
-import { isPage } from '../../shared/task/page.ts';
+/** Sends every verb of packs at least once: for measuring what they cost. */
+import { isPack } from '../../shared/task/pack.ts';
 import type { MovedItem, NumberedStamp } from '../../shared/bulk/store.ts';
 import type { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/dynamo/task/store.ts';
@@ -13,34 +13,34 @@ import { claimOf } from '../../shared/task/task.ts';
 const SHARDS = 8;
 const QUEUE = 'default';
 
-export async function exercisePages(sender: Sender, table: string, session: { readonly id: string }): Promise<void> {
+export async function exercisePacks(sender: Sender, table: string, session: { readonly id: string }): Promise<void> {
   const store = createTaskStore(sender, { table, shards: SHARDS });
   const client = new TaskClient({ store, runtime });
   const inputs = Array.from({ length: 16 }, (_, n) => ({
     bucket: 'eu',
     key: `2026/11/21/IMG_20261121_${n + 100_000}.jpg`,
   }));
-  await client.enqueueBulk('thumbnail', inputs, { id: 'pages', queue: QUEUE });
-  const page = await claimed();
-  const claim = claimOf(page);
+  await client.enqueueBulk('thumbnail', inputs, { id: 'packs', queue: QUEUE });
+  const pack = await claimed();
+  const claim = claimOf(pack);
   let sequence = 0;
   const next = (): NumberedStamp => ({ ...stampOf(runtime), previousSequence: sequence, sequence: ++sequence });
   const entry = (...done: number[]) => ({ done, results: undefined });
   const effect = { Put: { TableName: table, Item: { pk: 'user#2', sk: 'user', bytes: 12_345 } } };
   await store.bulk.record(claim, entry(0, 1, 2), next());
   await store.bulk.commit(claim, 3, entry(3, 4), [effect], next());
-  await store.bulk.move(claim, movedItem(page, 5, false), entry(), next());
-  await store.bulk.move(claim, movedItem(page, 6, true), entry(7), next());
-  await store.bulk.cancelItem(page, 8, stampOf(runtime));
-  await store.bulk.cancelRunningItem(page, 9, stampOf(runtime));
+  await store.bulk.move(claim, movedItem(pack, 5, false), entry(), next());
+  await store.bulk.move(claim, movedItem(pack, 6, true), entry(7), next());
+  await store.bulk.cancelItem(pack, 8, stampOf(runtime));
+  await store.bulk.cancelRunningItem(pack, 9, stampOf(runtime));
   await store.bulk.finish(claim, entry(10, 11, 12, 13, 14, 15), next());
 
   async function claimed(): Promise<RunningTask> {
-    const waiting = await store.get({ queue: QUEUE, id: 'pages/0' });
-    assert(waiting?.state === 'ready' && isPage(waiting), 'the page waits');
+    const waiting = await store.get({ queue: QUEUE, id: 'packs/0' });
+    assert(waiting?.state === 'ready' && isPack(waiting), 'the pack waits');
     await store.bulk.cancelItem(waiting, 15, stampOf(runtime));
     const outcome = await store.claim(waiting, session.id, stampOf(runtime));
-    assert(outcome.kind === 'applied', 'the page is claimed');
+    assert(outcome.kind === 'applied', 'the pack is claimed');
     return outcome.row;
   }
 }

@@ -2,8 +2,8 @@
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/cost/estimate.ts';
-import { PAGE_SIZE_LIMIT } from '../../shared/task/page.ts';
-import type { PageTable } from '../../shared/cost/page-verbs.ts';
+import { PACK_SIZE_LIMIT } from '../../shared/task/pack.ts';
+import type { PackTable } from '../../shared/cost/pack-verbs.ts';
 import type { Architecture } from '../../shared/cost/prices.ts';
 import { PRICES } from '../../shared/cost/prices.ts';
 import type { VerbUnits } from '../../shared/cost/rows.ts';
@@ -37,23 +37,32 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   inputBytes: [wholeNumber(0), 'of its input as JSON'],
   resultBytes: [wholeNumber(0), 'of its result as JSON'],
   commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
-  pageSize: [wholeNumber(1, PAGE_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
-  deflatedShare: [amount(0), 'what deflating leaves of the inputs of a page'],
-  flushSeconds: [amount(0), 'how long the end of a task in a page may go unrecorded'],
-  concurrency: [wholeNumber(1), 'tasks, or pages, at work side by side in one worker'],
+  packSize: [wholeNumber(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
+  deflatedShare: [amount(0), 'what deflating leaves of the inputs of a pack'],
+  flushSeconds: [amount(0), 'how long the end of a task in a pack may go unrecorded'],
+  concurrency: [wholeNumber(1), 'tasks, or packs, at work side by side in one worker'],
   utilisation: [amount(0), "share of a worker's time in which all its places are taken"],
   memoryMb: [wholeNumber(128, 10_240), 'of a worker'],
   heartbeatSeconds: [amount(0.1), 'between heartbeats of a worker'],
   tickSeconds: [amount(1), 'between ticks of the schedule'],
   shards: [wholeNumber(1, 256), 'of the queue'],
   maxWorkers: [wholeNumber(1), 'at one time'],
-  refusedPerTask: [amount(0), 'claims in vain per task, or page'],
+  refusedPerTask: [amount(0), 'claims in vain per task, or pack'],
   retentionDays: [amount(0), 'for which finished tasks are kept'],
 };
 
 async function cost({ output }: Context, options: Options): Promise<undefined> {
   const estimate = estimateCost(workloadOf(options), PRICES);
-  output.answer({ ...estimate, prices: PRICES }, () => estimateText(estimate));
+  output.answer({ ...withFormerKeys(estimate), prices: PRICES }, () => estimateText(estimate));
+}
+
+/** In JSON a pack is called what it was before 1.0: a page. */
+function withFormerKeys({
+  workload: { packSize, ...workload },
+  verbs: { pack, ...verbs },
+  ...estimate
+}: Estimate): object {
+  return { ...estimate, workload: { ...workload, pageSize: packSize }, verbs: { ...verbs, page: pack } };
 }
 
 /** Options carry the command's own as well. */
@@ -80,7 +89,7 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
     ...(verbs.removePayload.total > 0 ? ([['remove the input', verbs.removePayload]] as const) : []),
   ];
   const rows = [
-    ...(verbs.page === undefined ? alone : rowsOf(verbs.page, commitItems)),
+    ...(verbs.pack === undefined ? alone : rowsOf(verbs.pack, commitItems)),
     ['heartbeat', verbs.heartbeat],
   ];
   const table = tableOf(
@@ -92,13 +101,13 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
 
 type Rows = readonly (readonly [string, VerbUnits])[];
 
-function rowsOf(page: PageTable, commitItems: number): Rows {
+function rowsOf(pack: PackTable, commitItems: number): Rows {
   return [
-    [`enqueue a page of ${page.tasks}`, page.enqueue],
-    ['claim a page', page.claim],
-    commitItems > 0 ? ['commit one of its tasks', page.commit] : ['record ends of its tasks', page.record],
-    ['one of them fails, and leaves', page.move],
-    ['finish a page', page.finish],
+    [`enqueue a pack of ${pack.tasks}`, pack.enqueue],
+    ['claim a pack', pack.claim],
+    commitItems > 0 ? ['commit one of its tasks', pack.commit] : ['record ends of its tasks', pack.record],
+    ['one of them fails, and leaves', pack.move],
+    ['finish a pack', pack.finish],
   ];
 }
 
@@ -177,5 +186,5 @@ The arithmetic is that of the tests: rows as the statements write them, sized an
 Examples:
   $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2
   $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.2 --peak-factor 5 --concurrency 50 --shards 32 --max-workers 200
-  $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.02 --input-bytes 60 --page-size 16
+  $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.02 --input-bytes 60 --pack-size 16
   $ leasehold cost --commit-items 2 --json | jq .dollarsPerMillionTasks`;

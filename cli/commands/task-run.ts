@@ -1,7 +1,7 @@
-/** `leasehold tasks run`: one task, or a page of them, claimed and run in this process, as a worker would: for finding out why it fails. */
+/** `leasehold tasks run`: one task, or a pack of them, claimed and run in this process, as a worker would: for finding out why it fails. */
 import { Command } from 'commander';
-import { isPage } from '../../shared/task/page.ts';
-import type { ClaimReport } from '../../shared/bulk/run-page.ts';
+import { isPack } from '../../shared/task/pack.ts';
+import type { ClaimReport } from '../../shared/bulk/run-pack.ts';
 import { runTraced } from '../../shared/bulk/run-traced.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { HandedBackError } from '../../shared/task/control.ts';
@@ -38,7 +38,7 @@ export function taskRunCommand(bind: Bind): Command {
     .requiredOption('--entry <module>', 'the module that defines the tasks')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done or put off, 1 it, or a task of its page, failed or was handed back; 4 there is no such task; 5 it cannot be claimed, or not yet.',
+      '\nExit codes: 0 done or put off, 1 it, or a task of its pack, failed or was handed back; 4 there is no such task; 5 it cannot be claimed, or not yet.',
     );
   return bind<Options>(command, runTask);
 }
@@ -79,7 +79,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   return [report.settlement, ...endsOf(report)].every(isGood) ? EXIT.done : EXIT.failed;
 }
 
-/** How tasks ended in this claim: of a page, its items. */
+/** How tasks ended in this claim: of a pack, its items. */
 function endsOf({ settled }: ClaimReport): Settlement[] {
   return Object.keys(settled) as Settlement[];
 }
@@ -90,7 +90,7 @@ function isGood(settlement: Settlement): boolean {
 
 function reportText(report: ClaimReport, after: TaskRecord | undefined): string {
   const { settlement, settled } = report;
-  if (after !== undefined && isPage(after))
+  if (after !== undefined && isPack(after))
     return `${settlement}: ${endsOf(report)
       .map((end) => `${settled[end] ?? 0} ${end}`)
       .join(', ')}`;

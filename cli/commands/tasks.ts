@@ -2,8 +2,8 @@
 import { Command, Option } from 'commander';
 import type { BulkItem } from '../../shared/bulk/client.ts';
 import { findItem } from '../../shared/bulk/client.ts';
-import type { PageState } from '../../shared/task/task.ts';
-import { isOpen, isPage } from '../../shared/task/page.ts';
+import type { PackState } from '../../shared/task/task.ts';
+import { isOpen, isPack } from '../../shared/task/pack.ts';
 import type { FailureRecord } from '../../shared/task/store.ts';
 import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
@@ -141,23 +141,25 @@ async function showTask(
   const item = await findItem({ queue, id }, store);
   if (item === undefined)
     throw notFound(describeTask({ queue, id }), 'not found; finished tasks are deleted 14 days after they end');
-  output.answer(item, () => itemText(item));
+  const { pack, ...rest } = item;
+  // In JSON a pack is called what it was before 1.0.
+  output.answer({ ...rest, page: pack }, () => itemText(item));
 }
 
-/** One task of many in a page, which has no row of its own. */
-function itemText({ id, queue, name: task, state, page, input, result }: BulkItem): string {
+/** One task of many in a pack, which has no row of its own. */
+function itemText({ id, queue, name: task, state, pack, input, result }: BulkItem): string {
   return factsOf([
     ['id', printable(id)],
     ['queue', printable(queue)],
     ['task', printable(task)],
     ['state', state],
-    ['page', printable(page)],
+    ['pack', printable(pack)],
     ['input', shortened(JSON.stringify(input), 400)],
     ['result', result === undefined ? undefined : shortened(JSON.stringify(result), 400)],
   ]);
 }
 
-function itemsText({ done, moved, cancelled }: PageState, total: number): string {
+function itemsText({ done, moved, cancelled }: PackState, total: number): string {
   const open = Array.from({ length: total }, (_, index) => index).filter((index) =>
     isOpen({ done, moved, cancelled }, index),
   );
@@ -191,7 +193,7 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
       'last error',
       lastError && printable(`${momentAndAge(lastError.at, now)} ${lastError.name}: ${lastError.message}`),
     ],
-    ['items', isPage(task) ? itemsText(task.bulk, task.input.length) : undefined],
+    ['items', isPack(task) ? itemsText(task.bulk, task.input.length) : undefined],
     ['input', shortened(JSON.stringify(task.input), 400)],
     ['progress', task.progress === undefined ? undefined : shortened(JSON.stringify(task.progress), 400)],
     [

@@ -101,7 +101,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   return options.untilDrained === true && totals.dead > 0 ? EXIT.failed : EXIT.done;
 }
 
-/** Tasks, by how they ended here; those of a page one by one, unless it is buried with its workers. */
+/** Tasks, by how they ended here; those of a pack one by one, unless it is buried with its workers. */
 interface Totals {
   done: number;
   retried: number;

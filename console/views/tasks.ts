@@ -2,7 +2,7 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards; the next page goes on from there in each of them.
  */
-import { isPage } from '../../shared/task/page.ts';
+import { isPack } from '../../shared/task/pack.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import type { TaskKey, TaskRecord } from '../../shared/task/task.ts';
 import { PRIORITIES } from '../../shared/task/task.ts';
@@ -73,7 +73,7 @@ export async function lookAtTask(
 
 /** Sets have no form in JSON. */
 function itemsOf(task: TaskRecord): TaskView['items'] {
-  if (!isPage(task)) return undefined;
+  if (!isPack(task)) return undefined;
   const { done, moved, cancelled } = task.bulk;
   return { total: task.input.length, done: done.size, moved: moved.size, cancelled: cancelled.size };
 }

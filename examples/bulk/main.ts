@@ -30,7 +30,7 @@ const album = queue.name;
 const inputs = Array.from({ length: PICTURES }, (_, picture) => ({ album, picture, table: TABLE }));
 
 const bulk = await tasks.enqueueBulk(thumbnail, inputs, { id: 'summer' });
-console.log(`${PICTURES} thumbnails are enqueued in ${bulk.pages} pages, for ${meter.read().writeUnits} write units`);
+console.log(`${PICTURES} thumbnails are enqueued in ${bulk.packs} packs, for ${meter.read().writeUnits} write units`);
 const again = await tasks.enqueueBulk(thumbnail, inputs, { id: 'summer' });
 check(again.created === 0, 'asking for the same bulk again adds nothing');
 

@@ -6,10 +6,10 @@ import * as z from 'zod';
 export const thumbnail = defineTask({
   name: 'thumbnail',
   input: z.object({ album: z.string(), picture: z.number(), table: z.string() }),
-  bulk: { pageSize: 16, flushInterval: '500ms' },
+  bulk: { packSize: 16, flushInterval: '500ms' },
   async run({ album, picture, table }, task) {
     await sleep(10, undefined, { signal: task.signal });
-    // It is dead alone: the others of its page go on, and an operator finds it.
+    // It is dead alone: the others of its pack go on, and an operator finds it.
     if (picture % 100 === 99) throw new DoNotRetry('the picture is damaged');
     return task.commit(undefined, [
       {

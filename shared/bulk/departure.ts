@@ -1,7 +1,7 @@
-/** How an item leaves its page, and what its own row begins with. */
+/** How an item leaves its pack, and what its own row begins with. */
 import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
-import type { PageOf } from '../task/page.ts';
-import { itemTask } from '../task/page.ts';
+import type { PackOf } from '../task/pack.ts';
+import { itemTask } from '../task/pack.ts';
 import type { MovedItem } from './store.ts';
 import type { Suspect } from './suspect.ts';
 
@@ -15,16 +15,16 @@ export interface Departure extends Pick<
 }
 
 /** Dead, unless it is given a time at which it is to be tried again. */
-export function failedItem(page: PageOf<RunningTask>, index: number, error: TaskError, now: number): Departure {
-  const lastAttempt = attemptOf(page, 'failed', now);
-  const { attempts } = page;
+export function failedItem(pack: PackOf<RunningTask>, index: number, error: TaskError, now: number): Departure {
+  const lastAttempt = attemptOf(pack, 'failed', now);
+  const { attempts } = pack;
   return { index, error, lastAttempt, settlement: 'dead', readyAt: now, attempts, deaths: 0, isSuspect: false };
 }
 
 /** This attempt is not counted. */
-export function snoozedItem(page: PageOf<RunningTask>, index: number, readyAt: number, now: number): Departure {
-  const lastAttempt = attemptOf(page, 'snoozed', now);
-  const attempts = page.attempts - 1;
+export function snoozedItem(pack: PackOf<RunningTask>, index: number, readyAt: number, now: number): Departure {
+  const lastAttempt = attemptOf(pack, 'snoozed', now);
+  const attempts = pack.attempts - 1;
   return {
     index,
     error: undefined,
@@ -45,9 +45,9 @@ export function suspectedItem(
   return { index, attempts, deaths, error, lastAttempt, settlement, readyAt: now, isSuspect: true };
 }
 
-export function departed(page: PageOf<RunningTask>, departure: Departure): MovedItem {
+export function departed(pack: PackOf<RunningTask>, departure: Departure): MovedItem {
   const { index, settlement, readyAt, attempts, deaths, error, lastAttempt, isSuspect } = departure;
-  const { queue, id, name, input, priority, traceparent } = itemTask(page, index);
+  const { queue, id, name, input, priority, traceparent } = itemTask(pack, index);
   const task = { queue, id, name, input, priority, traceparent, runAt: readyAt };
   return { index, task, attempts, deaths, error, lastAttempt, isSuspect, isDead: settlement === 'dead' };
 }

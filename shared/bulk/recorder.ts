@@ -1,8 +1,8 @@
 /**
- * What one claim of a page writes into its row: which items have ended, and how.
+ * What one claim of a pack writes into its row: which items have ended, and how.
  *
  * Ends without writes of the user's own are written together: when the first of them has waited for the flush interval, with the next write
- * that the page needs anyway, or with the page's own end. One write is under way at a time, so that they arrive in order.
+ * that the pack needs anyway, or with the pack's own end. One write is under way at a time, so that they arrive in order.
  *
  * A write that is refused is looked at: the row is another's, and then this claim is lost; or it is still ours, and a request of ours that
  * had been given up for lost has decided an item meanwhile. Then the row is right, and what it says is taken over.
@@ -15,14 +15,14 @@ import type { Settlement } from '../run/settle.ts';
 import type { CommitOutcome, Effect, Settled } from '../task/store.ts';
 import type { Claim, Json, RunningTask, TaskRecord } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
-import type { PageOf } from '../task/page.ts';
-import type { PageState } from '../task/task.ts';
-import { isOpen } from '../task/page.ts';
-import type { BulkPolicy } from '../task/page-policy.ts';
-import type { MovedItem, NumberedStamp, PageEntry, PageStore } from './store.ts';
+import type { PackOf } from '../task/pack.ts';
+import type { PackState } from '../task/task.ts';
+import { isOpen } from '../task/pack.ts';
+import type { BulkPolicy } from '../task/pack-policy.ts';
+import type { MovedItem, NumberedStamp, PackEntry, PackStore } from './store.ts';
 
 export interface RecorderPorts {
-  readonly pages: PageStore;
+  readonly packs: PackStore;
   readonly runtime: Runtime;
   /** Limits of writes that no item asks for. */
   readonly limits: () => WriteLimits;
@@ -36,7 +36,7 @@ type Refusal = Extract<Settled, { kind: 'refused' }>;
 const REFUSED: Refusal = { kind: 'refused', current: undefined, earlierAttempt: 'none' };
 const APPLIED = { kind: 'applied', row: undefined } as const;
 
-export class PageRecorder {
+export class PackRecorder {
   /** How items have ended here, by what is in the row. */
   readonly settled: Partial<Record<Settlement, number>> = {};
 
@@ -44,7 +44,7 @@ export class PageRecorder {
   readonly #total: number;
   readonly #ports: RecorderPorts;
   readonly #policy: Pick<BulkPolicy, 'flushIntervalMs' | 'keepsResults'>;
-  #state: PageState;
+  #state: PackState;
   /** Numbers of the last write that was sent, and of the last one that the row is known to have. */
   #sequence: number;
   #writtenSequence: number;
@@ -59,15 +59,15 @@ export class PageRecorder {
 
   /** @param policy a flush interval of zero records each end before the next item begins */
   constructor(
-    page: PageOf<RunningTask>,
+    pack: PackOf<RunningTask>,
     policy: Pick<BulkPolicy, 'flushIntervalMs' | 'keepsResults'>,
     ports: RecorderPorts,
   ) {
-    this.#claim = claimOf(page);
-    this.#total = page.input.length;
-    this.#state = page.bulk;
-    this.#sequence = page.bulk.sequence;
-    this.#writtenSequence = page.bulk.sequence;
+    this.#claim = claimOf(pack);
+    this.#total = pack.input.length;
+    this.#state = pack.bulk;
+    this.#sequence = pack.bulk.sequence;
+    this.#writtenSequence = pack.bulk.sequence;
     this.#policy = policy;
     this.#ports = ports;
   }
@@ -88,7 +88,7 @@ export class PageRecorder {
     const { flushIntervalMs } = this.#policy;
     if (this.#ended.size === 0) this.#waitingSinceMonotonicMs = this.#ports.runtime.clock.monotonic();
     this.#ended.set(index, result);
-    // After the last one the page's own end follows at once, and takes it along.
+    // After the last one the pack's own end follows at once, and takes it along.
     if (!this.#hasOpenItem()) return APPLIED;
     if (this.#waitingMs() >= flushIntervalMs) return this.flush(limits);
     if (!this.#isTimed) this.#flushIn(flushIntervalMs);
@@ -106,7 +106,7 @@ export class PageRecorder {
       async () => {
         const ended = new Map([...this.#ended, [index, result]]);
         const entry = this.#entryOf(ended);
-        const outcome = await this.#ports.pages.commit(this.#claim, index, entry, effects, this.#stamp(), limits);
+        const outcome = await this.#ports.packs.commit(this.#claim, index, entry, effects, this.#stamp(), limits);
         if (outcome.kind === 'applied') this.#noteEnded(ended);
         return outcome;
       },
@@ -119,7 +119,7 @@ export class PageRecorder {
     return this.#write<CommitOutcome>(
       async () => {
         const ended = new Map(this.#ended);
-        const outcome = await this.#ports.pages.move(this.#claim, item, this.#entryOf(ended), this.#stamp(), limits);
+        const outcome = await this.#ports.packs.move(this.#claim, item, this.#entryOf(ended), this.#stamp(), limits);
         if (outcome.kind !== 'applied') return outcome;
         this.#noteEnded(ended);
         this.#state = { ...this.#state, moved: new Set([...this.#state.moved, item.index]) };
@@ -142,7 +142,7 @@ export class PageRecorder {
     return this.#write<Settled>(async () => {
       if (this.#ended.size === 0) return APPLIED;
       const ended = new Map(this.#ended);
-      const outcome = await this.#ports.pages.record(this.#claim, this.#entryOf(ended), this.#stamp(), limits);
+      const outcome = await this.#ports.packs.record(this.#claim, this.#entryOf(ended), this.#stamp(), limits);
       if (outcome.kind === 'refused') return outcome;
       this.#noteEnded(ended);
       this.#noteRow(outcome.row);
@@ -150,17 +150,17 @@ export class PageRecorder {
     });
   }
 
-  /** Writes what has ended, and that the page has. */
+  /** Writes what has ended, and that the pack has. */
   finish(limits: WriteLimits | undefined): Promise<Settled> {
     return this.#write<Settled>(async () => {
       const ended = new Map(this.#ended);
-      const outcome = await this.#ports.pages.finish(this.#claim, this.#entryOf(ended), this.#stamp(), limits);
+      const outcome = await this.#ports.packs.finish(this.#claim, this.#entryOf(ended), this.#stamp(), limits);
       if (outcome.kind === 'applied') this.#noteEnded(ended);
       return outcome;
     });
   }
 
-  /** Nothing is written from here on; an item's code that outlives its page is told that it is not its holder. */
+  /** Nothing is written from here on; an item's code that outlives its pack is told that it is not its holder. */
   close(): void {
     this.#closed.abort();
   }
@@ -188,7 +188,7 @@ export class PageRecorder {
   }
 
   /**
-   * One write at a time, and none once the page is closed or lost.
+   * One write at a time, and none once the pack is closed or lost.
    * @param isWanted whether it is to be sent again when the row turns out to be still ours, and merely further than we knew
    */
   #write<T extends Settled | CommitOutcome>(send: () => Promise<T>, isWanted = () => true): Promise<T | Refusal> {
@@ -218,12 +218,12 @@ export class PageRecorder {
     return { ...stampOf(this.#ports.runtime), sequence: ++this.#sequence, previousSequence: this.#writtenSequence };
   }
 
-  #entryOf(ended: ReadonlyMap<number, Json | undefined>): PageEntry {
+  #entryOf(ended: ReadonlyMap<number, Json | undefined>): PackEntry {
     return { done: [...ended.keys()], results: this.#resultsWith(ended) };
   }
 
   /** Undefined where none are kept. */
-  #resultsWith(ended: ReadonlyMap<number, Json | undefined>): PageState['results'] | undefined {
+  #resultsWith(ended: ReadonlyMap<number, Json | undefined>): PackState['results'] | undefined {
     if (!this.#policy.keepsResults) return undefined;
     const returned = [...ended].flatMap(([index, result]) => (result === undefined ? [] : [[index, result] as const]));
     return { ...this.#state.results, ...Object.fromEntries(returned) };

@@ -2,22 +2,22 @@
 import type { RunningTask } from '../task/task.ts';
 import type { AnyTask } from '../task/definition.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
-import type { ClaimReport, RunPagePorts } from './run-page.ts';
-import { runTaskOrPage } from './run-page.ts';
+import type { ClaimReport, RunPackPorts } from './run-pack.ts';
+import { runTaskOrPack } from './run-pack.ts';
 
 /** Runs what was claimed; with `spans`, and where anything listens, its attempt and what came before it become spans. */
 export async function runTraced(
   task: RunningTask,
   definition: AnyTask,
   how: { readonly takenOver: boolean },
-  ports: RunPagePorts & { readonly spans?: TaskSpans | undefined },
+  ports: RunPackPorts & { readonly spans?: TaskSpans | undefined },
 ): Promise<ClaimReport> {
   const { spans, runtime } = ports;
   const attempt = spans?.attempt(task, how);
-  if (spans === undefined || attempt === undefined) return runTaskOrPage(task, definition, ports);
+  if (spans === undefined || attempt === undefined) return runTaskOrPack(task, definition, ports);
   let settlement = 'unsettled';
   try {
-    const report = await attempt.within(() => runTaskOrPage(task, definition, { ...ports, trace: { spans, attempt } }));
+    const report = await attempt.within(() => runTaskOrPack(task, definition, { ...ports, trace: { spans, attempt } }));
     settlement = report.settlement;
     return report;
   } finally {

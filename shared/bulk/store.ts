@@ -3,11 +3,11 @@ import type { Stamp } from '../lease/stamp.ts';
 import type { CommitOutcome, Effect, NewTask, TaskStore } from '../task/store.ts';
 import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 
-/** A page that is to be created: a task whose input is a list. */
-export type NewPage = NewTask & { readonly input: readonly Json[] };
+/** A pack that is to be created: a task whose input is a list. */
+export type NewPack = NewTask & { readonly input: readonly Json[] };
 
-/** What one write records of a page. */
-export interface PageEntry {
+/** What one write records of a pack. */
+export interface PackEntry {
   /** Items that have ended since the last one. */
   readonly done: readonly number[];
   /** All results so far, by index, where they are kept. */
@@ -20,13 +20,13 @@ export interface PageEntry {
  */
 export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
 
-/** An item on its way out of its page: what its own row begins with. */
+/** An item on its way out of its pack: what its own row begins with. */
 export interface MovedItem {
   readonly index: number;
   /** Due at its `runAt`, unless it is dead. */
   readonly task: NewTask;
   readonly isDead: boolean;
-  /** Those of its claims in the page that count. */
+  /** Those of its claims in the pack that count. */
   readonly attempts: number;
   /** Those of them that killed their workers, as far as is known of an item. */
   readonly deaths: number;
@@ -37,24 +37,24 @@ export interface MovedItem {
 }
 
 /**
- * What a page needs beyond the verbs of any task: every write is conditional; see `dynamo/task/page-statements.ts` for the guards.
+ * What a pack needs beyond the verbs of any task: every write is conditional; see `dynamo/task/pack-statements.ts` for the guards.
  * A write of a holder is refused when it was taken over, and then the row is another's;
  * or when the row, still its own, shows that the item has been decided already.
  */
-export interface PageStore {
+export interface PackStore {
   /** Put-if-absent, as any task. */
-  enqueue(page: NewPage, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
+  enqueue(pack: NewPack, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
   /** Items are done. */
   record(
     claim: Claim,
-    entry: PageEntry,
+    entry: PackEntry,
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord, TaskRecord>>;
-  /** Items are done, and so is the page. */
+  /** Items are done, and so is the pack. */
   finish(
     claim: Claim,
-    entry: PageEntry,
+    entry: PackEntry,
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord, TaskRecord>>;
@@ -62,7 +62,7 @@ export interface PageStore {
   commit(
     claim: Claim,
     index: number,
-    entry: PageEntry,
+    entry: PackEntry,
     effects: readonly Effect[],
     write: NumberedStamp,
     limits?: WriteLimits,
@@ -71,18 +71,18 @@ export interface PageStore {
   move(
     claim: Claim,
     item: MovedItem,
-    entry: PageEntry,
+    entry: PackEntry,
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** An item is cancelled that is open: its page waits, or was left behind by a holder that is dead. */
+  /** An item is cancelled that is open: its pack waits, or was left behind by a holder that is dead. */
   cancelItem(
     observed: ReadyTask | RunningTask,
     index: number,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord>>;
-  /** An item of a page that runs is cancelled, and the holder is told; refused, too, when its session has ended. */
+  /** An item of a pack that runs is cancelled, and the holder is told; refused, too, when its session has ended. */
   cancelRunningItem(
     observed: RunningTask,
     index: number,
@@ -91,7 +91,7 @@ export interface PageStore {
   ): Promise<{ readonly kind: 'applied' | 'refused' }>;
 }
 
-/** Where tasks live, pages among them. */
-export interface TaskAndPageStore extends TaskStore {
-  readonly bulk: PageStore;
+/** Where tasks live, packs among them. */
+export interface TaskAndPackStore extends TaskStore {
+  readonly bulk: PackStore;
 }

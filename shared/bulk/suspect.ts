@@ -2,20 +2,20 @@
  * Which item killed a worker.
  *
  * Items run one after the other, but several of them may have ended without having been recorded when their worker died.
- * So a page that was taken over from a dead worker is worked on carefully: the end of each item is recorded before the next one begins.
+ * So a pack that was taken over from a dead worker is worked on carefully: the end of each item is recorded before the next one begins.
  * If its worker dies again, it was the first open item that ran. That one is moved out, with the attempts that it has had,
- * and goes on as a task of its own, which ends alone if it must; the rest of the page goes on without it, and without that attempt.
+ * and goes on as a task of its own, which ends alone if it must; the rest of the pack goes on without it, and without that attempt.
  *
  * A task that may be attempted only once is careful from the beginning, and its first death is its last.
  */
 import type { RetryPolicy } from '../task/definition.ts';
 import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
-import type { PageOf } from '../task/page.ts';
-import { openItems } from '../task/page.ts';
+import type { PackOf } from '../task/pack.ts';
+import { openItems } from '../task/pack.ts';
 
 /** Whether the end of each item is to be recorded before the next one begins. */
-export function isCareful(page: RunningTask, { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>): boolean {
-  return maxAttempts === 1 || deathsBefore(page).length > 0;
+export function isCareful(pack: RunningTask, { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>): boolean {
+  return maxAttempts === 1 || deathsBefore(pack).length > 0;
 }
 
 /** The item that the last holder was running when it died, if that is known. */
@@ -23,7 +23,7 @@ export interface Suspect {
   readonly index: number;
   /** Claims of it that count. */
   readonly attempts: number;
-  /** In a row, the last ones of its page. */
+  /** In a row, the last ones of its pack. */
   readonly deaths: number;
   readonly isDead: boolean;
   readonly error: TaskError;
@@ -31,16 +31,16 @@ export interface Suspect {
 }
 
 export function suspectOf(
-  page: PageOf<RunningTask>,
+  pack: PackOf<RunningTask>,
   { maxAttempts, maxDeaths }: Pick<RetryPolicy, 'maxAttempts' | 'maxDeaths'>,
   now: number,
 ): Suspect | undefined {
-  const deaths = deathsBefore(page);
+  const deaths = deathsBefore(pack);
   const last = deaths.at(-1);
-  const [index] = openItems(page);
+  const [index] = openItems(pack);
   const wasCareful = maxAttempts === 1 || deaths.length > 1;
   if (last === undefined || index === undefined || !wasCareful) return undefined;
-  const attempts = page.attempts - 1;
+  const attempts = pack.attempts - 1;
   // Before these it may have been another item, which took its own along when it left.
   const known = Math.min(deaths.length, attempts);
   const message = `its worker died while it ran, or just before, in session ${last.session}`;

@@ -5,7 +5,7 @@
  * workers are busy for `utilisation` of their time,
  * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
  */
-import { DEFAULT_BULK, validPageSize } from '../task/page-policy.ts';
+import { DEFAULT_BULK, validPackSize } from '../task/pack-policy.ts';
 import { ConfigurationError } from '../errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../task/payload.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../task/task.ts';
@@ -16,9 +16,9 @@ import type { TaskShape, VerbTable } from './verbs.ts';
 import { verbTable } from './verbs.ts';
 
 /**
- * `pageSize`: tasks that share a row, enqueued in bulk; 1: each has its own.
- * Then `concurrency` is of pages, whose tasks run one after the other.
- * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per page.
+ * `packSize`: tasks that share a row, enqueued in bulk; 1: each has its own.
+ * Then `concurrency` is of packs, whose tasks run one after the other.
+ * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per pack.
  */
 export interface Workload extends TaskShape, TaskCourse {
   readonly tasksPerDay: number;
@@ -40,7 +40,7 @@ export interface Workload extends TaskShape, TaskCourse {
 export const DEFAULT_WORKLOAD: Workload = {
   ...{ tasksPerDay: 1_000_000, secondsPerTask: 1, attemptsPerTask: 1, peakFactor: 1 },
   ...{ inputBytes: 200, resultBytes: 50, commitItems: 0 },
-  ...{ pageSize: 1, deflatedShare: 0.5, flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000 },
+  ...{ packSize: 1, deflatedShare: 0.5, flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000 },
   ...{ concurrency: 10, utilisation: 0.7, memoryMb: 512, architecture: 'arm64', heartbeatSeconds: 10, tickSeconds: 60 },
   ...{ shards: DEFAULT_SHARDS, maxWorkers: 10, refusedPerTask: 0.02, retentionDays: 14 },
 };
@@ -243,14 +243,14 @@ function validate(workload: Workload): void {
     const share = workload[figure];
     ensure(figure, share, share > 0 && share <= 1, 'more than 0, and 1 at most');
   }
-  validPageSize('pageSize', workload.pageSize);
-  const { pageSize, inputBytes } = workload;
-  const limit = pageSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
+  validPackSize('packSize', workload.packSize);
+  const { packSize, inputBytes } = workload;
+  const limit = packSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
   ensure(
     'inputBytes',
     inputBytes,
     inputBytes <= limit,
-    `${limit} at most, larger ones ${pageSize > 1 ? 'take no part in pages' : 'go to a store of your own'}`,
+    `${limit} at most, larger ones ${packSize > 1 ? 'take no part in packs' : 'go to a store of your own'}`,
   );
 }
 

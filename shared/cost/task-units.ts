@@ -1,5 +1,5 @@
-/** What one task takes of the table on average: with a row of its own, or as one of a page. */
-import type { PageTable } from './page-verbs.ts';
+/** What one task takes of the table on average: with a row of its own, or as one of a pack. */
+import type { PackTable } from './pack-verbs.ts';
 import type { VerbUnits } from './rows.ts';
 import type { VerbTable } from './verbs.ts';
 
@@ -8,7 +8,7 @@ export interface TaskCourse {
   readonly commitItems: number;
   readonly refusedPerTask: number;
   readonly secondsPerTask: number;
-  /** How long the end of a task in a page may go unrecorded. */
+  /** How long the end of a task in a pack may go unrecorded. */
   readonly flushSeconds: number;
 }
 
@@ -22,7 +22,7 @@ export interface TaskUnits {
 }
 
 export function taskUnits(course: TaskCourse, verbs: VerbTable): TaskUnits {
-  return verbs.page === undefined ? unitsAlone(course, verbs) : unitsInPage(course, verbs, verbs.page);
+  return verbs.pack === undefined ? unitsAlone(course, verbs) : unitsInPack(course, verbs, verbs.pack);
 }
 
 /** Verbs, and how often each is sent for a task. */
@@ -40,41 +40,41 @@ function unitsAlone({ attemptsPerTask, commitItems, refusedPerTask }: TaskCourse
   return { ...sumOf(sent), claims: attemptsPerTask, storedBytes: verbs.storedBytes };
 }
 
-/** A task that fails leaves its page, and goes on in a row of its own. */
-function unitsInPage(course: TaskCourse, verbs: VerbTable, page: PageTable): TaskUnits {
+/** A task that fails leaves its pack, and goes on in a row of its own. */
+function unitsInPack(course: TaskCourse, verbs: VerbTable, pack: PackTable): TaskUnits {
   const { attemptsPerTask, commitItems, refusedPerTask } = course;
   const retries = attemptsPerTask - 1;
   const leaving = Math.min(1, retries);
-  const perPage = 1 / page.tasks;
+  const perPack = 1 / pack.tasks;
   const ends: Verbs =
     commitItems > 0
       ? [
-          [page.commit, 1 - leaving],
+          [pack.commit, 1 - leaving],
           [verbs.commit, leaving],
         ]
       : [
-          [page.record, recordsPerPage(course, page.tasks) * perPage],
+          [pack.record, recordsPerPack(course, pack.tasks) * perPack],
           [verbs.complete, leaving],
         ];
   const sent: Verbs = [
-    [page.enqueue, perPage],
-    [page.claim, perPage],
-    [page.finish, perPage],
-    [page.move, leaving],
+    [pack.enqueue, perPack],
+    [pack.claim, perPack],
+    [pack.finish, perPack],
+    [pack.move, leaving],
     [verbs.claim, retries],
     [verbs.retry, retries - leaving],
-    [verbs.refusedClaim, refusedPerTask * (perPage + retries)],
+    [verbs.refusedClaim, refusedPerTask * (perPack + retries)],
     ...ends,
   ];
   return {
     ...sumOf(sent),
-    claims: perPage + retries,
-    storedBytes: page.storedBytes * perPage + verbs.storedBytes * leaving,
+    claims: perPack + retries,
+    storedBytes: pack.storedBytes * perPack + verbs.storedBytes * leaving,
   };
 }
 
-/** Ends wait until the first of them has waited for the flush interval; the last ones go with the end of the page. */
-function recordsPerPage({ secondsPerTask, flushSeconds }: TaskCourse, tasks: number): number {
+/** Ends wait until the first of them has waited for the flush interval; the last ones go with the end of the pack. */
+function recordsPerPack({ secondsPerTask, flushSeconds }: TaskCourse, tasks: number): number {
   const together = 1 + Math.floor(flushSeconds / secondsPerTask);
   let records = 0;
   for (let first = 1; first * secondsPerTask + flushSeconds < tasks * secondsPerTask; first += together) records++;

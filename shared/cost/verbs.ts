@@ -12,12 +12,12 @@ import { pastAttempt } from '../dynamo/task/history.ts';
 import { enqueueTask } from '../dynamo/task/statements.ts';
 import type { NewTask } from '../task/store.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
-import type { PageShape, PageTable } from './page-verbs.ts';
-import { pageTable } from './page-verbs.ts';
+import type { PackShape, PackTable } from './pack-verbs.ts';
+import { packTable } from './pack-verbs.ts';
 import type { VerbUnits } from './rows.ts';
 import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './rows.ts';
 
-export interface TaskShape extends PageShape {
+export interface TaskShape extends PackShape {
   readonly resultBytes: number;
 }
 
@@ -39,7 +39,7 @@ export interface VerbTable {
   readonly acquirePermit: VerbUnits;
   readonly releasePermit: VerbUnits;
   /** Undefined for tasks with rows of their own. */
-  readonly page: PageTable | undefined;
+  readonly pack: PackTable | undefined;
   /** Bytes of a finished task's own row, the service's own 100 included. */
   readonly storedBytes: number;
 }
@@ -78,7 +78,7 @@ export function verbTable(shape: TaskShape): VerbTable {
     endSession: unitsOf(live, ended),
     acquirePermit: unitsOf(free, held),
     releasePermit: unitsOf(held, free),
-    page: shape.pageSize === 1 ? undefined : pageTable(shape, retried),
+    pack: shape.packSize === 1 ? undefined : packTable(shape, retried),
     storedBytes: sized(done).bytes + STORAGE_OVERHEAD_BYTES,
   };
 }

@@ -1,5 +1,5 @@
 /** The stores of a queue over one table: what dispatchers and workers need, and no more, so that their bundles stay small. */
-import type { TaskAndPageStore } from '../bulk/store.ts';
+import type { TaskAndPackStore } from '../bulk/store.ts';
 import type { SlotStore } from '../dispatch/store.ts';
 import type { ScheduleStore } from '../schedule/store.ts';
 import type { SemaphoreStore } from '../semaphore/store.ts';
@@ -14,7 +14,7 @@ import { createSlotStore } from './slot/store.ts';
 import { createTaskStore } from './task/store.ts';
 
 export interface TaskStores {
-  readonly tasks: TaskAndPageStore;
+  readonly tasks: TaskAndPackStore;
   readonly sessions: SessionStore;
   readonly semaphores: SemaphoreStore;
   readonly slots: SlotStore;

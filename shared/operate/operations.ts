@@ -35,7 +35,7 @@ export interface Operator {
 }
 
 interface TaskInput extends TaskKey {
-  /** The counter that was seen; absent for an item of a page, which has none of its own. */
+  /** The counter that was seen; absent for an item of a pack, which has none of its own. */
   readonly leaseCounter: number | undefined;
 }
 

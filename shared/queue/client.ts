@@ -30,7 +30,7 @@ import type { BatchOptions } from './batch-request.ts';
 import { ensureSameBatch, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { ensureTransactable, ensureUnordered } from '../task/spawning.ts';
-import type { TaskAndPageStore } from '../bulk/store.ts';
+import type { TaskAndPackStore } from '../bulk/store.ts';
 import type { NewTask, UserWrite } from '../task/store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
@@ -52,7 +52,7 @@ const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
 /** Enqueues tasks, one or many, and looks at them. Runs nothing. */
 export class TaskClient {
-  readonly #store: TaskAndPageStore;
+  readonly #store: TaskAndPackStore;
   readonly #runtime: Runtime;
   readonly #queue: string;
   readonly #spans: TaskSpans | undefined;
@@ -61,7 +61,7 @@ export class TaskClient {
   readonly #results: TaskResults;
 
   constructor(
-    ports: { readonly store: TaskAndPageStore; readonly runtime: Runtime },
+    ports: { readonly store: TaskAndPackStore; readonly runtime: Runtime },
     options: {
       readonly queue?: string | undefined;
       readonly spans?: TaskSpans | undefined;
@@ -219,7 +219,7 @@ export class TaskClient {
   /**
    * Adds many small tasks of one definition, several in a row of the table:
    * each then costs about a quarter of what a task of its own would.
-   * They are claimed a page at a time and run one after the other; see `task/page.ts` for what they promise, and what not.
+   * They are claimed a pack at a time and run one after the other; see `task/pack.ts` for what they promise, and what not.
    * Calling again with the same id and inputs adds what is missing.
    * @throws MismatchError when the id stands for other inputs
    * @throws ConfigurationError when an option or an input is not usable; then nothing was written
@@ -233,8 +233,8 @@ export class TaskClient {
     const name = typeof task === 'string' ? task : task.name;
     const asked = { ...bulk, name, traceparent: options.traceparent, count: inputs.length };
     return this.#sending(asked, (traceparent) => {
-      const pages = bulk.pages.map((page) => (traceparent === undefined ? page : { ...page, traceparent }));
-      return putBulk({ ...bulk, pages }, { store: this.#store, runtime: this.#runtime });
+      const packs = bulk.packs.map((pack) => (traceparent === undefined ? pack : { ...pack, traceparent }));
+      return putBulk({ ...bulk, packs }, { store: this.#store, runtime: this.#runtime });
     });
   }
 

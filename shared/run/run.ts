@@ -245,7 +245,7 @@ class TaskRun {
     try {
       return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
     } catch (error) {
-      // An item of a page, whose results have less room.
+      // An item of a pack, whose results have less room.
       if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
       throw error;
     }

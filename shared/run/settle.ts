@@ -117,7 +117,7 @@ export function judgeHandBack(
 ): HandBack {
   const { isDeadline, hasProgressed, ranMs, lifeMs } = attempt;
   if (hasProgressed) return { kind: 'release', handBacks: 0 };
-  // A page may have come further by its items, and parts with none of them for taking long.
+  // A pack may have come further by its items, and parts with none of them for taking long.
   if (!isDeadline || bulk !== undefined || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
   const count = handBacks + 1;
   if (count < MAX_HAND_BACKS) return { kind: 'release', handBacks: count };

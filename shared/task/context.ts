@@ -18,7 +18,7 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** The lease counter of this claim: larger than that of any earlier one. Give it to stores of your own that can compare it. */
   readonly fencingToken: number;
-  /** Grows with every call, over all tasks of one worker: orders the writes under one lease counter, which the items of a page share. */
+  /** Grows with every call, over all tasks of one worker: orders the writes under one lease counter, which the items of a pack share. */
   nextSequence(): number;
   /**
    * (table, task, counter, session) as one opaque text, to pass to others:

@@ -38,7 +38,7 @@ export type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'ren
 
 /** Pure. */
 export function judgeDuplicate(current: TaskRecord, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
-  // A page stands for many tasks, none of which this one is.
+  // A pack stands for many tasks, none of which this one is.
   if (current.bulk !== undefined) return 'mismatch';
   const { policy, windowMs = Infinity } = dedup;
   const isReplacing = policy === 'replace' || policy === 'debounce';

@@ -1,6 +1,6 @@
 /** What users write: a task's name, the schema of its input, its policy, and its code. */
-import type { BulkPolicy, BulkPolicyOptions } from './page-policy.ts';
-import { bulkPolicy } from './page-policy.ts';
+import type { BulkPolicy, BulkPolicyOptions } from './pack-policy.ts';
+import { bulkPolicy } from './pack-policy.ts';
 import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';

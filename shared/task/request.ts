@@ -12,7 +12,7 @@ import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
 import { arrivingInput, carriedInput } from './payload.ts';
 import { validMaxAttempts, validTimeoutMs } from './bounds.ts';
-import type { BulkPolicy } from './page-policy.ts';
+import type { BulkPolicy } from './pack-policy.ts';
 import type { NewTask } from './store.ts';
 import { ensureSurvives } from './survival.ts';
 import type { Json, Priority, TaskPolicy } from './task.ts';

@@ -129,8 +129,8 @@ interface TaskFacts extends TaskKey {
   readonly children: string | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
-  /** What has become of the items of a page, whose input is a list. */
-  readonly bulk: PageState | undefined;
+  /** What has become of the items of a pack, whose input is a list. */
+  readonly bulk: PackState | undefined;
 }
 
 export interface ReadyTask extends TaskFacts {
@@ -217,8 +217,8 @@ export interface Payload {
   readonly nonce: string | undefined;
 }
 
-/** What has become of a page's items, by index. */
-export interface PageState {
+/** What has become of a pack's items, by index. */
+export interface PackState {
   readonly done: ReadonlySet<number>;
   /** Tasks of their own by now. */
   readonly moved: ReadonlySet<number>;

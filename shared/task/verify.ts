@@ -1,5 +1,5 @@
 /** What a claim shows to others, and whether it is still the current one of its task. */
-import { isPage, openItems, parseItemId } from './page.ts';
+import { isPack, openItems, parseItemId } from './pack.ts';
 import { validName } from '../validate/name.ts';
 import type { Sequencer } from '../lease/sequencer.ts';
 import { formatSequencer } from '../lease/sequencer.ts';
@@ -19,7 +19,7 @@ export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table
 
 /**
  * Two strongly consistent requests, of which the second is about the session;
- * one more for an item of a page, and for health checks. Writes nothing.
+ * one more for an item of a pack, and for health checks. Writes nothing.
  * The task is read first: a session that is alive afterwards was alive then.
  */
 export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): Promise<Verification> {
@@ -37,9 +37,9 @@ async function claimedRow(key: TaskKey, tasks: TaskStore): Promise<TaskRecord | 
   const task = await tasks.get(key);
   const place = parseItemId(key);
   if (task !== undefined || place === undefined) return task;
-  // As long as an item stays in its page, it runs under the page's claim.
-  const page = await tasks.get(place.page);
-  return page !== undefined && isPage(page) && openItems(page).includes(place.index) ? page : undefined;
+  // As long as an item stays in its pack, it runs under the pack's claim.
+  const pack = await tasks.get(place.pack);
+  return pack !== undefined && isPack(pack) && openItems(pack).includes(place.index) ? pack : undefined;
 }
 
 function keyOf({ key }: Sequencer): TaskKey {

@@ -107,7 +107,7 @@ export class TaskSpans {
     span?.end({ at, error, attributes: { 'leasehold.settlement': settlement } });
   }
 
-  /** An item of a page, within the attempt of the page. */
+  /** An item of a pack, within the attempt of the pack. */
   item(task: Attempted, at: number): Span | undefined {
     return this.#tracing.begin(() => ({
       ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: at },

@@ -23,10 +23,11 @@ export function hintFor(name: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** What options were called before 1.0, where the new name does not look like it. */
+/** What options were called before 1.0. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
   ['behaviour', 'behavior'],
   ['maximum', 'limit'],
+  ['pageSize', 'packSize'],
 ]);
 
 function isObject(value: unknown): boolean {

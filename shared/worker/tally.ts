@@ -21,7 +21,7 @@ export interface WorkerCounts {
   readonly unknown: number;
   /** Rows that cannot be used, or not any more. */
   readonly damaged: number;
-  /** Tasks; those of a page one by one. */
+  /** Tasks; those of a pack one by one. */
   readonly settled: Readonly<Record<Settlement, number>>;
 }
 

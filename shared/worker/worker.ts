@@ -28,7 +28,7 @@ import { QueueGate } from './gate.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
-import type { TaskAndPageStore } from '../bulk/store.ts';
+import type { TaskAndPackStore } from '../bulk/store.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { decidedClaim } from './decided-claim.ts';
@@ -59,7 +59,7 @@ export interface WorkerSettings {
 }
 
 export interface WorkerPorts {
-  readonly tasks: TaskAndPageStore;
+  readonly tasks: TaskAndPackStore;
   readonly sessions: SessionStore;
   /** Where inputs are that do not fit into the table; absent: nowhere. */
   readonly payloads?: PayloadStore | undefined;
@@ -75,7 +75,7 @@ export interface WorkerPorts {
   readonly onEnqueued?: ((listener: () => void) => () => void) | undefined;
   /** Told of each figure of the report when it changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
-  /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A page is one task. */
+  /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A pack is one task. */
   readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
 }
 
@@ -312,7 +312,7 @@ class Worker {
   async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | undefined> {
     const { tasks, session, runtime } = this.#ports;
     if (candidate.kind === 'adopted') return candidate.task;
-    // A page loses the item that killed its holder, and lives on.
+    // A pack loses the item that killed its holder, and lives on.
     const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
     if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task))) {
       await this.#bury(candidate.task);

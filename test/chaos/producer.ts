@@ -9,7 +9,7 @@ import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { StoreUnavailableError } from '../../shared/errors.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { TaskClient } from '../../shared/queue/client.ts';
-import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
 import type { TaskRecord, TaskState } from '../../shared/task/task.ts';
 import { QUEUE, SHARDS } from './deployment.ts';
 import type { Arm } from './journal.ts';
@@ -29,7 +29,7 @@ export class Producer {
   /** Tasks whose enqueueing was acknowledged: these must not be lost. */
   readonly acknowledged: AcknowledgedTask[] = [];
   readonly #client: TaskClient;
-  readonly #onlooker: TaskAndPageStore;
+  readonly #onlooker: TaskAndPackStore;
   readonly #openTasks: number;
   readonly #open = new Map<string, Arm>();
   #made = 0;
@@ -42,7 +42,7 @@ export class Producer {
     clients: { readonly faulty: DynamoDBClient; readonly direct: DynamoDBClient },
     options: { readonly table: string; readonly openTasks: number },
   ) {
-    const storeOver = (client: DynamoDBClient): TaskAndPageStore =>
+    const storeOver = (client: DynamoDBClient): TaskAndPackStore =>
       createTaskStore(new Sender({ driver: createSdkDriver(client), runtime: systemRuntime }), {
         table: options.table,
         shards: SHARDS,

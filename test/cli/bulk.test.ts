@@ -14,16 +14,16 @@ describe.skipIf(endpoint === null)('leasehold tasks, of tasks in bulk', () => {
     closeCommandTable(table);
   });
 
-  test('shows a page and its items, and cancels one of them', async () => {
+  test('shows a pack and its items, and cancels one of them', async () => {
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 1 }, { n: 2 }], { id: 'b' });
 
     const cancelled = await runCommand(table, 'tasks', 'cancel', 'b/0/1', '--yes', 'b/0/1', '--reason', 'test');
-    const page = await runCommand(table, 'tasks', 'show', 'b/0');
+    const pack = await runCommand(table, 'tasks', 'show', 'b/0');
     const item = await runCommand(table, 'tasks', 'show', 'b/0/1', '--json');
     const missing = await runCommand(table, 'tasks', 'show', 'b/0/7');
 
     expect(cancelled.exitCode, cancelled.err).toBe(0);
-    expect(page.out).toMatch(/items +3: 0 done, 2 open, 0 tasks of their own, 1 cancelled/);
+    expect(pack.out).toMatch(/items +3: 0 done, 2 open, 0 tasks of their own, 1 cancelled/);
     expect(JSON.parse(item.out)).toMatchObject({ id: 'b/0/1', state: 'cancelled', page: 'b/0', input: { n: 1 } });
     expect(missing.exitCode).not.toBe(0);
   });

@@ -18,15 +18,15 @@ describe('leasehold cost', () => {
     expect(out).toMatch(/^the first to bite: maxWorkers = 10, at .* tasks a day; then raise maxWorkers/m);
   });
 
-  test('says the same of tasks in pages', async () => {
-    const { out } = await cost('--input-bytes', '60', '--page-size', '16', '--seconds-per-task', '0.01');
+  test('says the same of tasks in packs', async () => {
+    const { out } = await cost('--input-bytes', '60', '--pack-size', '16', '--seconds-per-task', '0.01');
 
-    expect(out).toMatch(/^enqueue a page of 16 +1 +1 +2$/m);
+    expect(out).toMatch(/^enqueue a pack of 16 +1 +1 +2$/m);
     expect(out).toMatch(/^a task: 0\.314 write units, 0\.0375 read units$/m);
   });
 
   test('answers programs with all figures', async () => {
-    const { out } = await cost('--page-size', '16', '--json');
+    const { out } = await cost('--pack-size', '16', '--json');
 
     expect(JSON.parse(out)).toMatchObject({
       workload: { pageSize: 16 },
@@ -36,12 +36,12 @@ describe('leasehold cost', () => {
   });
 
   test.each([
-    [['--page-size', '0'], '--page-size'],
-    [['--page-size', '101'], '--page-size'],
-    [['--page-size', 'many'], '--page-size'],
+    [['--pack-size', '0'], '--pack-size'],
+    [['--pack-size', '101'], '--pack-size'],
+    [['--pack-size', 'many'], '--pack-size'],
     [['--tasks-per-day', '-5'], '--tasks-per-day'],
     [['--deflated-share', '2'], 'deflatedShare = 2: give more than 0, and 1 at most'],
-    [['--input-bytes', '20000', '--page-size', '16'], 'inputBytes = 20000: give 16384 at most'],
+    [['--input-bytes', '20000', '--pack-size', '16'], 'inputBytes = 20000: give 16384 at most'],
     [['--architecture', 'mips'], '--architecture'],
   ])('refuses %j', async (argv, message) => {
     const { exitCode, err } = await cost(...argv);

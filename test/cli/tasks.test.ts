@@ -182,18 +182,18 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     ]);
   });
 
-  test('runs the tasks of a page one by one, and says that one of them died', async () => {
+  test('runs the tasks of a pack one by one, and says that one of them died', async () => {
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }, { n: 2 }], {
-      id: 'page',
-      queue: 'pages',
+      id: 'pack',
+      queue: 'packs',
     });
 
-    const end = await run('tasks', 'run', 'page/0', '--entry', HOSTILE, '--queue', 'pages');
+    const end = await run('tasks', 'run', 'pack/0', '--entry', HOSTILE, '--queue', 'packs');
 
     expect(end).toMatchObject({ exitCode: 1 });
-    expect(end.err).toMatch(/^warn task attempt failed \{"task":"page\/0\/1".*"then":"dead"\}\n$/);
+    expect(end.err).toMatch(/^warn task attempt failed \{"task":"pack\/0\/1".*"then":"dead"\}\n$/);
     expect(end.out).toMatch(/^done: (1 dead, 2 done|2 done, 1 dead)\n$/);
-    expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'pages')).toMatchObject([{ id: 'page/0/1' }]);
+    expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'packs')).toMatchObject([{ id: 'pack/0/1' }]);
   });
 
   test('says why a task cannot be run', async () => {

@@ -40,7 +40,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await table.leasehold.tasks.get('ada', 'surrounded')).toMatchObject({ result: '<hello Ada>' });
   });
 
-  test('ends with a failure when tasks died, those of pages included', async () => {
+  test('ends with a failure when tasks died, those of packs included', async () => {
     await run('enqueue', 'gave.up', '--queue', 'deadly');
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }], { queue: 'deadly' });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Overview } from '../../console/model.ts';
 import type { Finding } from '../../cli/doctor/finding.ts';
 import { judgeParked } from '../../cli/doctor/parked.ts';
-import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { TaskClient } from '../../shared/queue/client.ts';
@@ -26,7 +26,7 @@ async function firstNews(visitor: ConsoleVisitor): Promise<Overview> {
 
 describe.skipIf(endpoint === null)('parked tasks', () => {
   let table: CommandTable;
-  let tasks: TaskAndPageStore;
+  let tasks: TaskAndPackStore;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
     const { sender } = connectDynamo(table, systemRuntime);

@@ -9,7 +9,7 @@ import { families } from './invariants/families.ts';
 import { lines } from './invariants/lines.ts';
 import { locks } from './invariants/locks.ts';
 import { outcomes } from './invariants/outcomes.ts';
-import { pages } from './invariants/pages.ts';
+import { packs } from './invariants/packs.ts';
 import { payloads } from './invariants/payloads.ts';
 import { ratelimits } from './invariants/ratelimits.ts';
 import { requests } from './invariants/requests.ts';
@@ -26,7 +26,7 @@ import { knownFaultOf } from './known-faults.ts';
 
 const FAMILIES: readonly Family[] = [
   ...[outcomes, belief, tokens, sessions, locks, semaphores, waitgroups, ratelimits],
-  ...[tasks, duplicates, pages, payloads, tenants, families, lines, dispatching, effects, cleanup, requests, rows],
+  ...[tasks, duplicates, packs, payloads, tenants, families, lines, dispatching, effects, cleanup, requests, rows],
 ];
 
 /** A broken world would report without end. */

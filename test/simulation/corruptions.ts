@@ -1,7 +1,7 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
 import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
-import { isPage, marked } from './invariants/pages.ts';
+import { isPack, marked } from './invariants/packs.ts';
 import { isTask } from './invariants/rule.ts';
 import { TAKEN_LIMIT } from './invariants/tenants.ts';
 import type { Corruption } from './damage.ts';
@@ -20,7 +20,7 @@ import {
   isLocked,
   isAdmitted,
   isRow,
-  isPageWritten,
+  isPackWritten,
   isFailed,
   withoutCallbacks,
   swept,
@@ -181,14 +181,14 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         acknowledged('committed')(event) && !isTask(event.row);
       const found = history.findIndex(isOfItem);
       if (found < 0) return undefined;
-      const page = (history[found] as Acknowledged).row.replace('item#', 'task#').replace(/\/\d+$/, '');
-      const isItsPage = applied(({ row, after }) => row === page && marked(after, 'done').size > 0);
-      return without(isItsPage)(history, prng);
+      const pack = (history[found] as Acknowledged).row.replace('item#', 'task#').replace(/\/\d+$/, '');
+      const isItsPack = applied(({ row, after }) => row === pack && marked(after, 'done').size > 0);
+      return without(isItsPack)(history, prng);
     },
   },
   I18: {
     'a claim that is not counted': changed(isClaimed, (event) => [withAfter(event, { attempts: 0 })]),
-    'an item that leaves its page for one attempt too many': changed(isFailed, (event) => [
+    'an item that leaves its pack for one attempt too many': changed(isFailed, (event) => [
       withAfter(event, { state: 'ready', attempts: 1_000 }),
     ]),
   },
@@ -211,7 +211,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   I24: {
     'a task row that is damaged': changed(isClaimed, (event) => [withAfter(event, { priority: 'urgent' })]),
-    'a page that has an item too many': changed(isPageWritten('done'), (event) => [
+    'a pack that has an item too many': changed(isPackWritten('done'), (event) => [
       withAfter(event, { done: new Set([1_000]) }),
     ]),
   },
@@ -305,38 +305,38 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       return [{ ...event, before: { ...event.before, waiting }, after: { ...event.after, waiting } }];
     }),
   },
-  PAGE: {
-    'an end that is taken back': changed(isPageWritten('done'), (event) => [
+  PACK: {
+    'an end that is taken back': changed(isPackWritten('done'), (event) => [
       event,
       followedBy(event, { done: new Set() }),
     ]),
     'an item that is done without having run': without(
       (event) => event.kind === 'ended' && event.row.startsWith('item#'),
     ),
-    'an item that is done, and has moved out': changed(isPageWritten('done'), (event) => [
+    'an item that is done, and has moved out': changed(isPackWritten('done'), (event) => [
       event,
       followedBy(event, { moved: event.after?.done }),
     ]),
     'an item that failed and is not charged for it': changed(isFailed, (event) => [
       withAfter(event, { attempts: Number(event.after?.attempts) - 1 }),
     ]),
-    'an item that leaves its page for nowhere': (history, prng) => {
-      const leaving = new Set(history.flatMap((event) => (isPageWritten('moved')(event) ? [event.request] : [])));
+    'an item that leaves its pack for nowhere': (history, prng) => {
+      const leaving = new Set(history.flatMap((event) => (isPackWritten('moved')(event) ? [event.request] : [])));
       return without(applied(({ request, before }) => leaving.has(request) && before === undefined))(history, prng);
     },
     'an item that is recorded, and runs again': (history, prng) => {
       const began = (event: HistoryEvent): event is Ran => event.kind === 'began' && event.row.startsWith('item#');
       return changed(began, (event) => [event, event])(history, prng);
     },
-    'a page that ends with open items': changed(
-      applied(({ before, after }) => isPage(after) && before?.state === 'running' && after?.state === 'done'),
+    'a pack that ends with open items': changed(
+      applied(({ before, after }) => isPack(after) && before?.state === 'running' && after?.state === 'done'),
       (event) => [withAfter(event, { total: 101 })],
     ),
     'what an item returned, changed': changed(
-      applied(({ after }) => isPage(after) && typeof after?.results === 'string' && after.results !== '{}'),
+      applied(({ after }) => isPack(after) && typeof after?.results === 'string' && after.results !== '{}'),
       (event) => [event, followedBy(event, { results: '{}' })],
     ),
-    'an item that is cancelled after its end': changed(isPageWritten('done'), (event) => [
+    'an item that is cancelled after its end': changed(isPackWritten('done'), (event) => [
       event,
       followedBy(event, { cancelled: event.after?.done }),
     ]),

@@ -2,7 +2,7 @@
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Prng } from './machines/prng.ts';
 import type { Acknowledged, Applied, Called, HistoryEvent, Returned, Swept } from './history.ts';
-import { isPage, marked } from './invariants/pages.ts';
+import { isPack, marked } from './invariants/packs.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
 
 export type History = readonly HistoryEvent[];
@@ -70,9 +70,9 @@ export const isAdmitted = applied(
 );
 export const isRow = (prefix: string) =>
   applied(({ row, before, after }) => row.startsWith(prefix) && after !== undefined && before !== undefined);
-export const isPageWritten = (mark: 'done' | 'moved') =>
-  applied(({ before, after }) => isPage(after) && marked(after, mark).size > marked(before, mark).size);
-/** An item has left its page because it failed, or killed its worker. */
+export const isPackWritten = (mark: 'done' | 'moved') =>
+  applied(({ before, after }) => isPack(after) && marked(after, mark).size > marked(before, mark).size);
+/** An item has left its pack because it failed, or killed its worker. */
 export const isFailed = applied(
   ({ row, before, after }) => isTask(row) && before === undefined && after?.lastError !== undefined,
 );

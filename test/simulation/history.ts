@@ -99,7 +99,7 @@ export interface Acted extends At, RightName {
   readonly kind: 'acted';
 }
 
-/** Task code begins, or ends well: it returned, or goes to commit. An item that runs in its page has the name of an item for a row. */
+/** Task code begins, or ends well: it returned, or goes to commit. An item that runs in its pack has the name of an item for a row. */
 export interface Ran extends At, RightName {
   readonly kind: 'began' | 'ended';
 }

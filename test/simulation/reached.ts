@@ -1,7 +1,7 @@
 /** What a history has reached, read from its events: every outcome of every write verb, and turns that no caller is told of. */
 import type { Applied, HistoryEvent } from './history.ts';
 import { TASK_KEYS } from './invariants/families.ts';
-import { isPage, marked } from './invariants/pages.ts';
+import { isPack, marked } from './invariants/packs.ts';
 import { isTask } from './invariants/rule.ts';
 
 interface KeyRule {
@@ -30,7 +30,7 @@ export class Reached {
     if (row.startsWith('key#')) this.#onKey(row, after);
     if (!isTask(row) || after === undefined) return;
     if (before === undefined) {
-      if (after.state === 'dead') this.#seen('item left its page as dead');
+      if (after.state === 'dead') this.#seen('item left its pack as dead');
       if (after.heldKey !== undefined) this.#seen('line: joined behind others');
       if (row.endsWith('/then')) this.#seen('batch: callback created');
       if (/\+v\d+$/.test(row)) this.#seen('task spawned');
@@ -45,7 +45,7 @@ export class Reached {
       this.#seen('parent woken');
     if (after.state === 'running' && before.state !== 'running' && after.tenant !== undefined)
       this.#seen('tenant: task claimed');
-    if (isPage(after)) this.#onPage(before, after);
+    if (isPack(after)) this.#onPack(before, after);
   }
 
   #onKey(row: string, after: Applied['after']): void {
@@ -55,13 +55,13 @@ export class Reached {
     if (rule?.rate !== undefined && after?.started === rule.rate.count) this.#seen('key: rate used up');
   }
 
-  #onPage(before: Applied['before'], after: Applied['after']): void {
+  #onPack(before: Applied['before'], after: Applied['after']): void {
     const isClaimed = after?.state === 'running' && before?.leaseCounter !== after.leaseCounter;
     if (isClaimed && marked(after, 'done').size > 0)
       this.#seen(
-        before?.state === 'running' ? 'page taken over with items done' : 'page claimed again with items done',
+        before?.state === 'running' ? 'pack taken over with items done' : 'pack claimed again with items done',
       );
-    if (marked(after, 'cancelled').size > marked(before, 'cancelled').size) this.#seen('item cancelled in its page');
-    if (after?.state !== before?.state && after?.state !== 'running') this.#seen(`page became ${String(after?.state)}`);
+    if (marked(after, 'cancelled').size > marked(before, 'cancelled').size) this.#seen('item cancelled in its pack');
+    if (after?.state !== before?.state && after?.state !== 'running') this.#seen(`pack became ${String(after?.state)}`);
   }
 }

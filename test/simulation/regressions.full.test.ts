@@ -21,19 +21,19 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['the index showed a task where it was and where it is', 319n, 'X59'],
   ['a member that had ended was swept, and came back as pending', 5n, 'X7'],
   ['other work under an id found what the work before it had left', 14n, 'X43'],
-  ['who left a page behind its suspect paid for the claim that the suspect had ended', 106n, 'X45'],
-  ['an item killed its workers for ever behind a suspect that could not leave their page', 20_017n, 'X55'],
+  ['who left a pack behind its suspect paid for the claim that the suspect had ended', 106n, 'X45'],
+  ['an item killed its workers for ever behind a suspect that could not leave their pack', 20_017n, 'X55'],
   ['a sender was frozen between two attempts and sent when it woke', 700_937n, 'X61'],
   ['a session was lost in the moment in which its permit was handed over', 103_987n, 'X60'],
   ['the answer to an enqueue was lost, its work done, and then begun once more', 100_928n, 'X56'],
   ['what a committed item returned was written over, for its commit was unknown', 4_182n, 'X62'],
   ['a permit was evicted before its holder had heard of it', 5_865n, 'X63'],
-  ['an item was cancelled just before its page was claimed', 8_730n, 'X64'],
+  ['an item was cancelled just before its pack was claimed', 8_730n, 'X64'],
 ];
 
 /** What the simulation itself had got wrong: alarms without a violation. */
 const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
-  ['an item of a page was taken for another task of its id, under the same token', 21_356n],
+  ['an item of a pack was taken for another task of its id, under the same token', 21_356n],
   ['a contender that settled for the dead had not seen that there was a value by then', 36_312n],
   ['a clock that is wrong by more than a day may sweep a bucket early', 40_281n],
   ['two enqueues side by side may be acknowledged in either order', 71_477n],

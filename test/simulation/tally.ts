@@ -137,14 +137,14 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...['task.replace: applied', 'task.renew: applied'],
   ],
   'tasks in a transaction of the user’s own': ['order applied', 'order refused'],
-  pages: [
+  packs: [
     ...['bulk enqueued', 'bulk enqueued again', 'bulk with other inputs: refused'],
-    ...each('page.enqueue: ', 'applied', 'refused'),
-    ...each('page.commit: ', 'applied', 'canceled'),
-    ...each('page.move: ', 'applied', 'canceled'),
-    ...['page.record: applied', 'page.finish: applied', 'item left its page as dead', 'item cancelled in its page'],
-    ...['page taken over with items done', 'page claimed again with items done'],
-    ...each('page became ', 'done', 'ready', 'cancelled'),
+    ...each('pack.enqueue: ', 'applied', 'refused'),
+    ...each('pack.commit: ', 'applied', 'canceled'),
+    ...each('pack.move: ', 'applied', 'canceled'),
+    ...['pack.record: applied', 'pack.finish: applied', 'item left its pack as dead', 'item cancelled in its pack'],
+    ...['pack taken over with items done', 'pack claimed again with items done'],
+    ...each('pack became ', 'done', 'ready', 'cancelled'),
   ],
   operators: [
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'redrive: redriven', 'redrove the dead'),

@@ -1,7 +1,7 @@
-/** What tests of tasks in bulk look at: pages, items, and effects in rows of the user's own. */
+/** What tests of tasks in bulk look at: packs, items, and effects in rows of the user's own. */
 import type { BulkItem } from '../../shared/bulk/client.ts';
-import type { PageOf } from '../../shared/task/page.ts';
-import { isPage } from '../../shared/task/page.ts';
+import type { PackOf } from '../../shared/task/pack.ts';
+import { isPack } from '../../shared/task/pack.ts';
 import type { UserWrite } from '../../shared/task/store.ts';
 import type { RunningTask, TaskRecord } from '../../shared/task/task.ts';
 import type { QueueUnderTest } from './queue.ts';
@@ -10,8 +10,8 @@ import { stamp } from './tasks.ts';
 
 export interface BulkUnderTest {
   item(id: string): Promise<BulkItem | undefined>;
-  page(id: string): Promise<PageOf<TaskRecord>>;
-  /** Claims a page that waits. */
+  pack(id: string): Promise<PackOf<TaskRecord>>;
+  /** Claims a pack that waits. */
   claimed(id: string, session: string): Promise<RunningTask>;
   /** Adds one to a row of the user's own. */
   increment(name: string): UserWrite;
@@ -21,16 +21,16 @@ export interface BulkUnderTest {
 
 export function bulkOf(q: QueueUnderTest, { driver }: TestStore): BulkUnderTest {
   const effectKey = (name: string) => ({ pk: `effect#${q.queue}#${name}`, sk: 'effect' });
-  const page = async (id: string): Promise<PageOf<TaskRecord>> => {
+  const pack = async (id: string): Promise<PackOf<TaskRecord>> => {
     const found = await q.tasks.get({ queue: q.queue, id });
-    if (found === undefined || !isPage(found)) throw new Error(`${id} is no page`);
+    if (found === undefined || !isPack(found)) throw new Error(`${id} is no pack`);
     return found;
   };
   return {
-    page,
+    pack,
     item: (id) => q.client.getItem(id, q.queue),
     async claimed(id, session) {
-      const waiting = await page(id);
+      const waiting = await pack(id);
       if (waiting.state !== 'ready') throw new Error('not ready');
       const outcome = await q.tasks.claim(waiting, session, stamp());
       if (outcome.kind !== 'applied') throw new Error('refused');

@@ -14,7 +14,7 @@ import type { SessionStore } from '../../shared/session/store.ts';
 import { TaskClient } from '../../shared/queue/client.ts';
 import type { TaskLog } from '../../shared/task/context.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
-import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
 import type { WorkerReport } from '../../shared/worker/worker.ts';
 import { runWorker } from '../../shared/worker/worker.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
@@ -31,7 +31,7 @@ export interface MemoryQueue {
   readonly table: string;
   readonly clock: FakeClock;
   readonly runtime: Runtime;
-  readonly tasks: TaskAndPageStore;
+  readonly tasks: TaskAndPackStore;
   readonly client: TaskClient;
   /** Requests of all processes. */
   readonly meter: Meter;
@@ -39,7 +39,7 @@ export interface MemoryQueue {
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
   /** The same, with all the time that it needs. */
   work(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
-  /** Write units of verbs of tasks, pages and payloads, so far. */
+  /** Write units of verbs of tasks, packs and payloads, so far. */
   taskUnits(): Record<string, number>;
   read(key: { readonly pk: string; readonly sk: string }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
@@ -59,7 +59,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
   const runtime: Runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
   const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
   const meter = createMeter();
-  const storesOf = (process?: Mortal): { readonly tasks: TaskAndPageStore; readonly sessions: SessionStore } => {
+  const storesOf = (process?: Mortal): { readonly tasks: TaskAndPackStore; readonly sessions: SessionStore } => {
     const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter });
     return { tasks: createTaskStore(sender, { table: TABLE, shards: 1 }), sessions: createSessionStore(sender, TABLE) };
   };
@@ -72,7 +72,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
     taskUnits: () =>
       Object.fromEntries(
         Object.entries(meter.read().byVerb)
-          .filter(([verb, { writeUnits }]) => /^(task|page|payload)\./.test(verb) && writeUnits > 0)
+          .filter(([verb, { writeUnits }]) => /^(task|pack|payload)\./.test(verb) && writeUnits > 0)
           .map(([verb, { writeUnits }]) => [verb, writeUnits]),
       ),
     async read(key) {

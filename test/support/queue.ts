@@ -13,7 +13,7 @@ import { registerTasks } from '../../shared/task/definition.ts';
 import { TaskOperator } from '../../shared/queue/operator.ts';
 import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
 import type { QueueStore } from '../../shared/task/queue-store.ts';
-import type { TaskAndPageStore } from '../../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/worker/worker.ts';
 import { runWorker } from '../../shared/worker/worker.ts';
 import type { TestStore } from './stores.ts';
@@ -23,7 +23,7 @@ export interface QueueUnderTest {
   readonly table: string;
   readonly runtime: Runtime;
   readonly meter: Meter;
-  readonly tasks: TaskAndPageStore;
+  readonly tasks: TaskAndPackStore;
   readonly operations: TaskOperatorStore;
   readonly sessions: SessionStore;
   readonly queues: QueueStore;

@@ -50,7 +50,7 @@ const LAYERS: readonly Layer[] = [
   { name: 'ratelimit', holds: ['shared/ratelimit/'], imports: PROTOCOL },
   // What only the Consul-compatible gateway needs.
   { name: 'remote', holds: ['shared/remote/'], imports: [...PROTOCOL, 'lock'] },
-  // What a task is; one run of it; pages of tasks; what a worker tries next; a worker; those who enqueue, and operators.
+  // What a task is; one run of it; packs of tasks; what a worker tries next; a worker; those who enqueue, and operators.
   { name: 'task', holds: ['shared/task/'], imports: PROTOCOL },
   // The spans of a task's life.
   { name: 'tracing', holds: ['shared/tracing/'], imports: ['task'] },

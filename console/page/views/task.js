@@ -82,7 +82,7 @@ function facts(found, now) {
 /** @param {NonNullable<TaskView['items']>} items */
 function itemsText({ total, done, moved, cancelled }) {
   const open = total - done - moved - cancelled;
-  return `A page of ${total} items: ${done} done, ${open} open, ${moved} moved to tasks of their own, ${cancelled} cancelled.`;
+  return `A pack of ${total} items: ${done} done, ${open} open, ${moved} moved to tasks of their own, ${cancelled} cancelled.`;
 }
 
 /** @param {NonNullable<TaskView['task']['payload']>} payload */

@@ -123,7 +123,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...['paused', 'lanes', 'shards'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
-  // page
+  // pack
   ...['moved', 'results'],
   // key
   ...['running', 'window', 'started', 'enteredAt'],

@@ -6,7 +6,7 @@ import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
 import { isParkedItem } from './place.ts';
-import { decodeInput, decodePage } from './page-codec.ts';
+import { decodeInput, decodePack } from './pack-codec.ts';
 
 /** @throws CorruptItemError */
 export function decodeTask(item: DynamoItem): TaskRecord {
@@ -38,7 +38,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
     children: row.optional('children', (attribute) => row.string(attribute)),
     past: decodePast(row),
-    bulk: decodePage(row),
+    bulk: decodePack(row),
   };
   row.ensureKey(['task', facts.queue, facts.id]);
   const state = row.oneOf('state', ['ready', 'running', 'done', 'dead', 'cancelled']);

@@ -132,7 +132,7 @@ export function claimTask(
       ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
-    // It is as it was observed, and as the effect says; but of a page, items may have been cancelled meanwhile.
+    // It is as it was observed, and as the effect says; but of a pack, items may have been cancelled meanwhile.
     isSilent: observed.bulk === undefined,
     values: {
       ':ready': 'ready',

@@ -4,7 +4,7 @@ import type { Fullness } from '../../task/key-limit.ts';
 import { fullnessOf } from '../../task/key-limit.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Settled, UserWrite } from '../../task/store.ts';
-import type { TaskAndPageStore } from '../../bulk/store.ts';
+import type { TaskAndPackStore } from '../../bulk/store.ts';
 import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { decodeBatch } from '../batch/codec.ts';
@@ -18,7 +18,7 @@ import { createEnqueueStore } from './enqueue-store.ts';
 import { parseTenantPlace, splitKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import { committedOutcome } from './outcomes.ts';
-import { createPageStore } from './page-store.ts';
+import { createPackStore } from './pack-store.ts';
 import { createParkingStore } from './parking-store.ts';
 import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
@@ -39,11 +39,11 @@ export interface TaskStoreOptions {
   readonly shards: number;
 }
 
-export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPageStore {
+export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPackStore {
   const companions = new LinkedRows(sender, { table, shards });
   return {
     table,
-    bulk: createPageStore(sender, companions, { table, shards }),
+    bulk: createPackStore(sender, companions, { table, shards }),
     parking: createParkingStore(sender, table),
 
     ...createEnqueueStore(sender, { table, shards }),

@@ -20,15 +20,15 @@ describeOnEveryStore('tasks in bulk', (open) => {
     b = bulkOf(q, open());
   });
 
-  describe('a page', () => {
+  describe('a pack', () => {
     test('is claimed once for all of its items, which run in order, each as a task of its own name', async () => {
       const seen: unknown[] = [];
       const work = defineTask({
         name: 'work',
         run: (input: unknown, { id, attempt, progress }) => void seen.push({ input, id, attempt, progress }),
       });
-      const bulk = await q.client.enqueueBulk(work, [{ n: 0 }, { n: 1 }, { n: 2 }], { id: 'b', pageSize: 2 });
-      expect(bulk).toMatchObject({ pages: 2, created: 2, items: ['b/0/0', 'b/0/1', 'b/1/0'] });
+      const bulk = await q.client.enqueueBulk(work, [{ n: 0 }, { n: 1 }, { n: 2 }], { id: 'b', packSize: 2 });
+      expect(bulk).toMatchObject({ packs: 2, created: 2, items: ['b/0/0', 'b/0/1', 'b/1/0'] });
 
       const report = await q.work({ work }, { concurrency: 1 });
 
@@ -40,8 +40,8 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(seen.findIndex((each) => (each as { id: string }).id === 'b/0/0')).toBeLessThan(
         seen.findIndex((each) => (each as { id: string }).id === 'b/0/1'),
       );
-      expect(await b.page('b/0')).toMatchObject({ state: 'done', attempts: 1 });
-      expect(await b.item('b/1/0')).toMatchObject({ state: 'done', page: 'b/1', index: 0, input: { n: 2 } });
+      expect(await b.pack('b/0')).toMatchObject({ state: 'done', attempts: 1 });
+      expect(await b.item('b/1/0')).toMatchObject({ state: 'done', pack: 'b/1', index: 0, input: { n: 2 } });
     });
 
     test('costs one write each for its claim and its end, however many items it has', async () => {
@@ -53,7 +53,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
 
       await q.work({ noop });
 
-      const { 'page.enqueue': enqueue, 'task.claim': claim, 'page.finish': finish, 'page.record': record } = q.units();
+      const { 'pack.enqueue': enqueue, 'task.claim': claim, 'pack.finish': finish, 'pack.record': record } = q.units();
       expect({ enqueue, claim, finish, record }).toEqual({ enqueue: 2, claim: 1, finish: 2, record: undefined });
     });
 
@@ -63,21 +63,21 @@ describeOnEveryStore('tasks in bulk', (open) => {
 
       await q.work({ work });
 
-      expect((await b.page('b/0')).bulk.results).toEqual({ 0: { twice: 2 }, 1: { twice: 4 }, 2: { twice: 6 } });
+      expect((await b.pack('b/0')).bulk.results).toEqual({ 0: { twice: 2 }, 1: { twice: 4 }, 2: { twice: 6 } });
       expect(await b.item('b/0/2')).toMatchObject({ state: 'done', result: { twice: 6 } });
     });
 
     test('is there once, however often it is asked for, and not for other inputs', async () => {
-      await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', pageSize: 2 });
+      await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', packSize: 2 });
 
-      expect(await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', pageSize: 2 })).toMatchObject({ created: 0 });
-      await expect(q.client.enqueueBulk(noop, [1, 2, 4], { id: 'b', pageSize: 2 })).rejects.toThrow(MismatchError);
-      await expect(q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', pageSize: 3 })).rejects.toThrow(MismatchError);
+      expect(await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', packSize: 2 })).toMatchObject({ created: 0 });
+      await expect(q.client.enqueueBulk(noop, [1, 2, 4], { id: 'b', packSize: 2 })).rejects.toThrow(MismatchError);
+      await expect(q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', packSize: 3 })).rejects.toThrow(MismatchError);
       await expect(q.client.enqueue(noop, [1, 2], { id: 'b/0' })).rejects.toThrow(MismatchError);
       const replacing = q.client.enqueue(noop, [1, 2], { id: 'b/0', onDuplicate: 'replace' });
       await expect(replacing).rejects.toThrow(MismatchError);
       expect((await q.work({ noop })).settled.done).toBe(3);
-      expect(await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', pageSize: 2 })).toMatchObject({ created: 0 });
+      expect(await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', packSize: 2 })).toMatchObject({ created: 0 });
     });
   });
 
@@ -103,7 +103,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
         [1, 2],
       ]);
       expect(await b.item('b/0/1')).toMatchObject({ state: 'done', task: { attempts: 2, past: [{ how: 'failed' }] } });
-      expect(await b.page('b/0')).toMatchObject({ state: 'done' });
+      expect(await b.pack('b/0')).toMatchObject({ state: 'done' });
     });
 
     test('that is not to be tried again is dead where operators look, and can be redriven', async () => {
@@ -193,7 +193,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.item('b/0/1')).toMatchObject({ state: 'dead', task: { lastError: { name: 'TaskTimeoutError' } } });
     });
 
-    test('that cannot leave because its id is taken keeps its page alive, and the others are done', async () => {
+    test('that cannot leave because its id is taken keeps its pack alive, and the others are done', async () => {
       const work = defineTask({
         name: 'work',
         retry: { maxAttempts: 1 },
@@ -205,28 +205,28 @@ describeOnEveryStore('tasks in bulk', (open) => {
       await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
 
       expect((await q.work({ work })).settled).toMatchObject({ done: 2, dead: 1 });
-      const { state, lastError, bulk } = await b.page('b/0');
+      const { state, lastError, bulk } = await b.pack('b/0');
       expect({ state, done: [...bulk.done] }).toEqual({ state: 'dead', done: [1, 2] });
       expect(lastError?.message).toContain('another task has the id b/0/0');
     });
   });
 
-  test('a page of an unknown task waits for a worker that knows it, whole', async () => {
+  test('a pack of an unknown task waits for a worker that knows it, whole', async () => {
     const unknown = defineTask({ name: 'other', run: () => undefined });
     await q.client.enqueueBulk('nobody-knows', [0, 1], { id: 'b' });
 
     const { claimed, unknown: left } = await q.work({ unknown });
 
     expect({ claimed, isLeft: left > 0 }).toEqual({ claimed: 0, isLeft: true });
-    const { state, attempts, bulk } = await b.page('b/0');
+    const { state, attempts, bulk } = await b.pack('b/0');
     expect({ state, attempts, moved: bulk.moved.size }).toEqual({ state: 'ready', attempts: 0, moved: 0 });
   });
 
   test.each([
     ['no inputs', [], {}],
-    ['a page size of 0', [1], { pageSize: 0 }],
-    ['a page size of 101', [1], { pageSize: 101 }],
-    ['a broken page size', [1], { pageSize: 1.5 }],
+    ['a pack size of 0', [1], { packSize: 0 }],
+    ['a pack size of 101', [1], { packSize: 101 }],
+    ['a broken pack size', [1], { packSize: 1.5 }],
     ['an empty id', [1], { id: '' }],
     ['an id without room for its items', [1], { id: 'x'.repeat(510) }],
     ['a key', [1], { key: 'k' }],

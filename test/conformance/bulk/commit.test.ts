@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { itemId } from '../../../shared/task/page.ts';
+import { itemId } from '../../../shared/task/pack.ts';
 import { CommitRefusedError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import { claimOf } from '../../../shared/task/task.ts';
@@ -12,7 +12,7 @@ import { stamp } from '../../support/tasks.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
 
-describeOnEveryStore('committing items of a page', (open) => {
+describeOnEveryStore('committing items of a pack', (open) => {
   let q: QueueUnderTest;
   let b: BulkUnderTest;
 
@@ -114,14 +114,14 @@ describeOnEveryStore('committing items of a page', (open) => {
       ];
 
       expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', 'refused', 'refused', 'refused']);
-      expect((await b.page('b/0')).bulk).toMatchObject({ done: new Set(), moved: new Set() });
+      expect((await b.pack('b/0')).bulk).toMatchObject({ done: new Set(), moved: new Set() });
       expect(await b.effectOf('zombie')).toBeUndefined();
       expect(await q.tasks.get(task)).toBeUndefined();
     });
 
     test('loses its session’s items to the next, who runs those that were not recorded', async () => {
       const zombie = await superseded();
-      const running = await b.page('b/0');
+      const running = await b.pack('b/0');
       if (running.state !== 'running') throw new Error('not running');
       await q.tasks.bulk.record(claimOf(running), entry, { ...stamp(), sequence: 1, previousSequence: 0 });
       const seen: number[] = [];
@@ -133,7 +133,7 @@ describeOnEveryStore('committing items of a page', (open) => {
       // Two workers in a row died with it: its first open item goes its own way.
       expect(seen).toEqual([2, 1]);
       expect(await b.item('b/0/1')).toMatchObject({ state: 'done', task: { attempts: 3, past: [{ how: 'died' }] } });
-      expect((await b.page('b/0')).leaseCounter).toBe(zombie.leaseCounter + 2);
+      expect((await b.pack('b/0')).leaseCounter).toBe(zombie.leaseCounter + 2);
     });
   });
 

@@ -13,8 +13,8 @@ import { whenAborted } from '../../support/when-aborted.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
 
-/** A worker at page `b/0` of three items: the first is done, and the second runs until its signal stops it. */
-async function startPageWhoseSecondItemWaits(q: QueueUnderTest): Promise<{ readonly working: Promise<WorkerReport> }> {
+/** A worker at pack `b/0` of three items: the first is done, and the second runs until its signal stops it. */
+async function startPackWhoseSecondItemWaits(q: QueueUnderTest): Promise<{ readonly working: Promise<WorkerReport> }> {
   const started = Promise.withResolvers<undefined>();
   const work = defineTask({
     name: 'work',
@@ -31,7 +31,7 @@ async function startPageWhoseSecondItemWaits(q: QueueUnderTest): Promise<{ reado
   return { working };
 }
 
-describeOnEveryStore('stopping the items of a page', (open) => {
+describeOnEveryStore('stopping the items of a pack', (open) => {
   let q: QueueUnderTest;
   let b: BulkUnderTest;
 
@@ -59,14 +59,14 @@ describeOnEveryStore('stopping the items of a page', (open) => {
       const first = await q.work({ work }, { handBack: handBack.signal });
 
       expect(first).toMatchObject({ ended: 'handedBack', settled: { done: 2, released: 2 } });
-      expect(await b.page('b/0')).toMatchObject({ state: 'ready', attempts: 0, bulk: { done: new Set([0, 1]) } });
+      expect(await b.pack('b/0')).toMatchObject({ state: 'ready', attempts: 0, bulk: { done: new Set([0, 1]) } });
       expect((await q.work({ work })).settled.done).toBe(2);
       expect(seen).toEqual([0, 1, 2, 2, 3]);
     });
   });
 
   describe('cancelling', () => {
-    test('one item of a page that waits leaves the others', async () => {
+    test('one item of a pack that waits leaves the others', async () => {
       await q.client.enqueueBulk(noop, [0, 1, 2], { id: 'b' });
 
       expect(await q.operator.cancel('b/0/1')).toEqual({ kind: 'cancelled' });
@@ -79,9 +79,9 @@ describeOnEveryStore('stopping the items of a page', (open) => {
       expect(await q.operator.cancel('b/7/0')).toEqual({ kind: 'missing' });
     });
 
-    test('an item just before its page is claimed is seen by the claim', async () => {
+    test('an item just before its pack is claimed is seen by the claim', async () => {
       await q.client.enqueueBulk(noop, [0, 1, 2], { id: 'b' });
-      const observed = await b.page('b/0');
+      const observed = await b.pack('b/0');
       await q.operator.cancel('b/0/1');
 
       const claimed = await q.tasks.claim(observed as ReadyTask, 'me', stampOf(q.runtime));
@@ -90,12 +90,12 @@ describeOnEveryStore('stopping the items of a page', (open) => {
     });
 
     test('the item that runs reaches it by its signal, and the others run', async () => {
-      const { working } = await startPageWhoseSecondItemWaits(q);
+      const { working } = await startPackWhoseSecondItemWaits(q);
 
       expect(await q.operator.cancel('b/0/1')).toMatchObject({ kind: 'requested' });
 
       expect((await working).settled).toMatchObject({ done: 2, cancelled: 1 });
-      expect(await b.page('b/0')).toMatchObject({ state: 'done', bulk: { cancelled: new Set([1]) } });
+      expect(await b.pack('b/0')).toMatchObject({ state: 'done', bulk: { cancelled: new Set([1]) } });
     });
 
     test('one that has not begun keeps it from beginning, once the row has been written', async () => {
@@ -115,13 +115,13 @@ describeOnEveryStore('stopping the items of a page', (open) => {
       expect(seen).toEqual([0, 1, 3]);
     });
 
-    test('the page cancels its open items', async () => {
-      const { working } = await startPageWhoseSecondItemWaits(q);
+    test('the pack cancels its open items', async () => {
+      const { working } = await startPackWhoseSecondItemWaits(q);
 
       expect(await q.operator.cancel('b/0')).toMatchObject({ kind: 'requested' });
 
       expect((await working).settled).toMatchObject({ done: 1, cancelled: 2 });
-      expect(await b.page('b/0')).toMatchObject({ state: 'cancelled', bulk: { done: new Set([0]) } });
+      expect(await b.pack('b/0')).toMatchObject({ state: 'cancelled', bulk: { done: new Set([0]) } });
       expect(await b.item('b/0/2')).toMatchObject({ state: 'cancelled' });
       await q.operator.redrive('b/0');
       const again = defineTask({ name: 'work', run: () => undefined });

@@ -1,4 +1,4 @@
-/** Tasks that join a line in the transaction of another task: in its commit, as children that it waits for, from an item of a page. */
+/** Tasks that join a line in the transaction of another task: in its commit, as children that it waits for, from an item of a pack. */
 import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
@@ -269,7 +269,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await q.client.getBatch('kids')).toMatchObject({ total: 2, pending: 2 });
   });
 
-  test('by items of a page join as those of any task do', async () => {
+  test('by items of a pack join as those of any task do', async () => {
     const item = defineTask({
       name: 'item',
       run: (n: number, task) =>

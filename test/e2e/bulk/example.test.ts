@@ -10,7 +10,7 @@ describe.skipIf(endpoint === null)('the example of tasks in bulk', () => {
     const code = await example.ended();
 
     expect(code, example.output).toBe(0);
-    expect(example.output).toMatch(/400 thumbnails are enqueued in 25 pages, for 50 write units/);
+    expect(example.output).toMatch(/400 thumbnails are enqueued in 25 packs, for 50 write units/);
     expect(example.output).toMatch(/a worker is killed, when \d+ are done/);
     expect(example.output.match(/ yes {2}/g)).toHaveLength(3);
   });

@@ -4,10 +4,10 @@
  */
 import type { Acknowledged, Applied, HistoryEvent } from '../history.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { itemId } from '../../../shared/task/page.ts';
+import { itemId } from '../../../shared/task/pack.ts';
 import { taskRow } from '../observed-stores.ts';
 import { QUEUE_NAME, USER_TABLE } from '../rows.ts';
-import { marked } from './pages.ts';
+import { marked } from './packs.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
 
@@ -29,7 +29,7 @@ const ORDER = new RegExp(`^${USER_TABLE}/(order\\d+)-\\d+$`);
 export const effects: Family = (_assumptions, report) => {
   /** The request under way has written an order: its task. */
   let ordered: { readonly request: number; readonly row: string; readonly task: string } | undefined;
-  /** The tasks, and items of a page, that the last request ended: what its receipts may be named after. */
+  /** The tasks, and items of a pack, that the last request ended: what its receipts may be named after. */
   let lastEnded: { readonly request: number; readonly ids: readonly string[] } | undefined;
   const acknowledged = new Map<string, Step>();
 

@@ -31,7 +31,7 @@ const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
-  ...['page.cancelItem', 'page.cancelRunningItem', 'payload.delete'],
+  ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {

@@ -47,7 +47,7 @@ const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
 
 const TASK: readonly [string, Check][] = Object.entries({
   ...{ v: oneOf(1), queue: text, id: text, name: text, nonce: text },
-  // That of a page may be deflated.
+  // That of a pack may be deflated.
   input: (value, row) => json(value, row) || (row.total !== undefined && value instanceof Uint8Array),
   priority: oneOf('high', 'normal', 'low'),
   state: oneOf('ready', 'running', 'done', 'dead', 'cancelled'),
@@ -68,7 +68,7 @@ const TASK: readonly [string, Check][] = Object.entries({
     value === undefined ||
     (row.state === 'ready' && text(value, row) && String(row.directoryKey).startsWith('parked#')),
   readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
-  // Only pages have items.
+  // Only packs have items.
   ...{ done: optional(indexes), moved: optional(indexes), cancelled: optional(indexes), results: optional(json) },
   payload: optional((value) => Number((value as DynamoItem).bytes) > 0 && text((value as DynamoItem).digest, {})),
   tenant: optional(text),

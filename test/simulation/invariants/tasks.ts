@@ -7,13 +7,13 @@
  *   and nothing changes it afterwards.
  * I17 acknowledged is durable: what the application was told is what the row says.
  * I19 enqueuing again changes nothing.
- * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A page has no bound of its own:
+ * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A pack has no bound of its own:
  *   it parts with what kills its workers; what leaves it takes its attempts along,
- *   deaths of its page included; if it left to snooze, it may be claimed once at least.
+ *   deaths of its pack included; if it left to snooze, it may be claimed once at least.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';
-import { isPage } from './pages.ts';
+import { isPack } from './packs.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask } from './rule.ts';
 
@@ -26,7 +26,7 @@ export const tasks: Family = (assumptions, report) => {
   const live = new Set<string>();
   /** Claims of this generation that were not handed back. */
   const spent = new Map<string, number>();
-  /** Attempts that an item brought along from its page. */
+  /** Attempts that an item brought along from its pack. */
   const carried = new Map<string, number>();
   const acknowledged = new Set<string>();
   /** By row: what was ever recorded of it. */
@@ -47,7 +47,7 @@ export const tasks: Family = (assumptions, report) => {
     if (typeof after.result === 'string') results.add(`${row} ${after.result}`);
     const verb = verbOf(event);
     if (before === undefined) {
-      const isMoved = verb === 'page.move';
+      const isMoved = verb === 'pack.move';
       spent.set(row, isMoved ? Number(after.attempts) : 0);
       // Only one that snoozed may be claimed whatever it has had.
       carried.set(row, after.lastError === undefined ? (spent.get(row) ?? 0) : 0);
@@ -56,7 +56,7 @@ export const tasks: Family = (assumptions, report) => {
       if (after.attempts !== spent.get(row)) report('I18', row, `appeared with ${String(after.attempts)} attempts`);
       return;
     }
-    if (verb === 'task.enqueue' || verb === 'page.enqueue')
+    if (verb === 'task.enqueue' || verb === 'pack.enqueue')
       report('I19', row, `was ${String(before.state)} and was enqueued over`);
     if (verb === 'task.revive' || verb === 'task.renew') onRevived(event, before, after);
     else if (ENDED.has(before.state))
@@ -93,7 +93,7 @@ export const tasks: Family = (assumptions, report) => {
     const isSameClaim =
       before.state === 'running' && before.leaseCounter === after.leaseCounter && before.session === after.session;
     if (isSameClaim) {
-      // A page that parts with the item that killed its last worker is given that attempt back.
+      // A pack that parts with the item that killed its last worker is given that attempt back.
       if (Number(after.attempts) < Number(before.attempts)) spent.set(row, (spent.get(row) ?? 0) - 1);
       return;
     }
@@ -110,7 +110,7 @@ export const tasks: Family = (assumptions, report) => {
     const claims = (spent.get(row) ?? 0) + 1;
     spent.set(row, claims);
     const allowed = Math.max(assumptions.maxAttempts(String(after.name)), (carried.get(row) ?? 0) + 1);
-    const bound = isPage(after) ? Infinity : allowed;
+    const bound = isPack(after) ? Infinity : allowed;
     if (claims > bound) report('I18', row, `claimed ${claims} times, ${bound} are allowed`);
     if (Number(after.attempts) !== claims)
       report('I18', row, `counts ${String(after.attempts)} attempts after ${claims} claims`);
@@ -119,7 +119,7 @@ export const tasks: Family = (assumptions, report) => {
   /** Its holder died, and it is given another: then one more death is allowed. */
   function onDeath(row: string, before: DynamoItem, after: DynamoItem): void {
     const deaths = Number(before.deaths ?? 0) + 1;
-    const bound = isPage(after) ? Infinity : assumptions.maxDeaths(String(after.name));
+    const bound = isPack(after) ? Infinity : assumptions.maxDeaths(String(after.name));
     if (Number(after.deaths) !== deaths) report('I18', row, `counts ${String(after.deaths)} deaths after ${deaths}`);
     if (deaths >= bound) report('I18', row, `was taken over after ${deaths} deaths, ${bound} are allowed`);
   }
@@ -146,7 +146,7 @@ export const tasks: Family = (assumptions, report) => {
         report('I16', row, 'expired although it had been started');
     } else if (verb === 'task.bury' || verb === 'task.cancelAbandoned') onTakenFrom(row, before, verb);
     else mustBeHolder('I16', event, before);
-    if (after.state === 'done' && !isPage(after) && !ended.has(`${row} ${String(before.leaseCounter)}`))
+    if (after.state === 'done' && !isPack(after) && !ended.has(`${row} ${String(before.leaseCounter)}`))
       report('I16', row, `is done under counter ${String(before.leaseCounter)}, and its code did not end under that`);
     if (after.readyKey !== undefined) report('I15', row, 'ended and still stands in the ready index');
     if (after.ttl === undefined) report('I15', row, 'ended and will never be swept');

@@ -199,7 +199,7 @@ export const FLOWS: readonly Flow[] = [
     name: 'pack',
     async before(stage) {
       const inputs = Array.from({ length: 3 }, () => EFFECTS);
-      await clientAt(stage.place('producer')).enqueueBulk('items', inputs, { id: 'bulk', pageSize: 3 });
+      await clientAt(stage.place('producer')).enqueueBulk('items', inputs, { id: 'bulk', packSize: 3 });
     },
     async act(_stage, place) {
       await work(place, {});

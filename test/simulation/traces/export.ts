@@ -246,7 +246,7 @@ const JUDGED = new Set([
     'task.giveUp',
     'task.retry',
   ],
-  ...['task.revive', 'task.renew', 'page.record', 'page.finish'],
+  ...['task.revive', 'task.renew', 'pack.record', 'pack.finish'],
   ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.cancel', 'task.reschedule'],
   ...['session.create', 'session.renew', 'session.expire', 'session.invalidate'],
 ]);

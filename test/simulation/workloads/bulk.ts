@@ -1,6 +1,6 @@
 /** Enqueues small tasks that share rows, and does not rest until all of them are acknowledged. */
 import type { EnqueuedBulk } from '../../../shared/bulk/client.ts';
-import { itemId } from '../../../shared/task/page.ts';
+import { itemId } from '../../../shared/task/pack.ts';
 import { MismatchError, StoreUnavailableError } from '../../../shared/errors.ts';
 import { PRIORITIES } from '../../../shared/task/task.ts';
 import type { Prng } from '../machines/prng.ts';
@@ -8,13 +8,13 @@ import { taskRow } from '../observed-stores.ts';
 import type { ProducerPorts } from './producer.ts';
 import type { TaskInput } from './task-code.ts';
 
-/** The same in every half, so that its pages come back under the ids of those that were swept. */
+/** The same in every half, so that its packs come back under the ids of those that were swept. */
 export const BULK_ID = 'bulk';
 
 export interface Bulk {
   readonly definition: string;
   readonly inputs: readonly TaskInput[];
-  readonly pageSize: number;
+  readonly packSize: number;
   readonly priority: (typeof PRIORITIES)[number];
   /** An item's id that another caller takes before. */
   readonly taken: string | undefined;
@@ -33,19 +33,19 @@ export function drawBulk(prng: Prng, count: number, half: number): Bulk {
     if (hasPoison && prng.chance(0.1)) return 'poison';
     return prng.pick(prng.chance(badShare) ? BAD_KINDS : KINDS);
   };
-  const pageSize = prng.integer(1, 8);
+  const packSize = prng.integer(1, 8);
   const isTaken = definition === 'frailItems' && prng.chance(0.3);
   return {
-    ...{ definition, pageSize, priority: prng.pick(PRIORITIES) },
+    ...{ definition, packSize, priority: prng.pick(PRIORITIES) },
     inputs: Array.from({ length: count }, () => ({ kind: kindOf(), half })),
-    taken: isTaken ? itemId(itemId(BULK_ID, 0), prng.integer(0, pageSize - 1)) : undefined,
+    taken: isTaken ? itemId(itemId(BULK_ID, 0), prng.integer(0, packSize - 1)) : undefined,
   };
 }
 
-/** Ids of the pages and of some items, for operators. */
-export function bulkIds({ inputs, pageSize }: Bulk): readonly string[] {
-  return Array.from({ length: Math.ceil(inputs.length / pageSize) }, (_, page) => itemId(BULK_ID, page)).flatMap(
-    (page) => [page, itemId(page, 0), itemId(page, pageSize - 1)],
+/** Ids of the packs and of some items, for operators. */
+export function bulkIds({ inputs, packSize }: Bulk): readonly string[] {
+  return Array.from({ length: Math.ceil(inputs.length / packSize) }, (_, pack) => itemId(BULK_ID, pack)).flatMap(
+    (pack) => [pack, itemId(pack, 0), itemId(pack, packSize - 1)],
   );
 }
 
@@ -54,7 +54,7 @@ export async function produceBulk(ports: ProducerPorts, bulk: Bulk): Promise<voi
     await enqueueWhole(ports, bulk);
     if (ports.prng.chance(0.3)) await enqueueOther(ports, bulk);
   } catch (error) {
-    // With clocks hours apart, pages of the half before may still be there.
+    // With clocks hours apart, packs of the half before may still be there.
     if (!(error instanceof MismatchError) || ports.profile.clocksHold || ports.half === 1) throw error;
     ports.seen('bulk of the half before is there');
   }
@@ -62,8 +62,8 @@ export async function produceBulk(ports: ProducerPorts, bulk: Bulk): Promise<voi
 
 async function enqueueWhole(ports: ProducerPorts, bulk: Bulk): Promise<void> {
   const { process, client, recorder, prng, queue, seen } = ports;
-  const { definition, inputs, pageSize, priority, taken } = bulk;
-  const options = { id: BULK_ID, pageSize, priority };
+  const { definition, inputs, packSize, priority, taken } = bulk;
+  const options = { id: BULK_ID, packSize, priority };
   await process.runtime.clock.sleep(prng.between(0, 5_000));
   if (taken !== undefined)
     await insist(ports, () => client.enqueue('quick', { kind: 'quick', half: ports.half }, { id: taken }));
@@ -71,18 +71,18 @@ async function enqueueWhole(ports: ProducerPorts, bulk: Bulk): Promise<void> {
   for (let time = 0; time < times; time++) {
     const enqueued: EnqueuedBulk = await insist(ports, () => client.enqueueBulk(definition, inputs, options));
     seen(enqueued.created === 0 ? 'bulk enqueued again' : 'bulk enqueued');
-    for (let page = 0; page < enqueued.pages; page++) {
-      const row = taskRow({ queue, id: itemId(BULK_ID, page) });
+    for (let pack = 0; pack < enqueued.packs; pack++) {
+      const row = taskRow({ queue, id: itemId(BULK_ID, pack) });
       recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'enqueued', row });
     }
   }
 }
 
-/** The same id for other inputs: refused, page by page. */
-async function enqueueOther(ports: ProducerPorts, { definition, inputs, pageSize }: Bulk): Promise<void> {
+/** The same id for other inputs: refused, pack by pack. */
+async function enqueueOther(ports: ProducerPorts, { definition, inputs, packSize }: Bulk): Promise<void> {
   const others = inputs.map((input) => ({ ...input, version: 1 }));
   try {
-    await insist(ports, () => ports.client.enqueueBulk(definition, others, { id: BULK_ID, pageSize }));
+    await insist(ports, () => ports.client.enqueueBulk(definition, others, { id: BULK_ID, packSize }));
     throw new Error('other inputs were taken under the id of a bulk');
   } catch (error) {
     if (!(error instanceof MismatchError)) throw error;

@@ -1,6 +1,6 @@
 /** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
-import { parseItemId } from '../../../shared/task/page.ts';
-import type { BulkPolicyOptions } from '../../../shared/task/page-policy.ts';
+import { parseItemId } from '../../../shared/task/pack.ts';
+import type { BulkPolicyOptions } from '../../../shared/task/pack-policy.ts';
 import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { DoNotRetry, RetryAfter } from '../../../shared/task/control.ts';
 import type { TaskContext } from '../../../shared/task/context.ts';
@@ -15,7 +15,7 @@ import type { SimulatedProcess } from '../machines/process.ts';
 import type { RightName } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
-import { itemName } from '../invariants/pages.ts';
+import { itemName } from '../invariants/packs.ts';
 import { commitReceipt } from './receipts.ts';
 
 /** Where a piece of task code runs. */
@@ -206,7 +206,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
 
-  /** The small tasks of a page behave as their inputs say. */
+  /** The small tasks of a pack behave as their inputs say. */
   items: { weight: 0, retry: PATIENT, behave: asTold },
   /** Each end is recorded with what it returned, soon. */
   frailItems: {
@@ -281,14 +281,14 @@ async function believing(
 ): Promise<unknown> {
   const { process, holder, recorder } = place;
   const own: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
-  const page = pageOf(task, own, recorder);
-  const right = page === undefined ? own : { ...own, row: itemName(own.row) };
+  const pack = packOf(task, own, recorder);
+  const right = pack === undefined ? own : { ...own, row: itemName(own.row) };
   // The task's own signal, without the refresh that reading it would cause; and its session, which is asked without side effects.
   const isBelieved = (): boolean => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0);
   const endBelief = recorder.believes(process, right, isBelieved);
-  // A worker that runs an item holds its page.
-  const endBeliefInPage =
-    page === undefined ? undefined : recorder.believes(process, { ...right, row: page }, isBelieved);
+  // A worker that runs an item holds its pack.
+  const endBeliefInPack =
+    pack === undefined ? undefined : recorder.believes(process, { ...right, row: pack }, isBelieved);
   const ran = { process: process.name, ...right };
   recorder.emit({ kind: 'began', at: process.now, ...ran });
   try {
@@ -297,17 +297,17 @@ async function believing(
     return result;
   } finally {
     endBelief();
-    endBeliefInPage?.();
+    endBeliefInPack?.();
   }
 }
 
-/** The page that a task runs in as one of its items; undefined of one that has a row of its own, or has got one. */
-function pageOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
+/** The pack that a task runs in as one of its items; undefined of one that has a row of its own, or has got one. */
+function packOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
   const own = rows.get(row);
   // Another task may have taken an item's id, and, created in the same millisecond, run under the same token.
   if (own?.leaseCounter === token && own.session === session && own.name === task.name) return undefined;
   const place = parseItemId(task);
-  return place === undefined ? undefined : taskRow(place.page);
+  return place === undefined ? undefined : taskRow(place.pack);
 }
 
 /** Text that is the task's own, and too large for its row. */

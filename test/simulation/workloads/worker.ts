@@ -17,7 +17,7 @@ import type { SlotStore } from '../../../shared/dispatch/store.ts';
 import type { TaskOperatorStore } from '../../../shared/task/operator-store.ts';
 import type { QueueStore } from '../../../shared/task/queue-store.ts';
 import type { ScheduleStore } from '../../../shared/schedule/store.ts';
-import type { TaskAndPageStore } from '../../../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../../../shared/bulk/store.ts';
 import type { WorkerReport } from '../../../shared/worker/worker.ts';
 import { runWorker } from '../../../shared/worker/worker.ts';
 import type { WaitGroupStore } from '../../../shared/waitgroup/store.ts';
@@ -25,7 +25,7 @@ import type { Prng } from '../machines/prng.ts';
 import type { SimulatedProcess } from '../machines/process.ts';
 import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
 import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
-import { observePages } from '../observed-pages.ts';
+import { observePacks } from '../observed-packs.ts';
 import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
 import type { Invocation } from '../fleet.ts';
 import type { Profile } from '../profile.ts';
@@ -57,7 +57,7 @@ export interface WorkerPlace {
 
 export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
   readonly sessions: SessionStore;
-  readonly tasks: TaskAndPageStore;
+  readonly tasks: TaskAndPackStore;
   readonly locks: LockStore;
   readonly operations: TaskOperatorStore;
   readonly queues: QueueStore;
@@ -84,7 +84,7 @@ export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'record
     buckets: observeBuckets(stores.buckets, process, recorder),
     tasks: {
       ...observeTasks(stores.tasks, process, recorder),
-      bulk: observePages(stores.tasks.bulk, process, recorder),
+      bulk: observePacks(stores.tasks.bulk, process, recorder),
     },
   };
 }

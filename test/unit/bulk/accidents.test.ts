@@ -1,4 +1,4 @@
-/** What networks do to the writes of a page: each of them is lost, unheard, refused for a while, or late. Nothing is lost or done twice. */
+/** What networks do to the writes of a pack: each of them is lost, unheard, refused for a while, or late. Nothing is lost or done twice. */
 import { describe, expect, test } from 'vitest';
 import type { Accident } from '../../support/faulty-driver.ts';
 import { FaultyDriver } from '../../support/faulty-driver.ts';
@@ -20,7 +20,7 @@ async function liveThrough(accidents: readonly (Accident | 'none')[]) {
   const writes = (driver?.attempts ?? []).filter(
     (kind) => kind === 'put' || kind === 'update' || kind === 'transactWrite',
   );
-  // The first one enqueued the page.
+  // The first one enqueued the pack.
   return { life, reports, left: driver?.accidents.length, writes: writes.length - 1 };
 }
 
@@ -41,7 +41,7 @@ async function liveWithLate(late: { readonly write: number; readonly by: number 
 
 const { writes: WRITES } = await liveThrough([]);
 
-describe('the writes of a page', () => {
+describe('the writes of a pack', () => {
   test.each(['dropRequest', 'dropResponse', 'throttle', 'conflict'] as const)(
     'each bear one %s without anything being run again',
     async (accident) => {

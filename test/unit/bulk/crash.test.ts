@@ -1,4 +1,4 @@
-/** A worker dies at each step of a page's run, before it is taken and after: another one finishes, and nothing is lost or done twice. */
+/** A worker dies at each step of a pack's run, before it is taken and after: another one finishes, and nothing is lost or done twice. */
 import { describe, expect, test } from 'vitest';
 import { MEMORY_TTL_MS, openMemoryQueue } from '../../support/memory-queue.ts';
 import type { Death } from '../../support/mortal.ts';
@@ -31,7 +31,7 @@ const DEATHS = Array.from({ length: CALM.steps }, (_, index) => index + 1).flatM
   (['before', 'after'] as const).map((how) => ({ step, how })),
 );
 
-describe('a page whose worker dies', () => {
+describe('a pack whose worker dies', () => {
   test('is lived to its end by a worker that does not', async () => {
     expect(await CALM.life.outcome()).toEqual(FULFILLED);
     expect(CALM.steps).toBeGreaterThan(40);

@@ -1,4 +1,4 @@
-/** Items of a page share its lease counter, and may write to one fenced row. */
+/** Items of a pack share its lease counter, and may write to one fenced row. */
 import { expect, test } from 'vitest';
 import { dynamoFence } from '../../../shared/dynamo/fence.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
@@ -6,7 +6,7 @@ import { createTestKit } from '../../../testing/kit.ts';
 import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
 import { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulated-dynamo.ts';
 
-test('fenced writes of all items of a page are taken', async () => {
+test('fenced writes of all items of a pack are taken', async () => {
   const accounts = new SimulatedDynamo({ now: () => 0 });
   accounts.createTable({ name: 'accounts', partition: { name: 'id', type: 'S' } });
   const driver = simulatedDriver(accounts);

@@ -55,7 +55,7 @@ export class Life {
 
   async enqueue(): Promise<void> {
     const inputs = DEEDS.map((deed, n) => ({ n, deed }));
-    await this.#queue.client.enqueueBulk(this.task, inputs, { id: 'life', pageSize: DEEDS.length });
+    await this.#queue.client.enqueueBulk(this.task, inputs, { id: 'life', packSize: DEEDS.length });
   }
 
   /** How each item ended, and how often it took effect. */
@@ -77,8 +77,8 @@ export class Life {
   }
 
   async recorded(): Promise<readonly number[]> {
-    const page = await this.#queue.tasks.get({ queue: QUEUE, id: 'life/0' });
-    return [...(page?.bulk?.done ?? [])];
+    const pack = await this.#queue.tasks.get({ queue: QUEUE, id: 'life/0' });
+    return [...(pack?.bulk?.done ?? [])];
   }
 
   async #live({ n, deed }: Living, task: TaskContext, process: Mortal): Promise<unknown> {

@@ -1,9 +1,9 @@
 /** Group commit: what is written when, and what becomes of a claim that runs a second time in one process. */
 import { describe, expect, test } from 'vitest';
-import type { PageOf } from '../../../shared/task/page.ts';
-import { isPage } from '../../../shared/task/page.ts';
-import { PageRecorder } from '../../../shared/bulk/recorder.ts';
-import type { PageStore } from '../../../shared/bulk/store.ts';
+import type { PackOf } from '../../../shared/task/pack.ts';
+import { isPack } from '../../../shared/task/pack.ts';
+import { PackRecorder } from '../../../shared/bulk/recorder.ts';
+import type { PackStore } from '../../../shared/bulk/store.ts';
 import { StoreUnavailableError } from '../../../shared/errors.ts';
 import { stampOf } from '../../../shared/lease/stamp.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
@@ -14,28 +14,28 @@ import { QUEUE, openMemoryQueue } from '../../support/memory-queue.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
 
-async function claimedPage(q: MemoryQueue, items: number): Promise<PageOf<RunningTask>> {
+async function claimedPack(q: MemoryQueue, items: number): Promise<PackOf<RunningTask>> {
   await q.client.enqueueBulk(
     noop,
     Array.from({ length: items }, (_, n) => n),
     { id: 'b' },
   );
-  const page = await q.tasks.get({ queue: QUEUE, id: 'b/0' });
-  if (page?.state !== 'ready') throw new Error('not ready');
-  const outcome = await q.tasks.claim(page, 'me', stampOf(q.runtime));
-  if (outcome.kind !== 'applied' || !isPage(outcome.row)) throw new Error('refused');
+  const pack = await q.tasks.get({ queue: QUEUE, id: 'b/0' });
+  if (pack?.state !== 'ready') throw new Error('not ready');
+  const outcome = await q.tasks.claim(pack, 'me', stampOf(q.runtime));
+  if (outcome.kind !== 'applied' || !isPack(outcome.row)) throw new Error('refused');
   return outcome.row;
 }
 
-function recorderOf(q: MemoryQueue, page: PageOf<RunningTask>, flushIntervalMs: number, pages = q.tasks.bulk) {
+function recorderOf(q: MemoryQueue, pack: PackOf<RunningTask>, flushIntervalMs: number, packs = q.tasks.bulk) {
   const losses: unknown[] = [];
   const ports = {
-    pages,
+    packs,
     runtime: q.runtime,
     limits: () => ({}),
     onLost: (error: unknown) => losses.push(error),
   };
-  return { losses, recorder: new PageRecorder(page, { flushIntervalMs, keepsResults: true }, ports) };
+  return { losses, recorder: new PackRecorder(pack, { flushIntervalMs, keepsResults: true }, ports) };
 }
 
 const inRow = async (q: MemoryQueue) => {
@@ -46,7 +46,7 @@ const inRow = async (q: MemoryQueue) => {
 describe('the ends of items', () => {
   test('are written together once the first has waited for the flush interval, though the next item goes on', async () => {
     const q = openMemoryQueue();
-    const { recorder } = recorderOf(q, await claimedPage(q, 4), 500);
+    const { recorder } = recorderOf(q, await claimedPack(q, 4), 500);
 
     await recorder.complete(0, 'a', undefined);
     await q.clock.advance(400);
@@ -55,29 +55,29 @@ describe('the ends of items', () => {
     await q.clock.advance(100);
 
     expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });
-    expect(q.taskUnits()['page.record']).toBe(1);
+    expect(q.taskUnits()['pack.record']).toBe(1);
     expect(recorder.settled).toEqual({ done: 2 });
   });
 
   test('stay to be written when the store answers with an unforeseen error, which is told only when asked for', async () => {
     const q = openMemoryQueue();
-    const page = await claimedPage(q, 3);
-    const pages: PageStore = Object.create(q.tasks.bulk) as PageStore;
-    pages.record = () => Promise.reject(new TypeError('unforeseen'));
-    const { recorder } = recorderOf(q, page, 500, pages);
+    const pack = await claimedPack(q, 3);
+    const packs: PackStore = Object.create(q.tasks.bulk) as PackStore;
+    packs.record = () => Promise.reject(new TypeError('unforeseen'));
+    const { recorder } = recorderOf(q, pack, 500, packs);
 
     await recorder.complete(0, 'a', undefined);
     await q.clock.advance(500); // an unhandled rejection would fail the run
 
     await expect(recorder.flush({})).rejects.toThrow('unforeseen');
-    pages.record = q.tasks.bulk.record.bind(q.tasks.bulk);
+    packs.record = q.tasks.bulk.record.bind(q.tasks.bulk);
     await recorder.flush({});
     expect((await inRow(q)).done).toEqual([0]);
   });
 
   test('wait their full interval after others were written by chance', async () => {
     const q = openMemoryQueue();
-    const { recorder } = recorderOf(q, await claimedPage(q, 4), 500);
+    const { recorder } = recorderOf(q, await claimedPack(q, 4), 500);
 
     await recorder.complete(0, 'a', undefined);
     await q.clock.advance(300);
@@ -92,7 +92,7 @@ describe('the ends of items', () => {
 
   test('go with a commit, and stay open when that is refused', async () => {
     const q = openMemoryQueue();
-    const { recorder } = recorderOf(q, await claimedPage(q, 4), 60_000);
+    const { recorder } = recorderOf(q, await claimedPack(q, 4), 60_000);
     const impossible = {
       Put: { TableName: q.table, Item: { pk: 'x', sk: 'x' }, ConditionExpression: 'attribute_exists(pk)' },
     };
@@ -105,9 +105,9 @@ describe('the ends of items', () => {
     expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });
   });
 
-  test('are not written once the page is closed', async () => {
+  test('are not written once the pack is closed', async () => {
     const q = openMemoryQueue();
-    const { recorder, losses } = recorderOf(q, await claimedPage(q, 4), 500);
+    const { recorder, losses } = recorderOf(q, await claimedPack(q, 4), 500);
     await recorder.complete(0, 'a', undefined);
 
     recorder.close();
@@ -120,12 +120,12 @@ describe('the ends of items', () => {
   });
 });
 
-describe('a page that has moved on', () => {
+describe('a pack that has moved on', () => {
   test('to another holder is lost', async () => {
     const q = openMemoryQueue();
-    const page = await claimedPage(q, 4);
-    const { recorder, losses } = recorderOf(q, page, 0);
-    await q.tasks.takeOver(page, 'heir', stampOf(q.runtime));
+    const pack = await claimedPack(q, 4);
+    const { recorder, losses } = recorderOf(q, pack, 0);
+    await q.tasks.takeOver(pack, 'heir', stampOf(q.runtime));
 
     expect(await recorder.complete(0, 'a', undefined)).toMatchObject({ kind: 'refused' });
     expect(await recorder.commit(1, 'b', [], undefined)).toMatchObject({ kind: 'refused' });
@@ -136,13 +136,13 @@ describe('a page that has moved on', () => {
 
   test('by a commit of unknown outcome keeps what that returned', async () => {
     const q = openMemoryQueue();
-    const page = await claimedPage(q, 4);
-    const pages: PageStore = Object.create(q.tasks.bulk) as PageStore;
-    pages.commit = async (...call) => {
+    const pack = await claimedPack(q, 4);
+    const packs: PackStore = Object.create(q.tasks.bulk) as PackStore;
+    packs.commit = async (...call) => {
       await q.tasks.bulk.commit(...call);
       throw new StoreUnavailableError('no answer', { applied: 'unknown' });
     };
-    const { recorder, losses } = recorderOf(q, page, 60_000, pages);
+    const { recorder, losses } = recorderOf(q, pack, 60_000, packs);
 
     await expect(recorder.commit(1, 'committed', [], undefined)).rejects.toThrow('no answer');
     await recorder.complete(0, 'a', undefined);
@@ -155,10 +155,10 @@ describe('a page that has moved on', () => {
 
   test('by a request of this very claim that had been given up for lost is taken as it is, and gone on with', async () => {
     const q = openMemoryQueue();
-    const page = await claimedPage(q, 4);
-    const { recorder, losses } = recorderOf(q, page, 0);
+    const pack = await claimedPack(q, 4);
+    const { recorder, losses } = recorderOf(q, pack, 0);
     const late = { ...stampOf(q.runtime), sequence: 3, previousSequence: 0 };
-    await q.tasks.bulk.record(claimOf(page), { done: [2], results: { 2: 'late' } }, late);
+    await q.tasks.bulk.record(claimOf(pack), { done: [2], results: { 2: 'late' } }, late);
 
     expect(await recorder.complete(0, 'a', undefined)).toMatchObject({ kind: 'applied' });
     expect(await recorder.commit(2, 'again', [], undefined)).toMatchObject({ kind: 'refused' });

@@ -34,7 +34,7 @@ async function liveWith(killers: readonly number[], maxAttempts: number) {
     await q.clock.advance(MEMORY_TTL_MS + 1_000);
   }
   const items = await Promise.all(runs.map((_, n) => q.client.getItem(`b/0/${n}`)));
-  return { runs, items, deaths, page: await q.tasks.get({ queue: QUEUE, id: 'b/0' }) };
+  return { runs, items, deaths, pack: await q.tasks.get({ queue: QUEUE, id: 'b/0' }) };
 }
 
 describe('an item that kills its worker', () => {
@@ -45,7 +45,7 @@ describe('an item that kills its worker', () => {
     [5, 5],
   ])('with %i attempts dies of the last one, and takes no other with it', async (maxAttempts, deaths) => {
     const killer = 3;
-    const { runs, items, page, ...rest } = await liveWith([killer], maxAttempts);
+    const { runs, items, pack, ...rest } = await liveWith([killer], maxAttempts);
 
     expect(items.map((item) => item?.state)).toEqual(runs.map((_, n) => (n === killer ? 'dead' : 'done')));
     expect(items[killer]?.task).toMatchObject({ attempts: maxAttempts, lastError: { name: 'WorkerDied' } });
@@ -53,14 +53,14 @@ describe('an item that kills its worker', () => {
     expect(runs[killer]).toBe(maxAttempts);
     // Those before it may have ended without being recorded when the first worker died; where one attempt is all, each is recorded.
     expect(runs.filter((_, n) => n !== killer).every((count) => count <= Math.min(2, maxAttempts))).toBe(true);
-    expect(page).toMatchObject({ state: 'done' });
+    expect(pack).toMatchObject({ state: 'done' });
   });
 
   test('is told from others that do', async () => {
-    const { runs, items, page } = await liveWith([0, 1, 6], 3);
+    const { runs, items, pack } = await liveWith([0, 1, 6], 3);
 
     expect(items.map((item) => item?.state)).toEqual(['dead', 'dead', 'done', 'done', 'done', 'done', 'dead', 'done']);
-    // Attempts are claims: an item may have been claimed with its page by one whom another item killed before it began.
+    // Attempts are claims: an item may have been claimed with its pack by one whom another item killed before it began.
     expect(items.map((item) => item?.task?.attempts)).toEqual([
       3,
       3,
@@ -73,6 +73,6 @@ describe('an item that kills its worker', () => {
     ]);
     expect(Math.max(...runs)).toBe(3);
     expect(runs.filter((_, n) => items[n]?.state === 'done').every((count) => count <= 2)).toBe(true);
-    expect(page).toMatchObject({ state: 'done' });
+    expect(pack).toMatchObject({ state: 'done' });
   });
 });

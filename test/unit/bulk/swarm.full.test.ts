@@ -10,7 +10,7 @@ import { FULFILLED, Life } from './life.ts';
 
 const SEEDS = 100;
 const WORKERS = 3;
-/** A worker's life in a swarm, if it dies: steps of about as many as one page has. */
+/** A worker's life in a swarm, if it dies: steps of about as many as one pack has. */
 const STEPS = 60;
 
 /** Each request has a fate of its own. */

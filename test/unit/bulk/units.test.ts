@@ -13,7 +13,7 @@ const inputs = Array.from({ length: 16 }, (_, n) => ({
   key: `${hash('sha256', String(n)).slice(0, 32)}.jpg`,
 }));
 
-describe('a page of 16 tasks of 60 bytes', () => {
+describe('a pack of 16 tasks of 60 bytes', () => {
   test('has inputs of 60 bytes', () => {
     expect(inputs.map((input) => Buffer.byteLength(JSON.stringify(input)))).toEqual(
       Array.from({ length: 16 }, () => 60),
@@ -27,7 +27,7 @@ describe('a page of 16 tasks of 60 bytes', () => {
 
     expect((await q.work({ noop }))?.settled.done).toBe(16);
 
-    expect(q.taskUnits()).toEqual({ 'page.enqueue': 2, 'task.claim': 1, 'page.finish': 2 });
+    expect(q.taskUnits()).toEqual({ 'pack.enqueue': 2, 'task.claim': 1, 'pack.finish': 2 });
   });
 
   test('costs 20 when each end is recorded by itself: 1.25 a task, and no more', async () => {
@@ -37,9 +37,9 @@ describe('a page of 16 tasks of 60 bytes', () => {
 
     await q.work({ noop });
 
-    // The last end goes with the page's own.
+    // The last end goes with the pack's own.
     const units = q.taskUnits();
-    expect(units).toEqual({ 'page.enqueue': 2, 'task.claim': 1, 'page.record': 15, 'page.finish': 2 });
+    expect(units).toEqual({ 'pack.enqueue': 2, 'task.claim': 1, 'pack.record': 15, 'pack.finish': 2 });
     expect(sum(units) / 16).toBeLessThanOrEqual(1.3);
   });
 
@@ -50,7 +50,7 @@ describe('a page of 16 tasks of 60 bytes', () => {
 
     await q.work({ committing });
 
-    expect(q.taskUnits()).toEqual({ 'page.enqueue': 2, 'task.claim': 1, 'page.commit': 32, 'page.finish': 2 });
+    expect(q.taskUnits()).toEqual({ 'pack.enqueue': 2, 'task.claim': 1, 'pack.commit': 32, 'pack.finish': 2 });
   });
 
   test('costs five more for each task that fails and leaves, and then what a task of its own costs', async () => {
@@ -68,9 +68,9 @@ describe('a page of 16 tasks of 60 bytes', () => {
     await q.work({ flaky });
 
     expect(q.taskUnits()).toEqual({
-      ...{ 'page.enqueue': 2, 'task.claim': 2, 'page.finish': 2 },
-      // The page twice, the new row twice, and its entry of the index.
-      'page.move': 5,
+      ...{ 'pack.enqueue': 2, 'task.claim': 2, 'pack.finish': 2 },
+      // The pack twice, the new row twice, and its entry of the index.
+      'pack.move': 5,
       'task.complete': 2,
     });
   });

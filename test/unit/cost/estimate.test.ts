@@ -10,7 +10,7 @@ const dollarsOf = (changes: Partial<Workload>, what: RegExp): number =>
   estimate(changes).parts.find((part) => what.test(part.what))?.dollars ?? NaN;
 
 describe('verbTable', () => {
-  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0, pageSize: 1, deflatedShare: 0.5 };
+  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0, packSize: 1, deflatedShare: 0.5 };
 
   test('charges five units for a small task: enqueue 2, claim 1, complete 2', () => {
     const { enqueue, claim, complete, retry, heartbeat } = verbTable(SMALL);
@@ -101,9 +101,9 @@ describe('estimateCost', () => {
     ['utilisation', 1.5],
     ['commitItems', -1],
     ['shards', Infinity],
-    ['pageSize', 0],
-    ['pageSize', 101],
-    ['pageSize', 2.5],
+    ['packSize', 0],
+    ['packSize', 101],
+    ['packSize', 2.5],
     ['deflatedShare', 0],
     ['flushSeconds', -1],
     ['inputBytes', 400_000],
@@ -111,27 +111,27 @@ describe('estimateCost', () => {
     expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
   });
 
-  test('counts fewer tasks in a page than asked for, where so many inputs do not fit', () => {
-    expect(estimate({ pageSize: 100, inputBytes: 1_000 }).verbs.page?.tasks).toBe(8);
-    expect(() => estimate({ pageSize: 16, inputBytes: 20_000 })).toThrow('take no part in pages');
+  test('counts fewer tasks in a pack than asked for, where so many inputs do not fit', () => {
+    expect(estimate({ packSize: 100, inputBytes: 1_000 }).verbs.pack?.tasks).toBe(8);
+    expect(() => estimate({ packSize: 16, inputBytes: 20_000 })).toThrow('take no part in packs');
   });
 
-  test('says what pages save: a task of sixteen costs a sixteenth of what one of its own does', () => {
+  test('says what packs save: a task of sixteen costs a sixteenth of what one of its own does', () => {
     const alone = estimate({ inputBytes: 60, refusedPerTask: 0 });
-    const inPages = estimate({ inputBytes: 60, refusedPerTask: 0, pageSize: 16, secondsPerTask: 0.01 });
+    const inPacks = estimate({ inputBytes: 60, refusedPerTask: 0, packSize: 16, secondsPerTask: 0.01 });
 
-    expect(inPages.writeUnitsPerTask).toBe(alone.writeUnitsPerTask / 16);
-    expect(inPages.readUnitsPerTask).toBeCloseTo(alone.readUnitsPerTask / 16);
+    expect(inPacks.writeUnitsPerTask).toBe(alone.writeUnitsPerTask / 16);
+    expect(inPacks.readUnitsPerTask).toBeCloseTo(alone.readUnitsPerTask / 16);
   });
 
-  test('needs fewer shards for pages, and no fewer workers', () => {
+  test('needs fewer shards for packs, and no fewer workers', () => {
     const many = { tasksPerDay: 1e8, secondsPerTask: 0.05, inputBytes: 60 };
-    const [alone, inPages] = [estimate(many), estimate({ ...many, pageSize: 16 })];
+    const [alone, inPacks] = [estimate(many), estimate({ ...many, packSize: 16 })];
 
     expect(alone.shardsNeeded).toBe(4);
-    expect(inPages.shardsNeeded).toBe(1);
-    expect(inPages.workersAtPeak).toBe(alone.workersAtPeak);
-    expect(inPages.limits[0]?.what).toBe('maxWorkers = 10');
+    expect(inPacks.shardsNeeded).toBe(1);
+    expect(inPacks.workersAtPeak).toBe(alone.workersAtPeak);
+    expect(inPacks.limits[0]?.what).toBe('maxWorkers = 10');
   });
 
   test('gives each part its price', () => {

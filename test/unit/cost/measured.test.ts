@@ -22,8 +22,8 @@ const inputs = (bytes = 60): readonly { readonly key: string }[] =>
     const random = hash('sha256', String(n)).slice(0, 30);
     return { key: random.padEnd(bytes - '{"key":""}'.length, 'x') };
   });
-const shareOf = (page: readonly unknown[]): number => {
-  const text = JSON.stringify(page);
+const shareOf = (pack: readonly unknown[]): number => {
+  const text = JSON.stringify(pack);
   return deflateRawSync(text, { level: 9 }).byteLength / text.length;
 };
 const writes = (q: MemoryQueue, id: string, count: number): UserWrite[] =>
@@ -69,7 +69,7 @@ describe('tasks with rows of their own', () => {
   });
 });
 
-describe('tasks in pages', () => {
+describe('tasks in packs', () => {
   test.each<[string, number, Parameters<typeof working>[1], Partial<Workload>]>([
     ['of 16, fast', 16, {}, { secondsPerTask: 0.001 }],
     ['of 48, fast', 48, {}, { secondsPerTask: 0.001 }],
@@ -83,18 +83,18 @@ describe('tasks in pages', () => {
       { seconds: 0.01, fails: (n) => n < 48 && n % 16 === 5 },
       { secondsPerTask: 0.01, attemptsPerTask: 1 + 3 / 48 },
     ],
-  ])('%s', async (_what, pageSize, behaviour, workload) => {
+  ])('%s', async (_what, packSize, behaviour, workload) => {
     const q = openMemoryQueue();
     const work = working(q, behaviour);
     const all = inputs();
-    await q.client.enqueueBulk(work, all, { pageSize });
+    await q.client.enqueueBulk(work, all, { packSize });
 
     const report = await q.work({ work });
 
     expect(report?.settled.done).toBe(TASKS);
-    const deflatedShare = shareOf(all.slice(0, pageSize));
+    const deflatedShare = shareOf(all.slice(0, packSize));
     expect(measured(q)).toBeCloseTo(
-      estimated({ inputBytes: 60, refusedPerTask: 0, pageSize, deflatedShare, ...workload }),
+      estimated({ inputBytes: 60, refusedPerTask: 0, packSize, deflatedShare, ...workload }),
       5,
     );
   });

@@ -54,7 +54,7 @@ test('a result that cannot be stored makes the task dead, for its work is done',
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', lastError: { name: 'DoNotRetry' } });
 });
 
-test('an item whose result is too large for its page is dead, and the others are done', async () => {
+test('an item whose result is too large for its pack is dead, and the others are done', async () => {
   const work = defineTask({ name: 'work', bulk: { keepResults: true }, run: (size: number) => 'x'.repeat(size) });
   const kit = createTestKit({ tasks: { work } });
   const { items } = await kit.tasks.enqueueBulk(work, [1, 1_000, 2], { id: 'b' });

@@ -70,10 +70,10 @@ describe('when the store goes away', () => {
     expect(sent).toBeLessThanOrEqual(answers + 2 * IN_FLIGHT);
   });
 
-  test('pages beyond those under way are not sent, and those are waited for', async () => {
+  test('packs beyond those under way are not sent, and those are waited for', async () => {
     const inputs = Array.from({ length: 10 * MANY }, (_, n) => n);
 
-    const enqueuing = queue.client.enqueueBulk(work, inputs, { id: 'b', pageSize: 10 });
+    const enqueuing = queue.client.enqueueBulk(work, inputs, { id: 'b', packSize: 10 });
 
     expect(String(await refusal(enqueuing))).toContain('not any more');
     expect(sent).toBeLessThanOrEqual(answers + 2 * 32);

@@ -17,7 +17,7 @@ import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { TaskOperatorStore } from '../../../shared/task/operator-store.ts';
 import type { EndedTask } from '../../../shared/task/task.ts';
 import type { Stamp } from '../../../shared/lease/stamp.ts';
-import type { TaskAndPageStore } from '../../../shared/bulk/store.ts';
+import type { TaskAndPackStore } from '../../../shared/bulk/store.ts';
 import type { NewTask } from '../../../shared/task/store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../shared/task/task.ts';
 import { claimOf } from '../../../shared/task/task.ts';
@@ -40,7 +40,7 @@ class World {
   readonly runtime: Runtime;
   readonly dynamo = memoryDynamo(TABLE, () => NOW);
   readonly driver: FaultyDriver;
-  readonly tasks: TaskAndPageStore;
+  readonly tasks: TaskAndPackStore;
   readonly operations: TaskOperatorStore;
   readonly #sender: Sender;
   #ids = 0;
@@ -87,7 +87,7 @@ class World {
   }
 
   /** A batch of so many children, of which all but one have ended; that one. */
-  async lastChild(waiter: Parameters<TaskAndPageStore['createBatch']>[0]['waiter']): Promise<RunningTask> {
+  async lastChild(waiter: Parameters<TaskAndPackStore['createBatch']>[0]['waiter']): Promise<RunningTask> {
     await this.tasks.createBatch({ queue: 'q', id: 'b', total: 1, waiter }, this.stamp());
     return this.running({ links: { batch: 'b' } });
   }
@@ -216,8 +216,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
     return (later) => commitInOrder(later, task);
   },
   'commit of an item with children in order': async (world) => {
-    const page = { ...newTask({ id: 'page' }), input: [1, 2] };
-    const waiting = await world.tasks.bulk.enqueue(page, world.stamp());
+    const pack = { ...newTask({ id: 'pack' }), input: [1, 2] };
+    const waiting = await world.tasks.bulk.enqueue(pack, world.stamp());
     if (waiting.kind !== 'applied') throw new Error('the id is taken');
     const running = await world.tasks.claim(waiting.row, 'session-1', world.stamp());
     if (running.kind !== 'applied') throw new Error('the claim was refused');

@@ -93,7 +93,7 @@ describe('a commit', () => {
   test.each<[string, Verb, string]>([
     ['tasks whose inputs are beside their rows', commit(many(50, {}, 17_000)), 'which take 101 actions'],
     ['tasks in order', commit(many(50, { key: 'k', ordered: true })), 'would take 101 actions'],
-  ])('of an item of a page is counted as any other: %s', async (_what, said, message) => {
+  ])('of an item of a pack is counted as any other: %s', async (_what, said, message) => {
     expect(await messageOf(said, () => kit.tasks.enqueueBulk(parent, [{}], { id: 'bulk' }))).toContain(message);
   });
 });

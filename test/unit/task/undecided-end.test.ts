@@ -122,7 +122,7 @@ test('a worker that must go does not wait for the row, and the task is free with
   expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2 });
 });
 
-test('the end of a page that was flushed is sent until it is decided', async () => {
+test('the end of a pack that was flushed is sent until it is decided', async () => {
   let isOut = true;
   const q = openMemoryQueue((driver) => ({
     attempt: (kind, input, signal) =>

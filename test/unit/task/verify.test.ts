@@ -60,7 +60,7 @@ test('of a worker that died is valid until its session has expired, and supersed
   expect(await verifyFirst()).toMatchObject({ kind: 'superseded' });
 });
 
-test('of an item of a page is valid while the item is at work, and not while the others are', async () => {
+test('of an item of a pack is valid while the item is at work, and not while the others are', async () => {
   const found: unknown[] = [];
   const item = defineTask({
     name: 'item',

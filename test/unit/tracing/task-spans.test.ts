@@ -188,7 +188,7 @@ describe('with a provider that is registered', () => {
     expect(attempt?.links.map(({ context }) => context.spanId)).toEqual([invocation?.spanContext().spanId]);
   });
 
-  test('a bulk is sent in one span, and its items are within the attempt of their page', async () => {
+  test('a bulk is sent in one span, and its items are within the attempt of their pack', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueueBulk(child, [{}, {}], { id: 'b' });
     await kit.drain();

@@ -35,6 +35,7 @@ describe('validOptions', () => {
 
 test.each([
   ['maximum', { limit: true } as const, 'limit'],
+  ['pageSize', { id: true, packSize: true } as const, 'packSize'],
   ['behaviour', { behavior: true, ttl: true } as const, 'behavior'],
 ])('names the option that was called %s before', (former, known, now) => {
   const options: Partial<Record<string, number>> = { [former]: 5 };

@@ -1,4 +1,4 @@
-/** Pages in the hands of real workers, one of which is killed, or stopped beyond its TTL and continued. */
+/** Packs in the hands of real workers, one of which is killed, or stopped beyond its TTL and continued. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,13 +9,13 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Platform } from '../../../local/platform.ts';
 import { TABLE_NAME, WORK_FUNCTION, startPlatform } from '../../../local/platform.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
-import type { PageLine } from '../../support/tasks-modules/pages.ts';
+import type { PackLine } from '../../support/tasks-modules/packs.ts';
 
-const QUEUE = 'pages';
+const QUEUE = 'packs';
 const SESSION_TTL_MS = 1_500;
 const ITEMS = 16;
 
-describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () => {
+describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () => {
   let platform: Platform;
   let folder: string;
 
@@ -23,7 +23,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
     folder = await mkdtemp(path.join(tmpdir(), 'leasehold-'));
     platform = await startPlatform({
       engine: { kind: 'embedded' },
-      tasksEntry: fileURLToPath(new URL('../../support/tasks-modules/pages.ts', import.meta.url)),
+      tasksEntry: fileURLToPath(new URL('../../support/tasks-modules/packs.ts', import.meta.url)),
       queue: QUEUE,
       ...{ maxWorkers: 3, tasksPerWorker: 1, concurrency: 1, workerMemoryMb: 256 },
       ...{ sessionTtlMs: SESSION_TTL_MS, workerTimeoutMs: 60_000, deadlineMarginMs: 5_000 },
@@ -38,7 +38,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
   });
 
   test('is killed is finished by another, who repeats none of the items that were committed', async () => {
-    const { victim, before } = await startPage(3);
+    const { victim, before } = await startPack(3);
     platform.lambda.kill(victim);
     const committed = await numbers('committed');
     await finished();
@@ -54,7 +54,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
   }, 60_000);
 
   test('is stopped and continued is told that it can commit nothing, and begins no other item', async () => {
-    const { victim, before } = await startPage(3);
+    const { victim, before } = await startPack(3);
     platform.lambda.freeze(victim);
     const frozenAt = Date.now();
     await until(async () => {
@@ -79,9 +79,9 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
     expect(await effects()).toEqual(Array.from({ length: ITEMS }, () => 1));
   }, 60_000);
 
-  /** Starts one page and waits until its worker has begun so many of its items. */
-  async function startPage(begun: number) {
-    const inputs = Array.from({ length: ITEMS }, (_, n) => ({ file: path.join(folder, 'page'), n, table: TABLE_NAME }));
+  /** Starts one pack and waits until its worker has begun so many of its items. */
+  async function startPack(begun: number) {
+    const inputs = Array.from({ length: ITEMS }, (_, n) => ({ file: path.join(folder, 'pack'), n, table: TABLE_NAME }));
     await platform.tasks.enqueueBulk('step', inputs, { id: 'b' });
     platform.startSchedule();
     const atWork = () =>
@@ -109,7 +109,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
     return (await Promise.all(rows)).map(({ Item }) => Item?.count as unknown);
   }
 
-  async function numbers(told: PageLine['told']): Promise<number[]> {
+  async function numbers(told: PackLine['told']): Promise<number[]> {
     return (await lines()).filter((line) => line.told === told).map(({ n }) => n);
   }
 
@@ -117,12 +117,12 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a page whose worker', () =
     return (await lines()).filter((line) => line.told === 'begin' && line.attempt === attempt).map(({ n }) => n);
   }
 
-  async function lines(): Promise<PageLine[]> {
-    const text = await readFile(path.join(folder, 'page'), 'utf8').catch(() => '');
+  async function lines(): Promise<PackLine[]> {
+    const text = await readFile(path.join(folder, 'pack'), 'utf8').catch(() => '');
     return text
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as PageLine);
+      .map((line) => JSON.parse(line) as PackLine);
   }
 });
 

@@ -1,4 +1,4 @@
-import type { PageStore } from '../../bulk/store.ts';
+import type { PackStore } from '../../bulk/store.ts';
 import type { ReadyTask } from '../../task/task.ts';
 import { decodeTask } from './codec.ts';
 import type { Change, LinkedRows } from './linked-rows.ts';
@@ -6,17 +6,17 @@ import { partedEffects } from './effects.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import { committedOutcome } from './outcomes.ts';
 import type { Sender } from '../engine/send.ts';
-import * as statements from './page-statements.ts';
+import * as statements from './pack-statements.ts';
 import { actionOf, together } from '../engine/transaction.ts';
 
-export function createPageStore(
+export function createPackStore(
   sender: Sender,
   companions: LinkedRows,
   { table, shards }: { readonly table: string; readonly shards: number },
-): PageStore {
+): PackStore {
   return {
-    async enqueue(page, stamp, limits) {
-      const statement = statements.enqueuePage(table, page, shards, stamp);
+    async enqueue(pack, stamp, limits) {
+      const statement = statements.enqueuePack(table, pack, shards, stamp);
       const result = await sender.write(statement, stamp.nonce, limits);
       return outcomeOf(result, (item) => decodeTask(item) as ReadyTask, decodeTask, statement.input.Item);
     },
@@ -27,7 +27,7 @@ export function createPageStore(
     },
 
     async finish(claim, entry, stamp, limits) {
-      const result = await sender.write(statements.finishPage(table, claim, entry, stamp), stamp.nonce, limits);
+      const result = await sender.write(statements.finishPack(table, claim, entry, stamp), stamp.nonce, limits);
       return outcomeOf(result, decodeTask, decodeTask);
     },
 
@@ -41,7 +41,7 @@ export function createPageStore(
     },
 
     async move(claim, item, entry, stamp, limits) {
-      const own = statements.leavePage(table, claim, item, entry, stamp);
+      const own = statements.leavePack(table, claim, item, entry, stamp);
       const created = statements.createMovedItem(table, claim, item, shards, stamp);
       return committedOutcome(
         await sender.transact(together(own, [actionOf(created)], stamp.nonce), stamp.nonce, limits),

@@ -1,24 +1,24 @@
-/** The parts of a task row that only pages have. */
+/** The parts of a task row that only packs have. */
 import { ConfigurationError } from '../../errors.ts';
 import { utf8Bytes } from '../../runtime/bytes.ts';
 import { deflated, inflatedText } from '../../runtime/deflate.ts';
-import type { PageState } from '../../task/task.ts';
-import { PAGE_INPUT_LIMIT_BYTES } from '../../task/page.ts';
+import type { PackState } from '../../task/task.ts';
+import { PACK_INPUT_LIMIT_BYTES } from '../../task/pack.ts';
 import type { Json } from '../../task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../../task/task.ts';
 import type { ItemReader } from '../engine/item-reader.ts';
 
-/** The input of a task: of a page, a list. @throws CorruptItemError */
+/** The input of a task: of a pack, a list. @throws CorruptItemError */
 export function decodeInput(row: ItemReader): Json {
   if (!row.has('total')) return row.json('input');
   const input = row.isBinary('input') ? inflated(row) : row.json('input');
   if (!Array.isArray(input) || input.length !== row.count('total'))
-    throw row.corrupt('input', `should be a list of the ${row.count('total')} items that the page has`);
+    throw row.corrupt('input', `should be a list of the ${row.count('total')} items that the pack has`);
   return input as readonly Json[];
 }
 
-/** What has become of the items; undefined of a task that is no page. @throws CorruptItemError */
-export function decodePage(row: ItemReader): PageState | undefined {
+/** What has become of the items; undefined of a task that is no pack. @throws CorruptItemError */
+export function decodePack(row: ItemReader): PackState | undefined {
   if (!row.has('total')) return undefined;
   const total = row.count('total');
   const indexes = (attribute: string): ReadonlySet<number> => {
@@ -30,7 +30,7 @@ export function decodePage(row: ItemReader): PageState | undefined {
     done: indexes('done'),
     moved: indexes('moved'),
     cancelled: indexes('cancelled'),
-    results: row.has('results') ? (row.json('results') as PageState['results']) : {},
+    results: row.has('results') ? (row.json('results') as PackState['results']) : {},
     sequence: row.optional('sequence', (attribute) => row.count(attribute)) ?? 0,
   };
 }
@@ -42,8 +42,8 @@ export function encodeInput(input: readonly Json[]): string | Uint8Array {
   return packed !== undefined && packed.byteLength < utf8Bytes(text) ? packed : text;
 }
 
-/** A page is cut at the one limit, unless a single item is as large as the other allows. */
-const INFLATED_LIMIT_BYTES = PAGE_INPUT_LIMIT_BYTES + INPUT_LIMIT_BYTES;
+/** A pack is cut at the one limit, unless a single item is as large as the other allows. */
+const INFLATED_LIMIT_BYTES = PACK_INPUT_LIMIT_BYTES + INPUT_LIMIT_BYTES;
 
 function inflated(row: ItemReader): unknown {
   let text: string | undefined;
@@ -54,6 +54,6 @@ function inflated(row: ItemReader): unknown {
     throw row.corrupt('input', `should be deflated JSON: ${(error as Error).message}`);
   }
   throw new ConfigurationError(
-    `${row.key} is a page of many small tasks whose inputs are packed, and this runtime cannot unpack them: read it where Node runs`,
+    `${row.key} is a pack of many small tasks whose inputs are deflated, and this runtime cannot inflate them: read it where Node runs`,
   );
 }

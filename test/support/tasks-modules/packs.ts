@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTask } from '../../../shared/task/definition.ts';
 
-export interface PageLine {
+export interface PackLine {
   readonly n: number;
   readonly attempt: number;
   readonly at: number;
@@ -21,7 +21,7 @@ export const step = defineTask({
   retry: { maxAttempts: 5 },
   async run({ file, n, table }, task) {
     const write = (told: string): void => {
-      const line: PageLine = { n, attempt: task.attempt, at: Date.now(), told, aborted: task.signal.aborted };
+      const line: PackLine = { n, attempt: task.attempt, at: Date.now(), told, aborted: task.signal.aborted };
       appendFileSync(file, `${JSON.stringify(line)}\n`);
     };
     write('begin');

@@ -1,20 +1,20 @@
-/** The verbs of pages, with every write on record. */
-import type { PageStore } from '../../shared/bulk/store.ts';
+/** The verbs of packs, with every write on record. */
+import type { PackStore } from '../../shared/bulk/store.ts';
 import type { Stamp } from '../../shared/lease/stamp.ts';
 import type { Claim } from '../../shared/task/task.ts';
 import type { SimulatedProcess } from './machines/process.ts';
 import { taskRow, writerOf } from './observed-stores.ts';
 import type { Call, Recorder } from './recorder.ts';
 
-export function observePages(store: PageStore, process: SimulatedProcess, recorder: Recorder): PageStore {
+export function observePacks(store: PackStore, process: SimulatedProcess, recorder: Recorder): PackStore {
   const write = writerOf(process, recorder);
   const held = (verb: string, claim: Claim, { nonce }: Stamp): Call => ({
-    ...{ verb: `page.${verb}`, row: taskRow(claim), nonce },
+    ...{ verb: `pack.${verb}`, row: taskRow(claim), nonce },
     claim: { row: taskRow(claim), token: claim.leaseCounter, session: claim.session },
   });
   return {
-    enqueue: (page, stamp, limits) =>
-      write({ verb: 'page.enqueue', row: taskRow(page), nonce: stamp.nonce }, () => store.enqueue(page, stamp, limits)),
+    enqueue: (pack, stamp, limits) =>
+      write({ verb: 'pack.enqueue', row: taskRow(pack), nonce: stamp.nonce }, () => store.enqueue(pack, stamp, limits)),
     record: (claim, entry, stamp, limits) =>
       write(held('record', claim, stamp), () => store.record(claim, entry, stamp, limits)),
     finish: (claim, entry, stamp, limits) =>
@@ -24,11 +24,11 @@ export function observePages(store: PageStore, process: SimulatedProcess, record
     move: (claim, item, entry, stamp, limits) =>
       write(held('move', claim, stamp), () => store.move(claim, item, entry, stamp, limits)),
     cancelItem: (observed, index, stamp, limits) =>
-      write({ verb: 'page.cancelItem', row: taskRow(observed), nonce: stamp.nonce }, () =>
+      write({ verb: 'pack.cancelItem', row: taskRow(observed), nonce: stamp.nonce }, () =>
         store.cancelItem(observed, index, stamp, limits),
       ),
     cancelRunningItem: async (observed, index, stamp, limits) => {
-      const call = { verb: 'page.cancelRunningItem', row: taskRow(observed), nonce: stamp.nonce };
+      const call = { verb: 'pack.cancelRunningItem', row: taskRow(observed), nonce: stamp.nonce };
       const { kind } = await write(call, async () => ({
         ...(await store.cancelRunningItem(observed, index, stamp, limits)),
         earlierAttempt: 'unknown' as const,

@@ -1,16 +1,16 @@
 /**
- * PAGE: the small tasks of a page, its items.
- *   What is recorded of them only grows, whichever worker has the page, and is never taken back: no end is lost.
+ * PACK: the small tasks of a pack, its items.
+ *   What is recorded of them only grows, whichever worker has the pack, and is never taken back: no end is lost.
  *   An item is recorded as done only after its code ended well under the very
  *   claim that records it, and it has one end: done, or moved, not both.
  *   What was recorded when a claim began does not run again under it; and under one claim an item runs once.
  *   It is moved in the very write that creates its own row, and no other write creates that row: none is lost, none is there twice.
- *   It takes the attempts along that it has had; its counter (I3) starts no lower than the tokens that it was run under in its page.
+ *   It takes the attempts along that it has had; its counter (I3) starts no lower than the tokens that it was run under in its pack.
  *   Only an open item is cancelled.
- *   A page is done only when no item is open.
+ *   A pack is done only when no item is open.
  *   What an item returned stays as it was recorded.
  */
-import { itemId } from '../../../shared/task/page.ts';
+import { itemId } from '../../../shared/task/pack.ts';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, HistoryEvent, Ran } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
@@ -19,14 +19,14 @@ import { isTask } from './rule.ts';
 
 const MARKS = ['done', 'moved', 'cancelled'] as const;
 
-export const isPage = (item: DynamoItem | undefined): boolean => item?.total !== undefined;
+export const isPack = (item: DynamoItem | undefined): boolean => item?.total !== undefined;
 
-/** What the history calls an item that runs in its page, whatever has the row of that name. */
+/** What the history calls an item that runs in its pack, whatever has the row of that name. */
 export function itemName(row: string): string {
   return row.replace('task#', 'item#');
 }
 
-/** The row that an item of a page gets when it leaves. */
+/** The row that an item of a pack gets when it leaves. */
 function itemRow({ queue, id }: DynamoItem, index: number): string {
   return taskRow({ queue: String(queue), id: itemId(String(id), index) });
 }
@@ -35,51 +35,51 @@ export function marked(row: DynamoItem | undefined, mark: (typeof MARKS)[number]
   return (row?.[mark] as ReadonlySet<number> | undefined) ?? new Set();
 }
 
-export const pages: Family = (assumptions, report) => {
+export const packs: Family = (assumptions, report) => {
   const verbs = new Map<number, string>();
   const rows = new Map<string, DynamoItem>();
-  /** By name: the page that an item belongs to, and where. */
-  const items = new Map<string, { readonly page: string; readonly index: number }>();
-  /** By page row and counter: the items that were decided when that claim began. */
+  /** By name: the pack that an item belongs to, and where. */
+  const items = new Map<string, { readonly pack: string; readonly index: number }>();
+  /** By pack row and counter: the items that were decided when that claim began. */
   const decidedAtClaim = new Map<string, ReadonlySet<number>>();
-  /** By name of the item, and counter of the page. */
+  /** By name of the item, and counter of the pack. */
   const began = new Set<string>();
   const ended = new Set<string>();
-  /** Rows that the request under way must create, and the pages that they leave. */
+  /** Rows that the request under way must create, and the packs that they leave. */
   const leaving = new Map<string, DynamoItem>();
   let request: number | undefined;
 
-  function onPage({ row, before, after, process }: Applied): void {
+  function onPack({ row, before, after, process }: Applied): void {
     if (after === undefined) return;
     rows.set(row, after);
     for (let index = 0; index < Number(after.total); index++)
-      items.set(itemName(itemRow(after, index)), { page: row, index });
+      items.set(itemName(itemRow(after, index)), { pack: row, index });
     if (after.state === 'running' && before?.leaseCounter !== after.leaseCounter)
       decidedAtClaim.set(`${row} ${String(after.leaseCounter)}`, decided(after));
     for (const mark of MARKS)
       for (const index of marked(before, mark))
         if (!marked(after, mark).has(index))
-          report('PAGE', row, `item ${index} was ${mark}, and ${process} took it back`);
+          report('PACK', row, `item ${index} was ${mark}, and ${process} took it back`);
     for (const index of marked(after, 'cancelled'))
       if (!marked(before, 'cancelled').has(index) && decided(before).has(index))
-        report('PAGE', row, `item ${index} was cancelled after its end`);
+        report('PACK', row, `item ${index} was cancelled after its end`);
     for (const index of marked(after, 'done')) {
-      if (marked(after, 'moved').has(index)) report('PAGE', row, `item ${index} is done, and has moved out`);
+      if (marked(after, 'moved').has(index)) report('PACK', row, `item ${index} is done, and has moved out`);
       if (!marked(before, 'done').has(index)) onDone(row, after, index);
     }
     for (const index of marked(after, 'moved'))
       if (!marked(before, 'moved').has(index)) leaving.set(itemRow(after, index), after);
     if (after.state === 'done' && decided(after).size < Number(after.total))
-      report('PAGE', row, `is done, and of ${String(after.total)} items ${decided(after).size} are`);
+      report('PACK', row, `is done, and of ${String(after.total)} items ${decided(after).size} are`);
     checkResults(row, before, after);
   }
 
-  function onDone(row: string, page: DynamoItem, index: number): void {
-    if (!ended.has(`${itemName(itemRow(page, index))} ${String(page.leaseCounter)}`))
+  function onDone(row: string, pack: DynamoItem, index: number): void {
+    if (!ended.has(`${itemName(itemRow(pack, index))} ${String(pack.leaseCounter)}`))
       report(
-        'PAGE',
+        'PACK',
         row,
-        `item ${index} was recorded as done under counter ${String(page.leaseCounter)}; its code did not end under that`,
+        `item ${index} was recorded as done under counter ${String(pack.leaseCounter)}; its code did not end under that`,
       );
   }
 
@@ -89,59 +89,59 @@ export const pages: Family = (assumptions, report) => {
     for (const [index, result] of Object.entries(were))
       if (JSON.stringify(are[index]) !== JSON.stringify(result))
         report(
-          'PAGE',
+          'PACK',
           row,
           `what item ${index} returned, ${JSON.stringify(result)}, became ${JSON.stringify(are[index])}`,
         );
   }
 
   function onItem({ row, before, after, operation }: Applied): void {
-    const isMove = operation !== undefined && verbs.get(operation) === 'page.move';
+    const isMove = operation !== undefined && verbs.get(operation) === 'pack.move';
     if (before !== undefined || !isMove) return;
-    const page = leaving.get(row);
+    const pack = leaving.get(row);
     leaving.delete(row);
-    if (page === undefined) {
-      report('PAGE', row, 'was created as an item that moves out, and its page does not say so');
+    if (pack === undefined) {
+      report('PACK', row, 'was created as an item that moves out, and its pack does not say so');
       return;
     }
     // One that failed, or killed its worker, says so; one that snoozes is not charged for this attempt.
-    const attempts = Number(page.attempts);
+    const attempts = Number(pack.attempts);
     const due = after?.lastError === undefined ? attempts - 1 : attempts;
     if (after?.attempts !== due)
-      report('PAGE', row, `left its page with ${String(after?.attempts)} attempts; the page had ${attempts}`);
+      report('PACK', row, `left its pack with ${String(after?.attempts)} attempts; the pack had ${attempts}`);
     const mayBe = assumptions.maxAttempts(String(after?.name));
     if (after?.state === 'ready' && after.lastError !== undefined && Number(after.attempts) >= mayBe)
       report(
         'I18',
         row,
-        `left its page to be tried again after ${String(after.attempts)} attempts, ${mayBe} are allowed`,
+        `left its pack to be tried again after ${String(after.attempts)} attempts, ${mayBe} are allowed`,
       );
-    if (Number(after?.leaseCounter) < Number(page.leaseCounter))
+    if (Number(after?.leaseCounter) < Number(pack.leaseCounter))
       report(
         'I3',
         row,
-        `starts at counter ${String(after?.leaseCounter)}, and was run under ${String(page.leaseCounter)}`,
+        `starts at counter ${String(after?.leaseCounter)}, and was run under ${String(pack.leaseCounter)}`,
       );
   }
 
   function onBegan({ row, token, process }: Ran): void {
     const item = items.get(row);
     if (item === undefined) return;
-    if (decidedAtClaim.get(`${item.page} ${token}`)?.has(item.index) === true)
-      report('PAGE', row, `runs again, in ${process}: it was decided when claim ${token} of its page began`);
-    if (began.has(`${row} ${token}`)) report('PAGE', row, `runs twice under claim ${token} of its page, in ${process}`);
+    if (decidedAtClaim.get(`${item.pack} ${token}`)?.has(item.index) === true)
+      report('PACK', row, `runs again, in ${process}: it was decided when claim ${token} of its pack began`);
+    if (began.has(`${row} ${token}`)) report('PACK', row, `runs twice under claim ${token} of its pack, in ${process}`);
     began.add(`${row} ${token}`);
   }
 
-  /** An item that commits in its page is done there. */
+  /** An item that commits in its pack is done there. */
   function onCommitted({ row, value }: Acknowledged): void {
     const item = items.get(row);
-    if (item !== undefined && !marked(rows.get(item.page), 'done').has(item.index))
-      report('I17', row, `its commit of ${value} was acknowledged, and its page does not say so`);
+    if (item !== undefined && !marked(rows.get(item.pack), 'done').has(item.index))
+      report('I17', row, `its commit of ${value} was acknowledged, and its pack does not say so`);
   }
 
   function settle(): void {
-    for (const row of leaving.keys()) report('PAGE', row, 'moved out of its page, and has not got a row');
+    for (const row of leaving.keys()) report('PACK', row, 'moved out of its pack, and has not got a row');
     leaving.clear();
   }
 
@@ -150,7 +150,7 @@ export const pages: Family = (assumptions, report) => {
     request = event.kind === 'applied' ? event.request : undefined;
     if (event.kind === 'called') verbs.set(event.operation, event.verb);
     else if (event.kind === 'applied' && isTask(event.row)) {
-      if (isPage(event.after)) onPage(event);
+      if (isPack(event.after)) onPack(event);
       else onItem(event);
     } else if (event.kind === 'began') onBegan(event);
     else if (event.kind === 'ended') ended.add(`${event.row} ${event.token}`);
@@ -161,10 +161,10 @@ export const pages: Family = (assumptions, report) => {
   return { on: onEvent, end: settle };
 };
 
-function resultsOf(page: DynamoItem | undefined): Readonly<Record<string, unknown>> {
-  return typeof page?.results === 'string' ? (JSON.parse(page.results) as Readonly<Record<string, unknown>>) : {};
+function resultsOf(pack: DynamoItem | undefined): Readonly<Record<string, unknown>> {
+  return typeof pack?.results === 'string' ? (JSON.parse(pack.results) as Readonly<Record<string, unknown>>) : {};
 }
 
-function decided(page: DynamoItem | undefined): ReadonlySet<number> {
-  return new Set(MARKS.flatMap((mark) => [...marked(page, mark)]));
+function decided(pack: DynamoItem | undefined): ReadonlySet<number> {
+  return new Set(MARKS.flatMap((mark) => [...marked(pack, mark)]));
 }

@@ -1,9 +1,9 @@
 /**
- * The task row, continued: a page, whose input is a list of items. The rest of the row's picture is in `statements.ts`.
+ * The task row, continued: a pack, whose input is a list of items. The rest of the row's picture is in `statements.ts`.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | total | N | items; what makes a task a page | enqueue |
+ * | total | N | items; what makes a task a pack | enqueue |
  * | input | S, JSON; or B, the same deflated | the items' inputs, a list | enqueue |
  * | done | NS | indexes of the items that are done | record, finish, commit, move |
  * | moved | NS | indexes of those that have become tasks of their own | move |
@@ -15,12 +15,12 @@
  * `results` is written whole, so each write rests on the one before it:
  * a commit whose outcome its holder does not know may have left a result of its own.
  */
-import type { MovedItem, NewPage, NumberedStamp, PageEntry } from '../../bulk/store.ts';
+import type { MovedItem, NewPack, NumberedStamp, PackEntry } from '../../bulk/store.ts';
 import type { Claim, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, revocationOf } from '../../task/task.ts';
-import { itemId } from '../../task/page.ts';
+import { itemId } from '../../task/pack.ts';
 import type { Stamp } from '../../lease/stamp.ts';
-import { encodeInput } from './page-codec.ts';
+import { encodeInput } from './pack-codec.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
@@ -38,7 +38,7 @@ import {
   observedValues,
 } from './statements.ts';
 
-/** Guard of every verb of a page's holder. */
+/** Guard of every verb of a pack's holder. */
 const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;
 /** One that has been cancelled may still be done: code that completes it anyway wins. */
 const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';
@@ -48,13 +48,13 @@ const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)
  * Effect: as `enqueueTask`, with nothing done.
  * Outcomes: refused = the id is taken; the row says by what.
  */
-export function enqueuePage(table: string, page: NewPage, shards: number, stamp: Stamp): Statement<'put'> {
-  const { Item } = enqueueTask(table, page, shards, stamp).input;
-  return createStatement('page.enqueue', table, {
-    ...taskKey(page.queue, page.id),
+export function enqueuePack(table: string, pack: NewPack, shards: number, stamp: Stamp): Statement<'put'> {
+  const { Item } = enqueueTask(table, pack, shards, stamp).input;
+  return createStatement('pack.enqueue', table, {
+    ...taskKey(pack.queue, pack.id),
     ...Item,
-    input: encodeInput(page.input),
-    total: page.input.length,
+    input: encodeInput(pack.input),
+    total: pack.input.length,
   });
 }
 
@@ -64,8 +64,8 @@ export function enqueuePage(table: string, page: NewPage, shards: number, stamp:
  * Effect: some items are done.
  * Outcomes: refused = taken over, or ended by an operator; or still ours, and further than was known.
  */
-export function recordItems(table: string, claim: Claim, entry: PageEntry, stamp: NumberedStamp): Statement<'update'> {
-  return updateStatement('page.record', {
+export function recordItems(table: string, claim: Claim, entry: PackEntry, stamp: NumberedStamp): Statement<'update'> {
+  return updateStatement('pack.record', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: IS_MY_NEXT,
@@ -76,11 +76,11 @@ export function recordItems(table: string, claim: Claim, entry: PageEntry, stamp
 
 /**
  * Guard: as record. No item is open any more; its holder, who alone decides them, has seen to that.
- * Effect: the last items are done, and so is the page.
+ * Effect: the last items are done, and so is the pack.
  * Outcomes: as record.
  */
-export function finishPage(table: string, claim: Claim, entry: PageEntry, stamp: NumberedStamp): Statement<'update'> {
-  return updateStatement('page.finish', {
+export function finishPack(table: string, claim: Claim, entry: PackEntry, stamp: NumberedStamp): Statement<'update'> {
+  return updateStatement('pack.finish', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: IS_MY_NEXT,
@@ -98,10 +98,10 @@ export function commitItem(
   table: string,
   claim: Claim,
   index: number,
-  entry: PageEntry,
+  entry: PackEntry,
   stamp: NumberedStamp,
 ): Statement<'update'> {
-  return updateStatement('page.commit', {
+  return updateStatement('pack.commit', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MY_NEXT} AND ${IS_UNDECIDED}`,
@@ -116,15 +116,15 @@ export function commitItem(
  * the claim that died is not counted against the others, which did not run in it.
  * Outcomes: refused = as commit; cancelled = the item's id is taken by another task.
  */
-export function leavePage(
+export function leavePack(
   table: string,
   claim: Claim,
   { index, isSuspect }: MovedItem,
-  entry: PageEntry,
+  entry: PackEntry,
   stamp: NumberedStamp,
 ): Statement<'update'> {
   const refund = isSuspect ? ', #attempts = #attempts - :one' : '';
-  return updateStatement('page.move', {
+  return updateStatement('pack.move', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MY_NEXT} AND ${IS_UNDECIDED}`,
@@ -138,25 +138,25 @@ export function leavePage(
 }
 
 /**
- * Guard: the item's id is free. Only its page's holder makes it, and only once: both stand in one transaction.
- * Effect: a task with the attempts that it has had, ready or dead. Its counter starts above any token that its page has given out.
+ * Guard: the item's id is free. Only its pack's holder makes it, and only once: both stand in one transaction.
+ * Effect: a task with the attempts that it has had, ready or dead. Its counter starts above any token that its pack has given out.
  * Outcomes: refused = a task was enqueued under the very id.
  */
 export function createMovedItem(
   table: string,
-  page: Pick<Claim, 'leaseCounter'>,
+  pack: Pick<Claim, 'leaseCounter'>,
   { task, attempts, deaths, isDead, error, lastAttempt }: MovedItem,
   shards: number,
   stamp: Stamp,
 ): Statement<'put'> {
   const { readyKey, readyAt, ...item } = enqueueTask(table, task, shards, stamp).input.Item as Record<string, unknown>;
   const { leaseCounter, how } = lastAttempt;
-  return createStatement('page.move', table, {
+  return createStatement('pack.move', table, {
     ...taskKey(task.queue, task.id),
     ...item,
     attempts,
     ...(deaths === 0 ? {} : { deaths }),
-    leaseCounter: Math.max(stamp.now, page.leaseCounter),
+    leaseCounter: Math.max(stamp.now, pack.leaseCounter),
     [`past${leaseCounter % PAST_ATTEMPTS_KEPT}`]: pastAttempt(
       lastAttempt,
       how,
@@ -171,11 +171,11 @@ export function createMovedItem(
 /**
  * Guard: it waits; or runs under the session and counter that were observed; and the item is open.
  * Effect: the item is cancelled, unless it has begun. The nonce stays: asking twice is asking once.
- * Outcomes: refused = the page changed hands, or the item has been decided.
+ * Outcomes: refused = the pack changed hands, or the item has been decided.
  */
 export function cancelItem(table: string, observed: ReadyTask | RunningTask, index: number): Statement<'update'> {
   const isWaiting = observed.state === 'ready';
-  return updateStatement('page.cancelItem', {
+  return updateStatement('pack.cancelItem', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: isWaiting ? `#state = :ready AND ${IS_UNDECIDED}` : `${IS_OBSERVED} AND ${IS_UNDECIDED}`,
@@ -200,20 +200,20 @@ export function cancelRunningItem(
 ): Statement<'transactWrite'> {
   const { queue, id, leaseCounter, session } = observed;
   const tell = revokeFromSession(table, session, revocationOf({ queue, id: itemId(id, index), leaseCounter }));
-  return transactStatement('page.cancelItem', [cancelItem(table, observed, index), tell], nonce);
+  return transactStatement('pack.cancelItem', [cancelItem(table, observed, index), tell], nonce);
 }
 
 const NOTE = '#nonce = :nonce, #sequence = :sequence';
 
-function withResults({ results }: PageEntry): string {
+function withResults({ results }: PackEntry): string {
   return results === undefined ? '' : ', #results = :results';
 }
 
-function adding({ done }: PageEntry): string {
+function adding({ done }: PackEntry): string {
   return done.length === 0 ? '' : ' ADD #done :done';
 }
 
-function entryValues(claim: Claim, { done, results }: PageEntry, { nonce, sequence, previousSequence }: NumberedStamp) {
+function entryValues(claim: Claim, { done, results }: PackEntry, { nonce, sequence, previousSequence }: NumberedStamp) {
   return {
     ...mineValues(claim),
     ...{ ':nonce': nonce, ':sequence': sequence, ':previousSequence': previousSequence },

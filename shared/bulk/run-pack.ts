@@ -1,11 +1,11 @@
 /**
- * One claim of a page: its open items, one after the other.
+ * One claim of a pack: its open items, one after the other.
  *
- * The page itself runs as a task does, and its items are what its code does.
- * So a page is told to stop, handed back, cancelled and lost like
+ * The pack itself runs as a task does, and its items are what its code does.
+ * So a pack is told to stop, handed back, cancelled and lost like
  * any task, and each item within it again like any task; what differs is only where the verbs of their claims go.
  *
- * | how the page's claim ends | and its items |
+ * | how the pack's claim ends | and its items |
  * | --- | --- |
  * | no item is open: done | are done, moved, or cancelled, each by itself |
  * | handed back, or the store was gone: ready again, attempt refunded | stay open, but for those that have ended |
@@ -23,53 +23,53 @@ import type { RunPorts } from '../run/run.ts';
 import { runClaim } from '../run/run.ts';
 import type { Settlement } from '../run/settle.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
-import type { TaskAndPageStore } from './store.ts';
+import type { TaskAndPackStore } from './store.ts';
 import type { RunningTask } from '../task/task.ts';
 import { departed, suspectedItem } from './departure.ts';
 import { itemVerbs } from './item-verbs.ts';
-import type { PageOf } from '../task/page.ts';
-import { isPage, itemId, itemTask } from '../task/page.ts';
-import { PageRecorder } from './recorder.ts';
+import type { PackOf } from '../task/pack.ts';
+import { isPack, itemId, itemTask } from '../task/pack.ts';
+import { PackRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
 
-/** As of any run, with a store that has pages. */
-export type RunPagePorts = RunPorts & { readonly tasks: TaskAndPageStore };
+/** As of any run, with a store that has packs. */
+export type RunPackPorts = RunPorts & { readonly tasks: TaskAndPackStore };
 
 export interface ClaimReport {
   readonly settlement: Settlement;
-  /** How the tasks that were claimed have ended: of a page, each item. */
+  /** How the tasks that were claimed have ended: of a pack, each item. */
   readonly settled: Readonly<Partial<Record<Settlement, number>>>;
 }
 
-/** Runs what was claimed: a task, or a page of them. */
-export async function runTaskOrPage(task: RunningTask, definition: AnyTask, ports: RunPagePorts): Promise<ClaimReport> {
-  if (isPage(task)) return new PageRun(task, definition, ports).run();
+/** Runs what was claimed: a task, or a pack of them. */
+export async function runTaskOrPack(task: RunningTask, definition: AnyTask, ports: RunPackPorts): Promise<ClaimReport> {
+  if (isPack(task)) return new PackRun(task, definition, ports).run();
   const settlement = await runClaim(task, definition, ports);
   return { settlement, settled: { [settlement]: 1 } };
 }
 
-/** How much of a page's grace its running item may take when it must stop; the rest is for recording. */
+/** How much of a pack's grace its running item may take when it must stop; the rest is for recording. */
 const ITEM_GRACE_SHARE = 0.8;
 
-class PageRun {
-  #page: PageOf<RunningTask>;
+class PackRun {
+  #pack: PackOf<RunningTask>;
   readonly #definition: AnyTask;
-  readonly #ports: RunPagePorts;
-  readonly #recorder: PageRecorder;
+  readonly #ports: RunPackPorts;
+  readonly #recorder: PackRecorder;
   readonly #stop = new AbortController();
   /** Items whose ids are taken. */
   readonly #stuck = new Set<number>();
 
-  constructor(page: PageOf<RunningTask>, definition: AnyTask, ports: RunPagePorts) {
-    this.#page = page;
+  constructor(pack: PackOf<RunningTask>, definition: AnyTask, ports: RunPackPorts) {
+    this.#pack = pack;
     this.#definition = definition;
     this.#ports = ports;
     const { flushIntervalMs, keepsResults } = definition.bulk;
-    this.#recorder = new PageRecorder(
-      page,
-      { keepsResults, flushIntervalMs: isCareful(page, definition.retry) ? 0 : flushIntervalMs },
+    this.#recorder = new PackRecorder(
+      pack,
+      { keepsResults, flushIntervalMs: isCareful(pack, definition.retry) ? 0 : flushIntervalMs },
       {
-        ...{ pages: ports.tasks.bulk, runtime: ports.runtime },
+        ...{ packs: ports.tasks.bulk, runtime: ports.runtime },
         limits: () => limitsWithinTrust(ports.session),
         onLost: (error) => {
           this.#stop.abort(error);
@@ -86,13 +86,13 @@ class PageRun {
       run: (_, task) => this.#runItems(task),
     };
     try {
-      const settlement = await runClaim(this.#page, definition, {
+      const settlement = await runClaim(this.#pack, definition, {
         ...this.#ports,
-        tasks: this.#pageVerbs(),
+        tasks: this.#packVerbs(),
         handBack: AbortSignal.any([handBack, this.#stop.signal]),
       });
       const { settled } = this.#recorder;
-      const rest = this.#page.input.filter((_, index) => !this.#recorder.isRecorded(index)).length;
+      const rest = this.#pack.input.filter((_, index) => !this.#recorder.isRecorded(index)).length;
       return { settlement, settled: { ...settled, [settlement]: (settled[settlement] ?? 0) + rest } };
     } finally {
       this.#recorder.close();
@@ -108,7 +108,7 @@ class PageRun {
           throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
       }
     } catch (error) {
-      // It is no fault of the page's: others may reach the store.
+      // It is no fault of the pack's: others may reach the store.
       if (error instanceof StoreUnavailableError) this.#stop.abort(new HandedBackError(error.message));
       throw error;
     }
@@ -116,12 +116,12 @@ class PageRun {
     const [stuck] = this.#stuck;
     if (stuck !== undefined)
       throw new Error(
-        `${this.#stuck.size} items of the page failed and could not leave it: another task has the id ${itemId(this.#page.id, stuck)}`,
+        `${this.#stuck.size} items of the pack failed and could not leave it: another task has the id ${itemId(this.#pack.id, stuck)}`,
       );
   }
 
   async #runItem(index: number, signal: AbortSignal): Promise<Settlement> {
-    const task = itemTask(this.#page, index);
+    const task = itemTask(this.#pack, index);
     const { trace, runtime } = this.#ports;
     const span = trace?.spans.item(task, runtime.clock.now());
     const run = (): Promise<Settlement> => this.#runItemClaim(task, index, signal);
@@ -137,11 +137,11 @@ class PageRun {
   #runItemClaim(task: RunningTask, index: number, signal: AbortSignal): Promise<Settlement> {
     return runClaim(task, this.#definition, {
       ...this.#ports,
-      // An end of its own is recorded with those of the page's other items.
+      // An end of its own is recorded with those of the pack's other items.
       trace: undefined,
-      tasks: itemVerbs(this.#page, index, {
+      tasks: itemVerbs(this.#pack, index, {
         ...{ tasks: this.#ports.tasks, recorder: this.#recorder, policy: this.#definition.bulk },
-        isPageStopping: () => signal.aborted,
+        isPackStopping: () => signal.aborted,
         onStuck: (item) => {
           this.#stuck.add(item);
         },
@@ -157,27 +157,27 @@ class PageRun {
    */
   async #partWithSuspect(): Promise<boolean> {
     const { clock } = this.#ports.runtime;
-    const suspect = suspectOf(this.#page, this.#definition.retry, clock.now());
+    const suspect = suspectOf(this.#pack, this.#definition.retry, clock.now());
     if (suspect === undefined) return true;
     const departure = suspectedItem(suspect, clock.now());
     this.#ports.log.warn('an item is suspected of having killed its worker', {
-      task: itemId(this.#page.id, suspect.index),
+      task: itemId(this.#pack.id, suspect.index),
       attempt: suspect.attempts,
       then: departure.settlement,
     });
     const outcome = await this.#recorder.move(
-      departed(this.#page, departure),
+      departed(this.#pack, departure),
       departure.settlement,
       limitsWithinTrust(this.#ports.session),
     );
     if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
     // The claim that died is not counted against the others, which did not run in it.
-    if (outcome.kind === 'applied') this.#page = { ...this.#page, attempts: this.#page.attempts - 1 };
+    if (outcome.kind === 'applied') this.#pack = { ...this.#pack, attempts: this.#pack.attempts - 1 };
     return outcome.kind !== 'canceled';
   }
 
-  /** The verbs of the page's own claim: before any of them, what has ended is recorded, and after it nothing is. */
-  #pageVerbs(): TaskStore {
+  /** The verbs of the pack's own claim: before any of them, what has ended is recorded, and after it nothing is. */
+  #packVerbs(): TaskStore {
     const { tasks } = this.#ports;
     const recorder = this.#recorder;
     let isFlushed = false;
@@ -202,7 +202,7 @@ class PageRun {
   }
 
   #openItems(): number[] {
-    return this.#page.input.flatMap((_, index) =>
+    return this.#pack.input.flatMap((_, index) =>
       this.#recorder.isOpen(index) && !this.#stuck.has(index) ? [index] : [],
     );
   }
