@@ -2,6 +2,7 @@
 import { validName } from '../shared/validate/name.ts';
 import type { Content, LockInfo } from '../shared/lock/record.ts';
 import { VALUE_LIMIT_BYTES, validContent } from '../shared/lock/record.ts';
+import type { DraftEntry } from '../shared/remote/draft.ts';
 import type { PrefixView } from '../shared/remote/prefix.ts';
 import { allOf } from '../shared/runtime/all-of.ts';
 import { inFlight } from '../shared/runtime/in-flight.ts';
@@ -11,7 +12,6 @@ import { metaHeaders } from './exchange.ts';
 import { tellWritten } from './gateway.ts';
 import { isSame } from './prefix-index.ts';
 import { badRequest, failed } from './problem.ts';
-import type { KeyFacts } from './shapes.ts';
 import { bytesOf, keyPair, valueOf } from './shapes.ts';
 import { ensure } from './tokens.ts';
 
@@ -144,7 +144,7 @@ async function deletePrefix(exchange: Exchange): Promise<true> {
   return true;
 }
 
-function factsOf(info: LockInfo): KeyFacts {
+function factsOf(info: LockInfo): DraftEntry {
   return { ...info, session: info.holder?.session };
 }
 
@@ -180,7 +180,7 @@ function notFound(index: number): Response {
 }
 
 /** As it is, and told to browsers to be nothing but text. */
-function rawValue(facts: KeyFacts, index: number): Response {
+function rawValue(facts: DraftEntry, index: number): Response {
   return new Response(new Uint8Array(bytesOf(facts)), {
     headers: {
       ...metaHeaders(index),

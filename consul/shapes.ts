@@ -1,5 +1,6 @@
 /** Rows as Consul's JSON has them. */
-import type { Encoding, Flags } from '../shared/lock/record.ts';
+import type { Encoding } from '../shared/lock/record.ts';
+import type { DraftEntry } from '../shared/remote/draft.ts';
 import type { CheckRecord } from '../shared/session/health.ts';
 import { NODE_CHECK, failureOf } from '../shared/session/health.ts';
 import type { LiveSession } from '../shared/session/record.ts';
@@ -11,18 +12,7 @@ export const SERF_CHECK = 'serfHealth';
 const SERF_NAME = 'Serf Health Status';
 const SERF_OUTPUT = 'Agent alive and reachable';
 
-export interface KeyFacts {
-  readonly key: string;
-  readonly value: string | undefined;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
-  readonly lockIndex: number;
-  readonly createIndex: number;
-  readonly modifyIndex: number;
-  readonly session: string | undefined;
-}
-
-export function keyPair(facts: KeyFacts, { withValue }: { readonly withValue: boolean }): Record<string, unknown> {
+export function keyPair(facts: DraftEntry, { withValue }: { readonly withValue: boolean }): Record<string, unknown> {
   const value = bytesOf(facts).toString('base64');
   return {
     LockIndex: facts.lockIndex,
@@ -35,7 +25,7 @@ export function keyPair(facts: KeyFacts, { withValue }: { readonly withValue: bo
   };
 }
 
-export function bytesOf({ value = '', encoding }: Pick<KeyFacts, 'value' | 'encoding'>): Buffer {
+export function bytesOf({ value = '', encoding }: Pick<DraftEntry, 'value' | 'encoding'>): Buffer {
   return Buffer.from(value, encoding === 'base64' ? 'base64' : 'utf8');
 }
 

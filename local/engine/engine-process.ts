@@ -3,11 +3,11 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { ConfigurationError } from '../../shared/errors.ts';
 import { systemClock as clock } from '../../shared/runtime/clock.ts';
 import { leash, signalGroup } from '../leash.ts';
+import { LOOPBACK, listenOnLoopback } from './listen.ts';
 import { probe } from './probe.ts';
 
 export interface EngineProgram {
@@ -32,7 +32,6 @@ export interface EngineProcess {
   stop(): Promise<void>;
 }
 
-const LOOPBACK = '127.0.0.1';
 const POLL_EVERY_MS = 10;
 /** A port chosen for us can be taken by another process before the engine has bound it; thrice is no accident. */
 const PORT_ATTEMPTS = 3;
@@ -123,17 +122,7 @@ function explain(program: EngineProgram, outcome: StartOutcome & { kind: 'failed
  */
 async function findFreePort(port: number | undefined): Promise<number> {
   const server = createServer();
-  try {
-    server.listen(port ?? 0, LOOPBACK);
-    await once(server, 'listening');
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new ConfigurationError(
-      `port ${port ?? 0} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`,
-      { cause: error },
-    );
-  }
-  const { port: free } = server.address() as AddressInfo;
+  const free = await listenOnLoopback(server, port);
   server.close();
   await once(server, 'close');
   return free;

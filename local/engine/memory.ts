@@ -6,16 +6,16 @@
  * Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
  */
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
 import type { CancellationReason } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
-import { ConfigurationError, messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { LOOPBACK, listenOnLoopback } from './listen.ts';
 import type { Members } from './memory-requests.ts';
 import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf } from './memory-requests.ts';
 import { MemoryTables } from './memory-tables.ts';
@@ -25,7 +25,6 @@ export interface MemoryEngine {
   stop(): Promise<void>;
 }
 
-const LOOPBACK = '127.0.0.1';
 /** The service takes a day or two; a person at a laptop wants to see it. */
 const SWEEP_EVERY_MS = 60_000;
 /** Longer than a client keeps an idle connection, so that it is the client that closes it. */
@@ -44,7 +43,7 @@ export async function startMemoryEngine(port: number | undefined, clock: Clock =
     });
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  const endpoint = `http://${LOOPBACK}:${await listen(server, port)}`;
+  const endpoint = `http://${LOOPBACK}:${await listenOnLoopback(server, port)}`;
   const stopped = new AbortController();
   const sweeping = sweep(tables, clock, stopped.signal);
   return {
@@ -64,20 +63,6 @@ async function sweep(tables: MemoryTables, clock: Clock, stopped: AbortSignal): 
     await clock.sleep(SWEEP_EVERY_MS, stopped);
     tables.store.sweepExpired();
   }
-}
-
-async function listen(server: Server, port: number | undefined): Promise<number> {
-  try {
-    server.listen(port ?? 0, LOOPBACK);
-    await once(server, 'listening');
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new ConfigurationError(
-      `port ${port ?? 0} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`,
-      { cause: error },
-    );
-  }
-  return (server.address() as AddressInfo).port;
 }
 
 async function answer(tables: MemoryTables, request: IncomingMessage, response: ServerResponse): Promise<void> {
