@@ -1,8 +1,9 @@
 /** What a tick does for recurring tasks: slots that are due become tasks, and their schedules move on. */
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { CorruptItemError, messageOf } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { ScheduleRecord } from '../schedule/schedule.ts';
+import type { DueSlots, ScheduleRecord } from '../schedule/schedule.ts';
 import { dueSlots, slotTaskId } from '../schedule/schedule.ts';
 import type { ScheduleStore } from '../schedule/store.ts';
 import type { TaskStore } from '../task/store.ts';
@@ -18,6 +19,8 @@ export interface RecurPorts {
 /**
  * Tasks first, then the schedule: a dispatcher that dies in between leaves
  * slots that are made again, under the same ids, and found to be there.
+ * A schedule that this machine cannot read, for example because it does not know the zone yet, holds up no other.
+ * @param onDamaged told of such a schedule, which stays due, and of a slot whose task is damaged
  * @returns how many tasks were made
  */
 export async function enqueueDueSlots(
@@ -26,21 +29,50 @@ export async function enqueueDueSlots(
   onDamaged: (error: unknown) => void,
 ): Promise<number> {
   const due = await ports.schedules?.due(queue, ports.runtime.clock.now(), onDamaged);
-  const made = await allOf((due ?? []).map((schedule) => enqueueSlotsOf(schedule, ports)));
+  const made = await allOf((due ?? []).map((schedule) => enqueueSlotsOf(schedule, ports, onDamaged)));
   return made.reduce((sum, tasks) => sum + tasks, 0);
 }
 
-async function enqueueSlotsOf(schedule: ScheduleRecord, ports: RecurPorts): Promise<number> {
+async function enqueueSlotsOf(
+  schedule: ScheduleRecord,
+  ports: RecurPorts,
+  onDamaged: (error: unknown) => void,
+): Promise<number> {
   const { tasks, schedules, runtime, spans } = ports;
-  const { slots, nextAt } = dueSlots(schedule, runtime.clock.now());
+  const due = readableSlots(schedule, runtime.clock.now());
+  if (due instanceof CorruptItemError) {
+    onDamaged(due);
+    return 0;
+  }
+  const { slots, nextAt } = due;
   let made = 0;
   for (const slot of slots) {
     const { queue, task: name, input, priority } = schedule;
     const task = { queue, name, input, priority, id: slotTaskId(schedule, slot), runAt: slot };
-    const outcome = await tasks.enqueue(spans?.create(task, slot) ?? task, stampOf(runtime));
-    if (outcome.kind === 'applied') made++;
+    try {
+      const outcome = await tasks.enqueue(spans?.create(task, slot) ?? task, stampOf(runtime));
+      if (outcome.kind === 'applied') made++;
+    } catch (error) {
+      // The slot's task is there, and damaged: the schedule goes on without it.
+      if (!(error instanceof CorruptItemError)) throw error;
+      onDamaged(error);
+    }
   }
   // Refused: another dispatcher has moved it, or it was defined again.
   if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime));
   return made;
+}
+
+/** What it owes, or why this machine cannot say. */
+function readableSlots(schedule: ScheduleRecord, now: number): DueSlots | CorruptItemError {
+  try {
+    return dueSlots(schedule, now);
+  } catch (error) {
+    const { queue, name, cron, zone } = schedule;
+    return new CorruptItemError(
+      `schedule ${name} of queue ${queue}`,
+      'cron or zone',
+      `is unknown here (${JSON.stringify(cron)} in ${JSON.stringify(zone)}: ${messageOf(error)})`,
+    );
+  }
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { enqueueDueSlots } from '../../../shared/dispatch/recur.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
-import { scheduleKey } from '../../../shared/dynamo/engine/keys.ts';
+import { scheduleKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import { createScheduleStore } from '../../../shared/dynamo/schedule/store.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { ConfigurationError } from '../../../shared/errors.ts';
@@ -241,6 +241,70 @@ describeOnEveryStore('recurring tasks', (open) => {
       loseNextAnswer(driver, () => define());
       await expect(removal(other)).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
       expect(await removal()).toBe(true);
+    });
+  });
+
+  describe('beside a schedule that cannot be carried out', () => {
+    const damage = async (key: { readonly pk: string; readonly sk: string }, name: string, value: unknown) => {
+      await open().driver.attempt(
+        'update',
+        {
+          ...{ TableName: open().table, Key: { ...key }, UpdateExpression: 'SET #name = :value' },
+          ...{ ExpressionAttributeNames: { '#name': name }, ExpressionAttributeValues: { ':value': value } },
+        },
+        new AbortController().signal,
+      );
+    };
+    const tickPastDamage = async () => {
+      const reported: unknown[] = [];
+      const made = await enqueueDueSlots(
+        q.queue,
+        { tasks: q.tasks, schedules, runtime: { ...systemRuntime, clock } },
+        (error) => void reported.push(error),
+      );
+      return { made, reported: reported.map(String) };
+    };
+
+    test.each([
+      ['zone', 'Mars/Olympus'],
+      ['cron', 'now and then'],
+    ])(
+      'whose %s this machine does not know, the others become tasks, and it is reported and kept',
+      async (attribute, value) => {
+        for (const name of ['odd', 'sound']) await client.define(name, 'report', {}, { cron: '0 * * * *' });
+        await damage(scheduleKey(q.queue, 'odd'), attribute, value);
+        clock.step(HOUR);
+
+        expect(await tickPastDamage()).toEqual({
+          made: 1,
+          reported: [expect.stringMatching(new RegExp(`^CorruptItemError: row schedule odd of .*${value}`)) as string],
+        });
+        expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
+
+        await damage(scheduleKey(q.queue, 'odd'), attribute, attribute === 'zone' ? 'UTC' : '0 * * * *');
+        expect(await tickPastDamage()).toEqual({ made: 1, reported: [] });
+        expect(await slot('odd', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
+      },
+    );
+
+    test('a slot whose task is damaged is reported, and its schedule goes on to the next', async () => {
+      await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
+      const early = await schedules.get({ queue: q.queue, name: 'hourly' });
+      clock.step(HOUR);
+      await tick();
+      await damage(taskKey(q.queue, 'hourly@2026-03-28T13:00:00.000Z'), 'state', 'odd');
+      await damage(
+        scheduleKey(q.queue, 'hourly'),
+        'readyAt',
+        early !== undefined && 'nextAt' in early ? early.nextAt : undefined,
+      );
+
+      const { made, reported } = await tickPastDamage();
+
+      expect(made).toBe(0);
+      expect(reported).toEqual([expect.stringContaining('hourly@2026-03-28T13:00:00.000Z') as string]);
+      clock.step(HOUR);
+      expect(await tickPastDamage()).toEqual({ made: 1, reported: [] });
     });
   });
 
