@@ -17,7 +17,7 @@
  *   - That a superseded holder has stopped, for no lease can. Guard what it writes:
  *     `lock.condition()` in a transaction, or a `Fence` of the lock.
  *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
- *   - Order. Waiters of one process take turns; those of different processes overtake each other.
+ *   - Order. Waiters of one process that give the same `pause` take turns; all others overtake each other.
  *   - Anything towards a client that never asks. Locks are advisory.
  *   - That an update by a holder whose session has just been invalidated is refused before another session took, or tidied, the key.
  *

@@ -3,8 +3,8 @@
  *
  * Only the first of them asks the store; the others wait for their turn, for what it is told is true for them as well.
  * A release within the process wakes it at once. So a crowd in one process costs what a single waiter costs.
- * Waiters of one key that want different things, more permits or fewer, are of different kinds: each kind has a line of its own,
- * so that a large request holds up no small one for which there is room.
+ * Waiters of one key that want different things, more permits or fewer, or look less often, are of different kinds: each kind has a line of
+ * its own, so that a large request holds up no small one for which there is room.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';

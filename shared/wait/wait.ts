@@ -69,7 +69,10 @@ export interface Patience<Obstacle> {
   readonly pauses: Pauses;
   /** On whose behalf; a lost session has nothing to wait for. */
   readonly session?: { readonly signal: AbortSignal; ensureBelief(): void } | undefined;
-  /** Where the waiters of this process stand; absent: each looks for itself. Waiters of one key and kind want the same. */
+  /**
+   * Where the waiters of this process stand; absent: each looks for itself. Waiters of one key and kind want the same.
+   * Those who would look more or less often than others stand apart from them: the first in a line looks as often as it asks to.
+   */
   readonly line?:
     | { readonly turns: Turns<Obstacle>; readonly key: string; readonly kind?: string | undefined }
     | undefined;
@@ -149,7 +152,7 @@ class Wait<Obstacle> {
   async standInLine(): Promise<Obstacle | undefined> {
     const { line } = this.#patience;
     if (line === undefined || this.remainingMs === 0) return undefined;
-    this.#turn = line.turns.join(line.key, line.kind);
+    this.#turn = line.turns.join(line.key, `${this.#backoff.capMs} ${line.kind ?? ''}`);
     await this.#turn.come(this.remainingMs, this.#over);
     this.ensure();
     return this.#turn.isFirst ? undefined : this.#turn.told;

@@ -92,6 +92,21 @@ describe('waiting for a lock', () => {
     expect(ms).toBeLessThan(10_100);
   });
 
+  test('looks as often as it asks to, whatever pause another caller of its process has', async () => {
+    const lock = await holder.lock(KEY);
+    const waiter = await other.leasehold.session({ ttl: '1h' });
+    const stop = new AbortController();
+    const patient = waiter.lock(KEY, { pause: '1h', signal: stop.signal }).catch((error: unknown) => error);
+    await world.clock.advance(20_000);
+    const waiting = waiter.lock(KEY, { wait: '1m' });
+    await world.clock.advance(1_000);
+    await lock.release();
+
+    expect((await timeOf(waiting)).ms).toBeLessThanOrEqual(6_100);
+    stop.abort();
+    await patient;
+  });
+
   test('with a wait of 0 is one attempt', async () => {
     const waiter = await other.leasehold.session({ ttl: '1h' });
     expect(await waiter.lock('free', { wait: 0 })).toMatchObject({ key: 'free' });

@@ -57,6 +57,25 @@ describe('contenders of one process', () => {
     expect((await passTime(world, large)).permits).toBe(10);
   });
 
+  test('look as often as each of them asks to', async () => {
+    const world = simulatedWorld();
+    const { clock } = world;
+    const elsewhere = await world.start().leasehold.session({ ttl: '10m' });
+    const session = await world.start().leasehold.session({ ttl: '10m' });
+    const held = await elsewhere.permit('vendor', { limit: 1 });
+    const stop = new AbortController();
+    const { signal } = stop;
+    const patient = session.permit('vendor', { limit: 1, pause: '1h', signal }).catch((error: unknown) => error);
+    await clock.advance(20_000);
+    const waiting = session.permit('vendor', { limit: 1, wait: '1m' });
+    await clock.advance(1_000);
+    await held.release();
+
+    expect((await passTime(world, waiting)).fencingToken).toBe(held.fencingToken + 1);
+    stop.abort();
+    await patient;
+  });
+
   test('learn at once that others declare another limit, also behind others in the queue', async () => {
     const session = await simulatedWorld().start().leasehold.session({ ttl: '10m' });
     await session.permit('vendor', { limit: 1 });
