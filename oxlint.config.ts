@@ -33,6 +33,9 @@ const DEFAULT_EXPORT = [
   'test/**/global-setup.ts',
   'test/**/*.setup.ts',
   'test/support/house-rules.ts',
+  // Edge runtimes look for one.
+  'examples/edge/worker.ts',
+  'test/support/runtimes/workerd-program.ts',
 ];
 
 const CLOCK = 'take a Clock (shared/runtime/clock.ts)';
