@@ -120,7 +120,7 @@ describe.skipIf(endpoint === null || workerd.kind === 'missing')('in workerd', (
 
     const answers = [await ask(), await ask(), await ask(), await ask()];
     // The first may have been too early for its worker, and is told so.
-    const { id } = (await answers[0]?.json()) as { readonly id: string };
+    const { id } = (await answers[0]!.json()) as { readonly id: string };
     const outcome = await queue.leasehold.tasks.result(id);
 
     expect(answers.slice(0, 3).map(({ status }) => [200, 202].includes(status))).toEqual([true, true, true]);

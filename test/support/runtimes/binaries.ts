@@ -76,7 +76,14 @@ async function install(folder: string, what: string): Promise<void> {
   const scratch = mkdtempSync(`${folder}-`);
   try {
     writeFileSync(path.join(scratch, 'package.json'), '{ "private": true }');
-    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--fetch-retries=1'];
+    const options = [
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--no-package-lock',
+      '--fetch-retries=1',
+      '--loglevel=error',
+    ];
     await run('npm', ['install', what, ...options, '--prefix', scratch], scratch);
     rmSync(folder, { recursive: true, force: true });
     renameSync(scratch, folder);
@@ -99,5 +106,9 @@ function missing(name: RuntimeName, why: string): Binary {
 }
 
 function firstLine(error: unknown): string {
-  return messageOf(error).split('\n')[0] ?? '';
+  return (
+    messageOf(error)
+      .split('\n')
+      .find((line) => !line.startsWith('npm warn')) ?? ''
+  );
 }
