@@ -27,10 +27,12 @@ import type { TaskAndPackStore } from './store.ts';
 import type { RunningTask } from '../task/task.ts';
 import { departed, suspectedItem } from './departure.ts';
 import { itemVerbs } from './item-verbs.ts';
+import type { Span } from '../tracing/tracing.ts';
 import type { PackOf } from '../task/pack.ts';
 import { isPack, itemId, itemTask } from '../task/pack.ts';
 import { PackRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
+import { tracedPacks } from './traced-packs.ts';
 
 /** As of any run, with a store that has packs. */
 export type RunPackPorts = RunPorts & { readonly tasks: TaskAndPackStore };
@@ -59,6 +61,7 @@ class PackRun {
   readonly #stop = new AbortController();
   /** Items whose ids are taken. */
   readonly #stuck = new Set<number>();
+  #itemSpan: Span | undefined;
 
   constructor(pack: PackOf<RunningTask>, definition: AnyTask, ports: RunPackPorts) {
     this.#pack = pack;
@@ -69,7 +72,8 @@ class PackRun {
       pack,
       { keepsResults, flushIntervalMs: isCareful(pack, definition.retry) ? 0 : flushIntervalMs },
       {
-        ...{ packs: ports.tasks.bulk, runtime: ports.runtime },
+        packs: tracedPacks(ports.tasks.bulk, pack, { ...ports, itemSpan: () => this.#itemSpan }),
+        runtime: ports.runtime,
         limits: () => limitsWithinTrust(ports.session),
         onLost: (error) => {
           this.#stop.abort(error);
@@ -124,12 +128,14 @@ class PackRun {
     const task = itemTask(this.#pack, index);
     const { trace, runtime } = this.#ports;
     const span = trace?.spans.item(task, runtime.clock.now());
+    this.#itemSpan = span;
     const run = (): Promise<Settlement> => this.#runItemClaim(task, index, signal);
     let settlement: Settlement = 'unsettled';
     try {
       settlement = await (span === undefined ? run() : span.within(run));
       return settlement;
     } finally {
+      this.#itemSpan = undefined;
       trace?.spans.endAttempt(span, { at: runtime.clock.now(), settlement });
     }
   }

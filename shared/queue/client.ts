@@ -37,6 +37,7 @@ import { DEFAULT_QUEUE } from '../task/task.ts';
 import type { Enqueued } from './task-writer.ts';
 import { TaskWriter } from './task-writer.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
+import { CREATED_ITEMS } from '../tracing/task-spans.ts';
 
 export type { EnqueueOptions, TaskReference } from '../task/request.ts';
 export type { Enqueued } from './task-writer.ts';
@@ -233,6 +234,10 @@ export class TaskClient {
     const name = typeof task === 'string' ? task : task.name;
     const asked = { ...bulk, name, traceparent: options.traceparent, count: inputs.length };
     return this.#sending(asked, (traceparent) => {
+      if (traceparent !== undefined) {
+        const items = bulk.items.slice(0, CREATED_ITEMS).map((id) => ({ id, queue: bulk.queue, name, traceparent }));
+        this.#spans?.createItems(items, this.#runtime.clock.now());
+      }
       const packs = bulk.packs.map((pack) => (traceparent === undefined ? pack : { ...pack, traceparent }));
       return putBulk({ ...bulk, packs }, { store: this.#store, runtime: this.#runtime });
     });

@@ -28,6 +28,9 @@ export type AttemptSpans = (typeof ATTEMPT_SPANS)[number];
 /** A trace that leads through a takeover is what people look for; of tasks that wait for long the spans arrive in parts. */
 export const DEFAULT_ATTEMPT_SPANS: AttemptSpans = 'parent';
 
+/** Items of one bulk that have a span for their creation; its `send` counts them all. */
+export const CREATED_ITEMS = 100;
+
 interface Named extends TaskKey {
   readonly name: string;
   readonly traceparent?: string | undefined;
@@ -76,6 +79,17 @@ export class TaskSpans {
     return span?.traceparent === undefined ? task : { ...task, traceparent: span.traceparent };
   }
 
+  /** The first tasks of a bulk, under the span that sends it, which alone the rows keep: their attempts are found by their ids. */
+  createItems(items: readonly Named[], at: number): void {
+    for (const item of items) {
+      const span = this.#tracing.begin(() => ({
+        ...{ name: `create ${item.queue}`, kind: 'producer', startAt: at, parent: item.traceparent },
+        attributes: messaging('create', 'create', item),
+      }));
+      span?.end({ at });
+    }
+  }
+
   /** An attempt that has just been claimed. Writes what came before it: its wait, or the attempt that died. */
   attempt(task: RunningTask, { takenOver }: { readonly takenOver: boolean }): Span | undefined {
     const { claimedAt } = task;
@@ -115,15 +129,21 @@ export class TaskSpans {
     }));
   }
 
-  /** The write that ends an attempt: `commit`, `complete`, `retry` and so on. */
+  /**
+   * The write that ends an attempt: `commit`, `complete`, `retry` and so on.
+   * @param how.count of the items that it ends, in a pack
+   */
   settle(
     verb: string,
     task: Attempted,
-    { at, within }: { readonly at: number; readonly within: Span | undefined },
+    how: { readonly at: number; readonly within: Span | undefined; readonly count?: number },
   ): Span | undefined {
     return this.#tracing.begin(() => ({
-      ...{ name: `${verb} ${task.queue}`, kind: 'client', startAt: at, parent: within },
-      attributes: { ...messaging(verb, 'settle', task), 'leasehold.lease_counter': task.leaseCounter },
+      ...{ name: `${verb} ${task.queue}`, kind: 'client', startAt: how.at, parent: how.within },
+      attributes: {
+        ...{ ...messaging(verb, 'settle', task), 'leasehold.lease_counter': task.leaseCounter },
+        ...(how.count === undefined ? {} : { 'messaging.batch.message_count': how.count }),
+      },
     }));
   }
 

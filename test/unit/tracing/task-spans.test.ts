@@ -188,7 +188,7 @@ describe('with a provider that is registered', () => {
     expect(attempt?.links.map(({ context }) => context.spanId)).toEqual([invocation?.spanContext().spanId]);
   });
 
-  test('a bulk is sent in one span, and its items are within the attempt of their pack', async () => {
+  test('a bulk is sent in one span, with its items created in it and within the attempt of their pack', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueueBulk(child, [{}, {}], { id: 'b' });
     await kit.drain();
@@ -196,9 +196,52 @@ describe('with a provider that is registered', () => {
     const spans = recorded.take();
     expect(named(spans, 'send default')[0]?.attributes['messaging.batch.message_count']).toBe(2);
     expect(treesOf(spans)[0]?.under.map(({ name, under }) => [name, under.map((each) => each.name)])).toEqual([
+      ['create default', []],
+      ['create default', []],
       ['wait default', []],
       ['process default', ['process default', 'process default', 'complete default']],
     ]);
+    const ids = (name: string) => named(spans, name).map(({ attributes }) => attributes['messaging.message.id']);
+    const created = ids('create default');
+    expect(new Set(created).size).toBe(2);
+    expect(ids('process default')).toEqual(expect.arrayContaining(created));
+  });
+
+  test('of a large bulk the first hundred items have a span for their creation', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    const { items } = await kit.tasks.enqueueBulk(child, Array<object>(130).fill({}), { id: 'b' });
+
+    const created = named(recorded.take(), 'create default');
+    expect(created.map(({ attributes }) => attributes['messaging.message.id'])).toEqual(items.slice(0, 100));
+  });
+
+  test('what is written for items of a pack has spans: one for those that end together, and one for each that ends by itself', async () => {
+    const item = defineTask({
+      name: 'item',
+      bulk: { flushInterval: 0 },
+      retry: { maxAttempts: 2 },
+      run: (how: 'returns' | 'commits' | 'throws', task) => {
+        if (how === 'commits') return task.commit(null, []);
+        if (how === 'throws' && task.attempt === 1) throw new Error('once');
+        return undefined;
+      },
+    });
+    const kit = createTestKit({ tasks: { item } });
+    const { items } = await kit.tasks.enqueueBulk(item, ['returns', 'commits', 'throws', 'returns'], { id: 'b' });
+    await kit.drain();
+
+    const spans = recorded.take();
+    const written = (name: string) => {
+      const [span, ...more] = named(spans, `${name} default`);
+      expect(more).toEqual([]);
+      const above = spans.find((each) => each.spanContext().spanId === span?.parentSpanContext?.spanId);
+      return [span?.attributes['messaging.message.id'], above?.name, above?.attributes['messaging.message.id']];
+    };
+    const [pack] = named(spans, 'wait default').map(({ attributes }) => attributes['messaging.message.id']);
+    expect(written('record')).toEqual([pack, 'process default', pack]);
+    expect(written('commit')).toEqual([items[1], 'process default', items[1]]);
+    expect(written('move')).toEqual([items[2], 'process default', items[2]]);
+    expect(named(spans, 'record default')[0]?.attributes['messaging.batch.message_count']).toBe(1);
   });
 
   test('an enqueueing that is refused is an error, and is thrown as ever', async () => {
