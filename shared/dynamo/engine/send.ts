@@ -129,6 +129,8 @@ export class Sender {
     let unanswered = false;
     for (let attempt = 1; ; attempt++) {
       limits.ensureBelief?.();
+      // Between attempts it is looked at below.
+      if (attempt === 1 && limits.signal?.aborted === true) throw givenUp(statement);
       const current = attempt === 1 ? statement : (statement.restamped?.(clock.now()) ?? statement);
       const answer = await this.#attempt(current, deadline, limits.signal);
       if (answer.kind === 'output') return answer;
@@ -220,6 +222,11 @@ function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
       ? `${fault.message}; nothing was sent`
       : `the request was refused (${fault.code}): ${fault.message}`;
   return new ConfigurationError(`${describe(verb, key)}: ${found}`, { cause: fault });
+}
+
+function givenUp({ verb, input }: Statement): StoreUnavailableError {
+  const message = `${describe(verb, targetOf(input).key)}: its caller had given it up before it was sent; nothing was sent`;
+  return new StoreUnavailableError(message, { applied: 'no' });
 }
 
 function unavailable(

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { LeaseLostError } from '../../../../shared/errors.ts';
 import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
@@ -33,6 +34,29 @@ test('a process that was frozen between two attempts sends nothing when it wakes
 
   await expect(sender.write(slot, 'mine')).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
   expect(attempts).toBe(1);
+});
+
+test('a caller that gave up before its request was sent has nothing sent', async () => {
+  let attempts = 0;
+  const driver: DynamoDriver = {
+    attempt: () => {
+      attempts++;
+      return Promise.reject(new DynamoFault('unanswered', { code: 'any', message: 'it was sent' }));
+    },
+  };
+  const sender = new Sender({ driver, runtime: systemRuntime });
+  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+
+  await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    ...{ name: 'StoreUnavailableError', applied: 'no', message: expect.stringContaining('nothing was sent') as string },
+  });
+  const ensureBelief = (): never => {
+    throw new LeaseLostError('session s', 'expired', 'its time is over');
+  };
+  await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort(), ensureBelief })).rejects.toThrow(
+    LeaseLostError,
+  );
+  expect(attempts).toBe(0);
 });
 
 type Kind = 'unanswered' | 'rejected';
