@@ -2,10 +2,13 @@
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload } from '../../task/store.ts';
 import type { TaskPolicy } from '../../task/task.ts';
+import { taskConcurrencyKey } from '../engine/keys.ts';
 
 type Attribute = Readonly<Record<string, unknown>>;
 
-export function keyAttribute({ key, limit, rate }: KeyLimit): Attribute {
+/** @throws ConfigurationError for a key that could have no row: the worker that claims the task would meet it */
+export function keyAttribute(queue: string, { key, limit, rate }: KeyLimit): Attribute {
+  taskConcurrencyKey(queue, key);
   return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
 }
 

@@ -237,10 +237,11 @@ function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: 
 }
 
 /** What only some tasks have: it is set where it is given, else dropped, for an attribute can stand in one clause only. */
-function optional({ expiresAt, links, payload, traceparent, policy }: NewTask, nonce: string): Record<string, unknown> {
+function optional(task: NewTask, nonce: string): Record<string, unknown> {
+  const { queue, expiresAt, links, payload, traceparent, policy } = task;
   return {
     expiresAt,
-    key: links?.key && keyAttribute(links.key),
+    key: links?.key && keyAttribute(queue, links.key),
     payload: payload && payloadAttribute(payload, nonce),
     traceparent,
     policy: policy && policyAttribute(policy),

@@ -16,6 +16,22 @@ test('a batch whose callback could have no row is refused, and nothing is added'
   expect(await kit.tasks.get('b/0')).toBeUndefined();
 });
 
+test('a task whose key could have no row is refused, and stops no worker', async () => {
+  const work = defineTask({ name: 'work', run: () => 'done' });
+  const kit = createTestKit({ tasks: { work }, queue: 'q'.repeat(512) });
+  await kit.tasks.enqueue(work, null, { id: 'a' });
+  const key = '#'.repeat(512);
+
+  await expect(kit.tasks.enqueue(work, null, { id: 'b', key, limit: 2 })).rejects.toThrow(
+    /^the key of key q+… has 2053 bytes: DynamoDB allows 2048/,
+  );
+  await expect(kit.tasks.enqueue(work, null, { id: 'a', key, limit: 2, onDuplicate: 'replace' })).rejects.toThrow(
+    ConfigurationError,
+  );
+
+  expect((await kit.drain()).settled.done).toBe(1);
+});
+
 test('a task whose follower would have too long an id is followed by none, and its caller is told', async () => {
   let told: unknown;
   const work = defineTask({
