@@ -23,7 +23,7 @@ import type { Lock } from '../lock/lock.ts';
 import type { LockInfo, Refusal } from '../lock/record.ts';
 import { validOptions } from '../validate/options.ts';
 import type { WaitOptions } from '../wait/wait.ts';
-import { WAIT_OPTIONS } from '../wait/wait.ts';
+import { WAIT_OPTIONS, validSignal } from '../wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
 /** Who leads, as others see it. */
@@ -172,7 +172,9 @@ export class ElectionClient {
    * Who leads, and then each change of it, until `signal` aborts. Rides out a store that is away.
    * Terms never go back, nor does what a leader says.
    */
-  async *observe(name: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<Reign> {
+  async *observe(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<Reign> {
+    const { signal } = validOptions('the options of observing an election', options, { signal: true });
+    validSignal(signal);
     const key = electionKey(name);
     const never = new AbortController().signal;
     let info: LockInfo | undefined;

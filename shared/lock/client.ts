@@ -4,6 +4,8 @@
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
+import { validWholeNumber } from '../validate/whole-number.ts';
 import { stampOf } from '../lease/stamp.ts';
 import { ensureUnwritten } from '../lease/outcome.ts';
 import type { Contended } from '../wait/retry-contended.ts';
@@ -16,6 +18,7 @@ import { LockReader } from './reader.ts';
 import type { LockPorts } from './standing.ts';
 import { LockWatch } from './watch.ts';
 import { lookAndWait } from '../wait/look-and-wait.ts';
+import { validSignal } from '../wait/wait.ts';
 
 export interface WatchOptions {
   /** Where the caller stands: the modify index that it saw last; 0 or absent: nothing yet. */
@@ -71,6 +74,11 @@ export type ForceResult =
   | { readonly kind: 'released'; readonly closedUntil: number }
   /** It has no holder, or another one by now. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
+
+const WATCH_OPTIONS = { index: true, timeout: true, isAbsenceNews: true, signal: true } as const;
+const DELETE_OPTIONS = { ifIndex: true, evenIfHeld: true } as const;
+const PUT_OPTIONS = { ...DELETE_OPTIONS, flags: true, encoding: true } as const;
+const FORCE_OPTIONS = { by: true, reason: true, leaseCounter: true, lockDelay: true } as const;
 
 /** Keys from outside, without a session: look, watch, put, delete, release by force. */
 export class LockClient {
@@ -128,7 +136,15 @@ export class LockClient {
    * All who wait for a key in this process share one poll of less than one read unit a second.
    */
   async watch(key: string, options: WatchOptions = {}): Promise<Watched> {
-    const { index = 0, timeout, isAbsenceNews = true, signal } = options;
+    const what = `watching ${describeLock(key)}`;
+    const {
+      index = 0,
+      timeout,
+      isAbsenceNews = true,
+      signal,
+    } = validOptions(`the options of ${what}`, options, WATCH_OPTIONS);
+    validWholeNumber(`${what}: index`, index, { min: 0 });
+    validSignal(signal);
     const isNews = ({ lock }: Sighting): boolean => {
       const found = lock?.modifyIndex ?? 0;
       // A row that was swept, and perhaps came back, is a change as well.
@@ -165,7 +181,11 @@ export class LockClient {
    * @throws StoreUnavailableError with `applied: 'unknown'` when its answer was lost and others have written the key since
    */
   async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
-    const { encoding = 'text', flags = 0 } = options;
+    const { encoding = 'text', flags = 0 } = validOptions(
+      `the options of putting ${describeLock(key)}`,
+      options,
+      PUT_OPTIONS,
+    );
     const given = { value, encoding, flags };
     const content = validContent(validKey(key), given) ?? given;
     return this.#decide(key, options, async (lock, holder) => {
@@ -187,6 +207,7 @@ export class LockClient {
    * @throws StoreUnavailableError as `put`
    */
   async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
+    validOptions(`the options of deleting ${describeLock(key)}`, options, DELETE_OPTIONS);
     const { locks, sessions, runtime } = this.#ports;
     return this.#decide(validKey(key), options, async (lock) => {
       if (lock?.entry === undefined) return { kind: 'absent' };
@@ -206,6 +227,7 @@ export class LockClient {
    * and the key stays closed for the lock-delay meanwhile.
    */
   async forceRelease(key: string, options: ForceOptions): Promise<ForceResult> {
+    validOptions(`the options of releasing ${describeLock(key)} by force`, options, FORCE_OPTIONS);
     const by = validName('by', options.by);
     const reason = validName('reason', options.reason);
     const givenMs = options.lockDelay === undefined ? undefined : durationMs('lockDelay', options.lockDelay);

@@ -1,9 +1,10 @@
 /** Nodes and health checks: registering, reporting, deregistering, and what that does to the sessions that are bound to them. */
 import { utf8Bytes } from '../runtime/bytes.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import type { Outcome } from '../lease/outcome.ts';
 import { ensureUnwritten } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -11,7 +12,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { CheckStore } from './check-store.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from '../session/health.ts';
-import { NODE_CHECK } from '../session/health.ts';
+import { CHECK_STATUSES, NODE_CHECK } from '../session/health.ts';
 import type { SessionClient } from '../session/client.ts';
 import type { SessionStore } from '../session/store.ts';
 
@@ -34,6 +35,8 @@ export interface HealthPorts {
 const ID_LIMIT_BYTES = 256;
 const NOTE_LIMIT_BYTES = 1_024;
 const CONTENTION = { rounds: 10 };
+const CHECK_OPTIONS = { ttl: true, note: true, status: true } as const;
+const REPORTED: readonly CheckStatus[] = CHECK_STATUSES.filter((status) => status !== 'deregistered');
 
 /** Nodes and their health checks: register, report, deregister. A check that fails ends the sessions that are bound to it. */
 export class HealthClient {
@@ -49,8 +52,15 @@ export class HealthClient {
   }
 
   /** Registers a check with a first report, or registers it again. A critical one ends nothing by itself: sessions bound to it look. */
-  async register(node: string, id: string, { ttl, note = '', status = 'passing' }: CheckOptions = {}): Promise<Check> {
+  async register(node: string, id: string, options: CheckOptions = {}): Promise<Check> {
     const key = { node: validName('node', node), id: validId(id) };
+    const {
+      ttl,
+      note = '',
+      status = 'passing',
+    } = validOptions(`the options of ${describe(key)}`, options, CHECK_OPTIONS);
+    if (!REPORTED.includes(status))
+      throw new ConfigurationError(`${describe(key)}: status = ${shown(status)}: give one of ${REPORTED.join(', ')}`);
     const ttlMs = ttl === undefined ? null : durationMs('ttl of a check', ttl);
     if (ttlMs === 0)
       throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, give a longer time`);

@@ -80,8 +80,8 @@ export class ScheduleClient {
   }
 
   /** Removes a schedule; what its slots have become stays. @returns whether there was one */
-  async remove(name: string, options: { readonly queue?: string } = {}): Promise<boolean> {
-    const key = { queue: validName('queue', options.queue ?? this.#queue), name };
+  async remove(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<boolean> {
+    const key = { queue: this.#queueOf('removing a schedule', options), name: validName('schedule name', name) };
     return retryContended(`schedule ${name}`, ACT, async () => {
       const observed = await this.#store.get(key);
       if (observed === undefined || 'isRemoved' in observed) return false;
@@ -94,14 +94,19 @@ export class ScheduleClient {
   }
 
   /** The schedules of a queue by name. A moment behind. */
-  async *list(options: { readonly queue?: string } = {}): AsyncGenerator<ScheduleRecord> {
-    const queue = validName('queue', options.queue ?? this.#queue);
+  async *list(options: Pick<ScheduleOptions, 'queue'> = {}): AsyncGenerator<ScheduleRecord> {
+    const queue = this.#queueOf('listing schedules', options);
     let after: unknown;
     do {
       const { schedules, next } = await this.#store.page(queue, after);
       yield* schedules;
       after = next;
     } while (after !== undefined);
+  }
+
+  #queueOf(what: string, options: Pick<ScheduleOptions, 'queue'>): string {
+    const { queue = this.#queue } = validOptions(`the options of ${what}`, options, { queue: true });
+    return validName('queue', queue);
   }
 
   async #validate(

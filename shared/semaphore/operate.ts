@@ -2,6 +2,7 @@
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../lease/timing.ts';
 import { contended, retryContended } from '../wait/retry-contended.ts';
@@ -54,6 +55,8 @@ export interface EvictionOptions {
   readonly lockDelay?: Duration | undefined;
 }
 
+const EVICTION_OPTIONS = { token: true, by: true, reason: true, lockDelay: true } as const;
+
 /**
  * Takes a permit away from its holder, and writes down who did it and why.
  * A live holder is told by its session's next heartbeat: its permit's signal aborts, and when it releases, its room is free at once.
@@ -62,10 +65,11 @@ export interface EvictionOptions {
  */
 export async function evictPermit(
   name: string,
-  { token, by, reason, lockDelay }: EvictionOptions,
+  options: EvictionOptions,
   ports: SemaphorePorts,
 ): Promise<HolderRecord | undefined> {
   validName('semaphore', name);
+  const { token, by, reason, lockDelay } = validOptions('the options of an eviction', options, EVICTION_OPTIONS);
   validName('by', by);
   validName('reason', reason);
   const givenMs = lockDelay === undefined ? undefined : durationMs('lockDelay', lockDelay);
@@ -78,9 +82,8 @@ export async function evictPermit(
     const delayMs = givenMs ?? lockDelayMs;
     const closedUntil = delayMs === 0 ? 0 : stamp.now + delayMs;
     const eviction = { by, reason, at: stamp.now, session: holder.session, token };
-    const options = { closedUntil, isLive };
     // Refused: it was released, or its session ended, in between. Either is seen by looking again.
-    const outcome = await ports.semaphores.evict(name, holder, eviction, options, stamp);
+    const outcome = await ports.semaphores.evict(name, holder, eviction, { closedUntil, isLive }, stamp);
     return outcome === 'applied' ? { ...holder, closedUntil } : contended();
   });
 }

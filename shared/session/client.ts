@@ -1,6 +1,8 @@
 /** Sessions from outside: looking, listing, waiting for their end, and ending them. */
 import { ConfigurationError } from '../errors.ts';
 import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
+import { validSignal } from '../wait/wait.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { ContenderPorts } from './contender.ts';
 import { settleSession } from './contender.ts';
@@ -68,8 +70,10 @@ export class SessionClient {
    */
   async waitForEnd(
     id: string,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<InvalidSession | undefined> {
+    const { signal } = validOptions('the options of waiting for the end of a session', options, { signal: true });
+    validSignal(signal);
     const { sessions, runtime } = this.#ports;
     while (signal?.aborted !== true) {
       const session = await sessions.get(validName('session id', id));

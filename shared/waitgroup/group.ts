@@ -4,6 +4,7 @@ import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitOptions } from '../wait/wait.ts';
+import { WAIT_OPTIONS } from '../wait/wait.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsOf } from '../session/limits.ts';
@@ -121,7 +122,8 @@ export class WaitGroup implements GroupKey {
    * @returns `pending`, with some of those that are, when the time is over
    * @throws the reason of `signal`
    */
-  wait(options: WaitOptions = {}): Promise<WaitOutcome> {
+  async wait(options: WaitOptions = {}): Promise<WaitOutcome> {
+    validOptions(`the options of waiting for ${describeGroup(this)}`, options, WAIT_OPTIONS);
     return waitForMembers(this, options, this.#ports, this.#maxClockSkewMs);
   }
 

@@ -37,6 +37,7 @@ async function refusal(act: (hand: Hand) => unknown): Promise<string> {
 const unknownOption = (name: string): RegExp => new RegExp(`unknown option "${name}": known are `);
 const LIMITER = { limit: 1 };
 const RATE = { rate: 1, per: '1s' } as const;
+const WHO = { by: 'ops', reason: 'test' };
 
 describe('an unknown name is refused', () => {
   test.each<[string, string, (hand: Hand) => unknown]>([
@@ -64,6 +65,29 @@ describe('an unknown name is refused', () => {
       'sealed',
       async ({ leasehold }) => (await leasehold.waitGroup('w')).add(1, wrong({ sealed: true })),
     ],
+    [
+      'wait of a group',
+      'timeout',
+      async ({ leasehold }) => (await leasehold.waitGroup('w')).wait(wrong({ timeout: 5 })),
+    ],
+    ['locks.put', 'ifindex', ({ leasehold }) => leasehold.locks.put('k', 'v', wrong({ ifindex: 5 }))],
+    ['locks.delete', 'cas', ({ leasehold }) => leasehold.locks.delete('k', wrong({ cas: 5 }))],
+    ['locks.watch', 'wait', ({ leasehold }) => leasehold.locks.watch('k', wrong({ index: 5, wait: 5 }))],
+    [
+      'locks.forceRelease',
+      'lockdelay',
+      ({ leasehold }) => leasehold.locks.forceRelease('k', wrong({ ...WHO, leaseCounter: 5, lockdelay: 5 })),
+    ],
+    [
+      'semaphores.evict',
+      'lockdelay',
+      ({ leasehold }) => leasehold.semaphores.evict('s', wrong({ ...WHO, token: 5, lockdelay: 5 })),
+    ],
+    ['sessions.waitForEnd', 'timeout', ({ leasehold }) => leasehold.sessions.waitForEnd('s', wrong({ timeout: 5 }))],
+    ['elections.observe', 'abort', ({ leasehold }) => leasehold.elections.observe('e', wrong({ abort: 5 })).next()],
+    ['schedules.remove', 'que', ({ leasehold }) => leasehold.schedules.remove('s', wrong({ que: 'q' }))],
+    ['schedules.list', 'que', ({ leasehold }) => leasehold.schedules.list(wrong({ que: 'q' })).next()],
+    ['health.register', 'ttlMs', ({ leasehold }) => leasehold.health.register('n', 'c', wrong({ ttlMs: 5 }))],
     ['enqueue', 'taskId', ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong({ taskId: 'a' }))],
     [
       'rate of a key',
@@ -197,6 +221,22 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'the generation of wait group w = "x": give a whole',
       ({ leasehold }) => leasehold.waitGroup('w', { generation: wrong('x') }),
     ],
+    [
+      'an index',
+      'watching lock k: index = NaN: give a whole',
+      ({ leasehold }) => leasehold.locks.watch('k', { index: NaN }),
+    ],
+    [
+      'the signal of an observer',
+      'signal = 5: give an AbortSignal',
+      ({ leasehold }) => leasehold.elections.observe('e', { signal: wrong(5) }).next(),
+    ],
+    [
+      'the status of a check',
+      'check c of node n: status = "ok": give one of passing, warning, critical',
+      ({ leasehold }) => leasehold.health.register('n', 'c', { status: wrong('ok') }),
+    ],
+    ['the name of a schedule', 'schedule name is empty', ({ leasehold }) => leasehold.schedules.remove('')],
     [
       'a schema',
       'task n: input = { a: 1 }: give a Standard Schema',
