@@ -35,8 +35,8 @@
  *
  * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
  */
-import { base64Bytes, utf8Bytes } from '../runtime/bytes.ts';
-import { ConfigurationError } from '../errors.ts';
+import { base64Bytes, base64Of, bytesOfBase64, utf8Bytes } from '../runtime/bytes.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import type { Stamp } from '../lease/stamp.ts';
 
@@ -168,6 +168,7 @@ export class LockUnavailableError extends Error {
 /** A value is part of a row that is charged as a whole, a unit per KB, with every acquire and release: what is larger belongs elsewhere. */
 export const VALUE_LIMIT_BYTES = 64 * 1024;
 
+const ENCODINGS: readonly Encoding[] = ['text', 'base64'];
 const MAX_FLAGS = 2n ** 64n - 1n;
 
 /** @throws ConfigurationError */
@@ -175,7 +176,7 @@ export function validKey(key: string): string {
   return validName('lock key', key);
 }
 
-/** @throws ConfigurationError when the value is no text or too long, or when there are flags without a value */
+/** @throws ConfigurationError when the value is no text, or none of its encoding, or too long, or when there are flags without a value */
 export function validContent(
   key: string,
   given: {
@@ -194,10 +195,19 @@ export function validContent(
     throw new ConfigurationError(
       `the value of ${describeLock(key)} is not well-formed text: encode other data, as JSON or base64`,
     );
+  if (!ENCODINGS.includes(encoding))
+    throw new ConfigurationError(
+      `${describeLock(key)}: encoding = ${shown(encoding)}: give one of ${ENCODINGS.join(', ')}`,
+    );
   const bytes = encoding === 'text' ? utf8Bytes(value) : base64Bytes(value);
   if (bytes > VALUE_LIMIT_BYTES)
     throw new ConfigurationError(
       `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} are allowed; store it elsewhere and put a reference here`,
+    );
+  // What a decoder skips or rounds off would be gone from the row, without a word.
+  if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
+    throw new ConfigurationError(
+      `the value of ${describeLock(key)} is not base64: give the standard alphabet with its padding, as Buffer writes it`,
     );
   const isWhole = typeof flags === 'bigint' ? flags <= MAX_FLAGS : Number.isSafeInteger(flags);
   if (!isWhole || flags < 0)

@@ -232,6 +232,21 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       ({ leasehold }) => leasehold.elections.observe('e', { signal: wrong(5) }).next(),
     ],
     [
+      'an encoding',
+      'lock k: encoding = "hex": give one of text, base64',
+      ({ leasehold }) => leasehold.locks.put('k', 'ff', { encoding: wrong('hex') }),
+    ],
+    [
+      'bytes',
+      'the value of lock k is not base64: give',
+      ({ leasehold }) => leasehold.locks.put('k', 'not base64!', { encoding: 'base64' }),
+    ],
+    [
+      'bytes that end within a byte',
+      'the value of lock k is not base64: give',
+      ({ leasehold }) => leasehold.locks.put('k', 'AB==', { encoding: 'base64' }),
+    ],
+    [
       'the status of a check',
       'check c of node n: status = "ok": give one of passing, warning, critical',
       ({ leasehold }) => leasehold.health.register('n', 'c', { status: wrong('ok') }),
