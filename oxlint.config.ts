@@ -85,7 +85,6 @@ const bannedImports = [
     message: SLEEP,
   })),
   ...['node:perf_hooks', 'perf_hooks'].map((name) => ({ name, message: `for elapsed time ${CLOCK}` })),
-  { name: 'uuid', message: IDS },
 ];
 
 const environmentImportBan = ['node:process', 'process'].map((name) => ({

@@ -12,8 +12,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import pLimit from 'p-limit';
 import type { DynamoCalls, DynamoDriver } from '../shared/dynamo/engine/driver.ts';
+import { sideBySide } from '../shared/runtime/in-flight.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
@@ -118,7 +118,7 @@ function documentWrites(client: DynamoDBClient): Writes {
 }
 
 async function ceilingOf(writes: Writes, { tasks, workers, concurrency }: Settings, name: string): Promise<object> {
-  const limit = pLimit(workers * concurrency);
+  const limit = sideBySide(workers * concurrency);
   const write = async (n: number): Promise<void> => {
     const Key = { pk: `raw#${name}#${n}`, sk: 'raw' };
     const readyKey = `raw#${name}#${n % SHARDS}`;
@@ -140,7 +140,7 @@ async function ceilingOf(writes: Writes, { tasks, workers, concurrency }: Settin
         ExpressionAttributeValues: { ':from': from, ':to': to },
       });
   };
-  await Promise.all(Array.from({ length: tasks }, (_, n) => limit(write, n)));
+  await Promise.all(Array.from({ length: tasks }, (_, n) => limit(() => write(n))));
   return {};
 }
 

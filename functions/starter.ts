@@ -1,7 +1,7 @@
 /** Starts workers: hands Lambda an event for each, and waits no longer than until it is taken. */
 import type * as LambdaSdk from '@aws-sdk/client-lambda';
-import pLimit from 'p-limit';
 import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
+import { sideBySide } from '../shared/runtime/in-flight.ts';
 
 export interface Starter extends Disposable {
   /** @throws what Lambda answered, or that it did not answer in time */
@@ -33,7 +33,7 @@ export function createStarter(
     },
   });
   // One that fails does not stop the others.
-  const limit = pLimit(STARTS_AT_A_TIME);
+  const limit = sideBySide(STARTS_AT_A_TIME);
   return {
     start: (FunctionName, event) =>
       limit(async () => {

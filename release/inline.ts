@@ -13,8 +13,6 @@ const FOLDER = 'vendor';
 /** A CommonJS library inside an ES module may call `require` for Node's own modules. */
 const BANNER =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
-/** What `leasehold/edge` uses: their builds for any platform, in which nothing asks for Node. */
-const WITHOUT_NODE = new Set(['ms', 'p-limit', 'uuid']);
 /** `from 'x'`, `import 'x'` and `import('x')`, in what the compiler writes. */
 const IMPORT = /((?:^|[\s;}])(?:from|import)\s*\(?)(['"])([^'".][^'"]*)\2/g;
 
@@ -46,34 +44,25 @@ export async function inlineLibraries(
   for (const file of modules)
     for (const specifier of importsOf(readFileSync(file, 'utf8')))
       if (!stays.includes(packageOf(specifier))) inlined.add(specifier);
-  const bundled = (specifiers: readonly string[], platform: 'node' | 'neutral') =>
-    build({
-      absWorkingDir: root,
-      entryPoints: Object.fromEntries(specifiers.map((specifier) => [nameOf(specifier), specifier])),
-      outdir: path.join(dist, FOLDER),
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform,
-      target: 'node22',
-      mainFields: ['module', 'main'],
-      external: [...stays],
-      ...(platform === 'node' && { banner: { js: BANNER } }),
-      keepNames: true,
-      minifyWhitespace: true,
-      minifySyntax: true,
-      legalComments: 'none',
-      metafile: true,
-      logLevel: 'warning',
-    });
-  const onNode = await bundled(
-    [...inlined].filter((specifier) => !WITHOUT_NODE.has(specifier)),
-    'node',
-  );
-  const anywhere = await bundled(
-    [...inlined].filter((specifier) => WITHOUT_NODE.has(specifier)),
-    'neutral',
-  );
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries([...inlined].map((specifier) => [nameOf(specifier), specifier])),
+    outdir: path.join(dist, FOLDER),
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    mainFields: ['module', 'main'],
+    external: [...stays],
+    banner: { js: BANNER },
+    keepNames: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  });
   for (const file of modules) {
     const text = readFileSync(file, 'utf8');
     const rewritten = text.replace(IMPORT, (whole, before: string, quote: string, specifier: string) =>
@@ -81,8 +70,7 @@ export async function inlineLibraries(
     );
     if (rewritten !== text) writeFileSync(file, rewritten);
   }
-  const inputs = [onNode, anywhere].flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  const folders = new Set(inputs.flatMap((input) => packageFolder(input) ?? []));
+  const folders = new Set(Object.keys(metafile.inputs).flatMap((input) => packageFolder(input) ?? []));
   writeFileSync(path.join(dist, 'THIRD-PARTY-NOTICES.md'), notices(root, [...folders].sort()));
   return {
     imported: [...new Set([...inlined].map(packageOf))].sort(),

@@ -5,8 +5,8 @@
  * tenure of its own. A caller that asks with `reentrant` shares what the session has:
  * the same `Lock`, the same counter, the value replaced.
  */
-import pLimit from 'p-limit';
 import { ConfigurationError, LeaseLostError, StoreUnavailableError, shown } from '../errors.ts';
+import { sideBySide } from '../runtime/in-flight.ts';
 import { validOptions } from '../validate/options.ts';
 import type { Blocked, WaitOptions } from '../wait/wait.ts';
 import { WAIT_OPTIONS, waitFor } from '../wait/wait.ts';
@@ -115,12 +115,12 @@ export class SessionLocks {
    */
   async giveUpAll(): Promise<void> {
     // Not inFlight: one key that cannot be given back keeps none of the others.
-    const limit = pLimit(RELEASES_IN_FLIGHT);
+    const limit = sideBySide(RELEASES_IN_FLIGHT);
     const isDeleting = this.#session.record.behaviour === 'delete';
     const giveUp = async (lock: Lock): Promise<void> => {
       await (isDeleting ? lock.drop() : lock.release());
     };
-    await Promise.allSettled(this.held.map((lock) => limit(giveUp, lock)));
+    await Promise.allSettled(this.held.map((lock) => limit(() => giveUp(lock))));
   }
 
   async #wait<Right>(

@@ -1,4 +1,3 @@
-import { v7 as timeOrderedUuid } from 'uuid';
 import { hostModule } from './host.ts';
 
 /**
@@ -17,5 +16,20 @@ const hostCrypto = hostModule('node:crypto');
 export const systemIds: Ids = {
   // Node caches entropy for 128 ids; a process snapshot would hand the same ones to every clone.
   unique: () => hostCrypto?.randomUUID?.({ disableEntropyCache: true }) ?? crypto.randomUUID(),
-  ordered: () => timeOrderedUuid(),
+  ordered: () => orderedUuid(),
 };
+
+/** The last that was given, by time and by place within its millisecond. */
+let latest = { at: 0, place: 0 };
+const PLACES = 0x1000;
+
+/** Version 7 of RFC 9562: the time, a counter that keeps the order within a millisecond, and the chance of another id. */
+function orderedUuid(): string {
+  const now = Date.now();
+  // A clock that was set back goes on from where it was.
+  if (now > latest.at) latest = { at: now, place: 0 };
+  else latest = { at: latest.at + (latest.place + 1 < PLACES ? 0 : 1), place: (latest.place + 1) % PLACES };
+  const time = latest.at.toString(16).padStart(12, '0');
+  const place = latest.place.toString(16).padStart(3, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${place}${systemIds.unique().slice(18)}`;
+}

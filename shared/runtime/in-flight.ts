@@ -1,11 +1,9 @@
-import pLimit from 'p-limit';
-
 /**
  * Runs work, so much of it at a time, and starts no more of it once some has failed: what is not started fails with the same error.
  * Together with `allOf`, a caller that is told of a failure knows that nothing is sent after it.
  */
 export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const limit = pLimit(atMost);
+  const limit = sideBySide(atMost);
   let failure: { readonly error: unknown } | undefined;
   return (work) =>
     limit(async () => {
@@ -17,4 +15,25 @@ export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise
         throw error;
       }
     });
+}
+
+/** Runs work, so much of it at a time, in the order in which it is given; what fails stops nothing. */
+export function sideBySide(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = atMost;
+  const waiting = new Set<() => void>();
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.add(resolve));
+    try {
+      return await work();
+    } finally {
+      const [next] = waiting;
+      if (next === undefined) free++;
+      else {
+        // Its place goes from one to the next: what is given meanwhile cannot take it.
+        waiting.delete(next);
+        next();
+      }
+    }
+  };
 }

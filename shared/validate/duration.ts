@@ -1,4 +1,3 @@
-import ms from 'ms';
 import { ConfigurationError, shown } from '../errors.ts';
 
 type Unit =
@@ -10,7 +9,6 @@ type Unit =
   | ('Seconds' | 'Second' | 'Secs' | 'Sec' | 's')
   | ('Milliseconds' | 'Millisecond' | 'Msecs' | 'Msec' | 'Ms');
 type UnitAnyCase = Unit | Uppercase<Unit> | Lowercase<Unit>;
-/** What the library `ms` reads. */
 type DurationText = `${number}` | `${number}${UnitAnyCase}` | `${number} ${UnitAnyCase}`;
 
 /** Milliseconds, or a text such as `'30s'`, `'2m'`, `'1.5h'`, `'7d'`. */
@@ -18,7 +16,7 @@ export type Duration = number | DurationText;
 
 /** @throws ConfigurationError for anything that is not a finite span of zero or more */
 export function durationMs(what: string, duration: Duration): number {
-  const parsed = typeof duration === 'number' ? duration : parse(duration);
+  const parsed = typeof duration === 'number' ? duration : parsedText(duration);
   if (parsed === undefined || !Number.isFinite(parsed) || parsed < 0)
     throw new ConfigurationError(
       `${what} = ${shown(duration)}: give milliseconds, or a text such as '30s', '2m' or '7d', zero or more`,
@@ -26,11 +24,15 @@ export function durationMs(what: string, duration: Duration): number {
   return Math.round(parsed);
 }
 
-function parse(text: DurationText): number | undefined {
-  // The library answers NaN or undefined for text it cannot read, and throws for text that is empty or too long.
-  try {
-    return ms(text);
-  } catch {
-    return undefined;
-  }
+const TEXT =
+  /^(-?\d*\.?\d+) *(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i;
+/** By the first letter of a unit. A year has the quarter of a day that the calendar gives it. */
+const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_557_600_000 };
+
+/** The units of the library `ms`, and its way of writing them. */
+function parsedText(text: unknown): number | undefined {
+  const [, count, unit = 'ms'] = (typeof text === 'string' && TEXT.exec(text)) || [];
+  if (count === undefined) return undefined;
+  const isMs = /^m(s|il)/i.test(unit);
+  return Number(count) * (isMs ? 1 : UNITS_MS[unit.charAt(0).toLowerCase() as keyof typeof UNITS_MS]);
 }

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import pLimit from 'p-limit';
 import { StoreUnavailableError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
+import { sideBySide } from '../../shared/runtime/in-flight.ts';
 import type { TaskRecord } from '../../shared/task/task.ts';
 import { leash } from '../../local/leash.ts';
 import type { Emulator } from './emulator.ts';
@@ -158,7 +158,7 @@ export class Deployed implements Disposable {
 
   async states(ids: readonly string[]): Promise<TaskRecord[]> {
     // The emulator serves one request after the other: with all at once the last would outwait its time.
-    const atOnce = pLimit(READS_AT_ONCE);
+    const atOnce = sideBySide(READS_AT_ONCE);
     const records = await Promise.all(ids.map((id) => atOnce(() => this.leasehold.tasks.get(id))));
     return records.filter((record) => record !== undefined);
   }

@@ -9,9 +9,7 @@ describe('the bundle of leasehold/edge', () => {
     expect(inputs.filter((file) => /@aws-sdk|@smithy|wire\/(http|destination|sdk|body|signature)/.test(file))).toEqual(
       [],
     );
-    expect(new Set(inputs.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []))).toEqual(
-      new Set(['ms', 'p-limit', 'uuid', 'yocto-queue']),
-    );
+    expect(inputs.filter((file) => file.includes('node_modules'))).toEqual([]);
     expect(text).not.toMatch(/from\s*"node:|require\("/);
   });
 
