@@ -38,7 +38,8 @@ export { LockUnavailableError } from '../shared/lock/record.ts';
 export type { Content, Encoding, Flags, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/lock/record.ts';
 export type { ContentOptions, Lock, LockOptions } from '../shared/lock/lock.ts';
 export type { HeldLocks } from '../shared/lock/held-locks.ts';
-export type { Acquisition, AcquisitionOfSeveral } from '../shared/lock/session-locks.ts';
+export type { Acquisition } from '../shared/lock/session-locks.ts';
+export type { AcquisitionOfSeveral } from '../shared/lock/several-locks.ts';
 export type {
   DeleteResult,
   ForceOptions,

@@ -3,7 +3,10 @@ import type { Campaign, CampaignOptions, Leadership } from './election/election.
 import { Election } from './election/election.ts';
 import type { WaitOptions } from './wait/wait.ts';
 import { LockSession } from './lock/lock-session.ts';
-import type { SessionLocksPorts } from './lock/session-locks.ts';
+import type { HeldLocks } from './lock/held-locks.ts';
+import type { LockOptions } from './lock/lock.ts';
+import type { AcquisitionOfSeveral, SeveralLocksPorts } from './lock/several-locks.ts';
+import { SeveralLocks } from './lock/several-locks.ts';
 import type { Acquisition as PermitAcquisition, PermitOptions, PermitWaitOptions } from './semaphore/acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './semaphore/acquire.ts';
 import type { SemaphorePorts } from './semaphore/contender.ts';
@@ -13,15 +16,31 @@ import { ConcurrencyLimiter } from './semaphore/limiter.ts';
 import type { Permit } from './semaphore/permit.ts';
 import type { SessionHolder } from './session/keep-alive.ts';
 
-export type SessionPorts = SessionLocksPorts & SemaphorePorts;
+export type SessionPorts = SeveralLocksPorts & SemaphorePorts;
 
 /** A session, kept alive until it is ended or lost. All that it holds goes with it. */
 export class Session extends LockSession {
   readonly #ports: SessionPorts;
+  readonly #locks: SeveralLocks;
 
   constructor(holder: SessionHolder, ports: SessionPorts) {
-    super(holder, ports);
+    const locks = new SeveralLocks(holder, ports);
+    super(holder, locks);
     this.#ports = ports;
+    this.#locks = locks;
+  }
+
+  /**
+   * Several locks, all or none. Returns at once. If this session holds one of the keys already, that key is held, and none is taken; with
+   * `reentrant: true` it is among those that are returned, with the counter that it has.
+   */
+  tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
+    return this.#locks.tryAcquireAll(keys, options);
+  }
+
+  /** Waits for several locks, those of them too that this session holds already, and takes none meanwhile. @throws as `lock` */
+  lockAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
+    return this.#locks.acquireAll(keys, options);
   }
 
   /** Returns at once: the leadership, or who leads. */

@@ -9,11 +9,13 @@
  *
  * What a stale belief sends is still refused: every write of a holder is guarded by its tenure, and so is yours behind a fence.
  */
-import { createLockStore } from '../dynamo/lock/store.ts';
+import { createHolderLockStore } from '../dynamo/lock/holder-store.ts';
 import { createSessionStore } from '../dynamo/session/store.ts';
 import { sessionTiming } from '../lease/timing.ts';
 import type { SessionTiming } from '../lease/timing.ts';
 import { LockSession } from '../lock/lock-session.ts';
+import type { Refusal } from '../lock/record.ts';
+import { SessionLocks } from '../lock/session-locks.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { Duration } from '../validate/duration.ts';
@@ -41,7 +43,7 @@ const SETTINGS = {
 } as const satisfies Record<keyof EdgeSessionSettings, true>;
 
 /**
- * A session that takes locks, and nothing else: the smallest bundle that holds a lease.
+ * A session that takes locks, one by one, and nothing else: the smallest bundle that holds a lease.
  * @throws ConfigurationError when a setting is out of its range, or two do not fit together
  * @throws StoreUnavailableError when the store did not confirm it in time
  * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
@@ -51,9 +53,10 @@ export async function lockSession(
   settings: EdgeSessionSettings = {},
 ): Promise<LockSession> {
   const { sender, table, runtime, gauge } = connection;
-  const stores = { locks: createLockStore(sender, table), sessions: createSessionStore(sender, table) };
+  const stores = { locks: createHolderLockStore(sender, table), sessions: createSessionStore(sender, table) };
   const holder = await openHolder(connection, settings);
-  return new LockSession(holder, { ...stores, table, runtime, gauge, turns: new Turns(runtime.clock) });
+  const turns = new Turns<Refusal>(runtime.clock);
+  return new LockSession(holder, new SessionLocks(holder, { ...stores, table, runtime, gauge, turns }));
 }
 
 /** The session itself, for what is built on it. */

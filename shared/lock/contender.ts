@@ -15,7 +15,7 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './record.ts';
 import { opensAt } from './record.ts';
 import type { Doubts, UnansweredAcquire } from './doubts.ts';
-import type { LockPorts } from './standing.ts';
+import type { HolderPorts } from './standing.ts';
 import { standingOf } from './standing.ts';
 import type { AcquireRequest } from './store.ts';
 
@@ -52,7 +52,7 @@ export class LockContender implements Contender<HeldLock> {
   readonly key: string;
   readonly #content: Content | undefined;
   readonly #session: ContendingSession;
-  readonly #ports: LockPorts;
+  readonly #ports: HolderPorts;
   readonly #maxClockSkewMs: number;
   readonly #doubts: Doubts | undefined;
   #abandoned: Abandoned | undefined;
@@ -66,7 +66,7 @@ export class LockContender implements Contender<HeldLock> {
     key: string,
     content: Content | undefined,
     session: ContendingSession,
-    ports: LockPorts & { readonly doubts?: Doubts | undefined },
+    ports: HolderPorts & { readonly doubts?: Doubts | undefined },
   ) {
     this.key = key;
     this.#content = content;

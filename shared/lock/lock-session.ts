@@ -2,10 +2,8 @@
 import type { SessionHolder } from '../session/keep-alive.ts';
 import type { LiveSession } from '../session/record.ts';
 import type { WaitOptions } from '../wait/wait.ts';
-import type { HeldLocks } from './held-locks.ts';
 import type { Lock, LockOptions } from './lock.ts';
-import type { Acquisition, AcquisitionOfSeveral, SessionLocksPorts } from './session-locks.ts';
-import { SessionLocks } from './session-locks.ts';
+import type { Acquisition, SessionLocks } from './session-locks.ts';
 
 /** A session, kept alive until it is ended or lost. All that it holds goes with it. */
 export class LockSession implements AsyncDisposable {
@@ -15,9 +13,9 @@ export class LockSession implements AsyncDisposable {
   protected readonly sessionLocks: SessionLocks;
   #ending: Promise<void> | undefined;
 
-  constructor(holder: SessionHolder, ports: SessionLocksPorts) {
+  constructor(holder: SessionHolder, locks: SessionLocks) {
     this.holder = holder;
-    this.sessionLocks = new SessionLocks(holder, ports);
+    this.sessionLocks = locks;
   }
 
   get id(): string {
@@ -72,19 +70,6 @@ export class LockSession implements AsyncDisposable {
    */
   lock(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
     return this.sessionLocks.acquire(key, options);
-  }
-
-  /**
-   * Several locks, all or none. Returns at once. If this session holds one of the keys already, that key is held, and none is taken; with
-   * `reentrant: true` it is among those that are returned, with the counter that it has.
-   */
-  tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
-    return this.sessionLocks.tryAcquireAll(keys, options);
-  }
-
-  /** Waits for several locks, those of them too that this session holds already, and takes none meanwhile. @throws as `lock` */
-  lockAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
-    return this.sessionLocks.acquireAll(keys, options);
   }
 
   /** What it holds, as far as this process knows. */

@@ -22,7 +22,7 @@ import { lockLimitsOf } from './contender.ts';
 import type { Content, Flags, HeldLock, Holder } from './record.ts';
 import { describeLock, revocationOf, validContent } from './record.ts';
 import { holderOf } from './standing.ts';
-import type { LockStore, TransactionAction } from './store.ts';
+import type { HolderLockStore, TransactionAction } from './store.ts';
 
 export interface ContentOptions {
   /** Text of up to 64 KB. Absent: what is stored stays. */
@@ -42,7 +42,7 @@ export interface LockOptions extends ContentOptions {
 export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
 
 export interface LockHolderPorts {
-  readonly locks: LockStore;
+  readonly locks: HolderLockStore;
   readonly session: SessionHolder;
   readonly runtime: Runtime;
   /** Part of the sequencer. */

@@ -1,5 +1,5 @@
 /**
- * The locks of one session: acquiring them, one or several, and giving them all back.
+ * The locks of one session: acquiring them, and giving them all back; `several-locks.ts` adds several at once.
  *
  * A key that the session holds already is held, for its other callers as for everybody: they wait in line for its release, and each gets a
  * tenure of its own. A caller that asks with `reentrant` shares what the session has:
@@ -11,33 +11,30 @@ import { validOptions } from '../validate/options.ts';
 import type { Blocked, WaitOptions } from '../wait/wait.ts';
 import { WAIT_OPTIONS, waitFor } from '../wait/wait.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
-import type { Attempt, Contender } from './contender.ts';
+import type { Contender } from './contender.ts';
 import { LockContender, lockLimitsOf } from './contender.ts';
 import { Doubts } from './doubts.ts';
-import { HeldLocks } from './held-locks.ts';
 import type { LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './record.ts';
 import { warningOfOwnWait } from './own-wait.ts';
 import { LockUnavailableError, describeLock, validContent, validKey } from './record.ts';
-import { KEYS_LIMIT, SeveralContender } from './several.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { LockPorts } from './standing.ts';
+import type { HolderPorts } from './standing.ts';
 import { standingOf } from './standing.ts';
 import type { Turns } from '../wait/turns.ts';
 
 export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
-export type AcquisitionOfSeveral = { readonly kind: 'acquired'; readonly locks: HeldLocks } | Refusal;
 
-export interface SessionLocksPorts extends LockPorts {
+export interface SessionLocksPorts extends HolderPorts {
   /** Part of the sequencer. */
   readonly table: string;
   readonly turns: Turns<Refusal>;
 }
 
-const OPTIONS = 'the options of a lock';
-const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true } as const satisfies Record<keyof LockOptions, true>;
-const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
+export const OPTIONS = 'the options of a lock';
+export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true } as const satisfies Record<keyof LockOptions, true>;
+export const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
 
 /**
  * Waiters that have come to the longest pause ask every three seconds on average: 200 of them, in as many processes, together 67 times
@@ -62,12 +59,12 @@ export class SessionLocks {
   /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
   readonly #attempts = new Map<string, Promise<unknown>>();
   /** Keys that the session may hold without our knowing. */
-  readonly #doubts: Doubts;
+  protected readonly doubts: Doubts;
 
   constructor(session: SessionHolder, ports: SessionLocksPorts) {
     this.#session = session;
     this.#ports = ports;
-    this.#doubts = new Doubts(session.id, (key) => {
+    this.doubts = new Doubts(session.id, (key) => {
       session.settleLater(describeLock(key), () => this.#settle(key));
     });
   }
@@ -76,7 +73,7 @@ export class SessionLocks {
   async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
-    if (attempt.kind !== 'acquired') this.#ensureDecided([key]);
+    if (attempt.kind !== 'acquired') this.ensureDecided([key]);
     return attempt.kind === 'acquired' ? { kind: 'acquired', lock: attempt.right } : attempt;
   }
 
@@ -87,21 +84,11 @@ export class SessionLocks {
    */
   async acquire(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
-    return this.#wait([key], this.#single(key, options), options);
+    return this.wait([key], this.#single(key, options), options);
   }
 
-  /** Several keys, all or none, in one transaction. Returns at once. */
-  async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
-    validOptions(OPTIONS, options, LOCK_OPTIONS);
-    const attempt = await this.#several(keys, options).attempt();
-    if (attempt.kind !== 'acquired') this.#ensureDecided(keys);
-    return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
-  }
-
-  /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
-  async acquireAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
-    validOptions(OPTIONS, options, PATIENT_OPTIONS);
-    return this.#wait(keys, this.#several(keys, options), options);
+  protected lockOf(key: string): Lock | undefined {
+    return this.#held.get(key);
   }
 
   /** What the session holds, as far as this process knows. */
@@ -123,7 +110,7 @@ export class SessionLocks {
     await Promise.allSettled(this.held.map((lock) => limit(() => giveUp(lock))));
   }
 
-  async #wait<Right>(
+  protected async wait<Right>(
     keys: readonly string[],
     contender: Contender<Right>,
     options: LockOptions & WaitOptions,
@@ -144,17 +131,17 @@ export class SessionLocks {
       runtime,
     ).catch((error: unknown) => {
       // The store is still away when the time is over: what the last look says is not all that was sent.
-      if (error instanceof StoreUnavailableError) this.#ensureDecided(keys, error);
+      if (error instanceof StoreUnavailableError) this.ensureDecided(keys, error);
       throw error;
     });
     if (waited.kind === 'found') return waited.found;
-    this.#ensureDecided(keys);
+    this.ensureDecided(keys);
     throw new LockUnavailableError(this.#seenFromHere(waited.by), waited.waitedMs);
   }
 
   /** @throws StoreUnavailableError when an attempt went unanswered that may have taken one of the keys, or may take it yet */
-  #ensureDecided(keys: readonly string[], cause?: unknown): void {
-    const key = keys.find((wanted) => this.#doubts.has(wanted));
+  protected ensureDecided(keys: readonly string[], cause?: unknown): void {
+    const key = keys.find((wanted) => this.doubts.has(wanted));
     if (key === undefined) return;
     throw new StoreUnavailableError(
       `${describeLock(key)}: whether it was acquired is not known, for an answer was lost; this session gives it back with its coming heartbeats, try again then`,
@@ -168,25 +155,25 @@ export class SessionLocks {
    * @returns whether it is out of doubt
    */
   #settle(key: string): Promise<boolean> {
-    return this.#alone([key], async () => {
-      if (!this.#doubts.has(key)) return true;
+    return this.alone([key], async () => {
+      if (!this.doubts.has(key)) return true;
       const { locks, runtime, turns } = this.#ports;
       const lock = await locks.get(key);
-      this.#doubts.see(key, lock);
-      if (!this.#doubts.has(key)) return true;
+      this.doubts.see(key, lock);
+      if (!this.doubts.has(key)) return true;
       if (lock?.state === 'held' && lock.session !== this.#session.id) return this.#settleAbandoned(lock);
       if (lock?.state === 'held' && this.#held.get(key)?.leaseCounter === lock.leaseCounter) {
-        this.#doubts.end(key);
+        this.doubts.end(key);
         return true;
       }
-      const late = { notBeforeAsked: this.#doubts.lastAskedAt(key) };
+      const late = { notBeforeAsked: this.doubts.lastAskedAt(key) };
       const limits = lockLimitsOf(this.#session);
       const outcome = await (lock?.state === 'held'
         ? locks.disown(lock, late, stampOf(runtime), limits)
         : locks.barLate({ key, observed: lock, ...late }, stampOf(runtime), limits));
-      this.#doubts.see(key, outcome.kind === 'applied' ? outcome.row : outcome.current);
+      this.doubts.see(key, outcome.kind === 'applied' ? outcome.row : outcome.current);
       if (outcome.kind === 'applied') turns.wake(key);
-      return !this.#doubts.has(key);
+      return !this.doubts.has(key);
     });
   }
 
@@ -199,8 +186,8 @@ export class SessionLocks {
     const sweepable = lock.entry?.value === undefined;
     const limits = lockLimitsOf(this.#session);
     const outcome = await locks.settle(lock, standing.disposition, sweepable, stampOf(runtime), limits);
-    if (outcome.kind === 'applied') this.#doubts.see(lock.key, outcome.row);
-    return !this.#doubts.has(lock.key);
+    if (outcome.kind === 'applied') this.doubts.see(lock.key, outcome.row);
+    return !this.doubts.has(lock.key);
   }
 
   /** What the first in a line was told may be of another session than this. */
@@ -211,7 +198,7 @@ export class SessionLocks {
   }
 
   /** A key that this session holds, for a caller that wants it for itself. */
-  #refusalOfOwn(keys: readonly string[]): Refusal | undefined {
+  protected refusalOfOwn(keys: readonly string[]): Refusal | undefined {
     const held = keys.map((key) => this.#held.get(key)).find((lock) => lock?.signal.aborted === false);
     return held && { kind: 'held', key: held.key, by: held.holder, isOwn: true };
   }
@@ -219,99 +206,27 @@ export class SessionLocks {
   #single(key: string, options: LockOptions): Contender<Lock> {
     const content = validContent(validKey(key), options);
     const isReentrant = validReentrant(options);
-    const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.#doubts });
+    const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.doubts });
     return {
       key,
-      look: async () => (isReentrant ? undefined : this.#refusalOfOwn([key])) ?? (await contender.look()),
+      look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
       attempt: () =>
-        this.#alone([key], async () => {
-          await this.#verbsUnderWay([key]);
-          const own = isReentrant ? undefined : this.#refusalOfOwn([key]);
+        this.alone([key], async () => {
+          await this.verbsUnderWay([key]);
+          const own = isReentrant ? undefined : this.refusalOfOwn([key]);
           if (own !== undefined) return own;
-          const held = await this.#again(key, content);
+          const held = await this.again(key, content);
           if (held !== undefined) return { kind: 'acquired', right: held };
           const left = this.#left.get(key);
           if (left !== undefined) contender.observe(left);
           const attempt = await contender.attempt();
-          return attempt.kind === 'acquired' ? { kind: 'acquired', right: this.#register(attempt.right) } : attempt;
+          return attempt.kind === 'acquired' ? { kind: 'acquired', right: this.register(attempt.right) } : attempt;
         }),
     };
-  }
-
-  #several(keys: readonly string[], options: LockOptions): Contender<HeldLocks> {
-    if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: give a list of them`);
-    const wanted = [...new Set((keys as readonly string[]).map(validKey))].sort();
-    const [first] = wanted;
-    if (first === undefined || wanted.length > KEYS_LIMIT)
-      throw new ConfigurationError(
-        `${wanted.length} lock keys are given: give 1 to ${KEYS_LIMIT}, what one transaction takes`,
-      );
-    const content = validContent(first, options);
-    const isReentrant = validReentrant(options);
-    return {
-      key: JSON.stringify(wanted),
-      look: () => Promise.resolve(undefined),
-      attempt: () =>
-        this.#alone(wanted, async () => {
-          await this.#verbsUnderWay(wanted);
-          const own = isReentrant ? undefined : this.#refusalOfOwn(wanted);
-          return own ?? (await this.#attemptSeveral(wanted, content));
-        }),
-    };
-  }
-
-  /** What is held already is confirmed last: an attempt that is refused, as most of one that waits are, has written nothing. */
-  async #attemptSeveral(wanted: readonly string[], content: Content | undefined): Promise<Attempt<HeldLocks>> {
-    const lost = new Set<Lock>();
-    for (;;) {
-      const locks = new Map<string, Lock>();
-      for (const lock of wanted.flatMap((key) => this.#held.get(key) ?? []))
-        if (!lock.signal.aborted && !lost.has(lock)) locks.set(lock.key, lock);
-      const held = [...locks.values()];
-      const missing = wanted.filter((key) => !locks.has(key));
-      const attempt = await this.#attemptMissing(missing, content);
-      if (attempt.kind !== 'acquired') return attempt;
-      for (const lock of attempt.right) locks.set(lock.key, lock);
-      const lostOne = await this.#confirmOrLeave(held, content, attempt.right);
-      if (lostOne === undefined)
-        return { kind: 'acquired', right: new HeldLocks(wanted.flatMap((key) => locks.get(key) ?? [])) };
-      lost.add(lostOne);
-    }
-  }
-
-  async #attemptMissing(keys: readonly string[], content: Content | undefined): Promise<Attempt<readonly Lock[]>> {
-    if (keys.length === 0) return { kind: 'acquired', right: [] };
-    const attempt = await new SeveralContender(keys, content, this.#session, {
-      ...this.#ports,
-      doubts: this.#doubts,
-    }).attempt();
-    if (attempt.kind !== 'acquired') return attempt;
-    return { kind: 'acquired', right: attempt.right.map((row) => this.#register(row)) };
-  }
-
-  /** All or none: when one of the held is ours no more, what was just acquired is left again. @returns the one that was lost */
-  async #confirmOrLeave(
-    held: readonly Lock[],
-    content: Content | undefined,
-    acquired: readonly Lock[],
-  ): Promise<Lock | undefined> {
-    // What cannot be left now is left by the next attempt, or goes with the session.
-    const leave = () => Promise.allSettled(acquired.map((lock) => lock.release()));
-    try {
-      for (const lock of held) {
-        if ((await this.#again(lock.key, content)) === lock) continue;
-        await leave();
-        return lock;
-      }
-      return undefined;
-    } catch (error) {
-      await leave();
-      throw error;
-    }
   }
 
   /** A lock that this session holds already; undefined when it does not, or no longer. */
-  async #again(key: string, content: Content | undefined): Promise<Lock | undefined> {
+  protected async again(key: string, content: Content | undefined): Promise<Lock | undefined> {
     const held = this.#held.get(key);
     try {
       await held?.confirm(content);
@@ -323,8 +238,8 @@ export class SessionLocks {
     }
   }
 
-  #register(row: HeldLock): Lock {
-    this.#doubts.end(row.key);
+  protected register(row: HeldLock): Lock {
+    this.doubts.end(row.key);
     const lock = new Lock(row, {
       ...this.#ports,
       session: this.#session,
@@ -333,7 +248,7 @@ export class SessionLocks {
         this.#leave(row.key, ended.idle());
       },
       onUndecided: ({ key }) => {
-        this.#doubts.add(key);
+        this.doubts.add(key);
       },
       onReleased: ({ key, leaseCounter }) => {
         this.#remember(key, leaseCounter);
@@ -352,7 +267,7 @@ export class SessionLocks {
   }
 
   /** A release that was asked for counts as begun, even while it waits for another verb of its lock. */
-  async #verbsUnderWay(keys: readonly string[]): Promise<void> {
+  protected async verbsUnderWay(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       await this.#held.get(key)?.idle();
       await this.#leaving.get(key);
@@ -367,11 +282,11 @@ export class SessionLocks {
   }
 
   /** One attempt at a time for each of the keys, which are sorted. */
-  async #alone<T>(keys: readonly string[], attempt: () => Promise<T>): Promise<T> {
+  protected async alone<T>(keys: readonly string[], attempt: () => Promise<T>): Promise<T> {
     const [key, ...rest] = keys;
     if (key === undefined) return attempt();
     const before = this.#attempts.get(key);
-    const mine = (before ?? Promise.resolve()).then(() => this.#alone(rest, attempt));
+    const mine = (before ?? Promise.resolve()).then(() => this.alone(rest, attempt));
     const settled = mine.then(
       () => undefined,
       () => undefined,
@@ -390,7 +305,7 @@ function blockedBy(refusal: Refusal): Blocked<Refusal> {
   return { kind: 'blocked', by: refusal, until: refusal.by.until };
 }
 
-function validReentrant({ reentrant }: LockOptions): boolean {
+export function validReentrant({ reentrant }: LockOptions): boolean {
   if (reentrant !== undefined && typeof reentrant !== 'boolean')
     throw new ConfigurationError(`reentrant = ${shown(reentrant)}: give true or false`);
   return reentrant === true;

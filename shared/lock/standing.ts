@@ -4,7 +4,12 @@ import type { ContenderPorts } from '../session/contender.ts';
 import { settleSession } from '../session/contender.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { HeldLock, Holder } from './record.ts';
-import type { Disposition, LockStore } from './store.ts';
+import type { Disposition, HolderLockStore, LockStore } from './store.ts';
+
+/** What a session needs to hold keys. */
+export interface HolderPorts extends ContenderPorts {
+  readonly locks: HolderLockStore;
+}
 
 export interface LockPorts extends ContenderPorts {
   readonly locks: LockStore;

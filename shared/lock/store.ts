@@ -168,3 +168,10 @@ export interface LockStore {
   /** For a transaction of the user's own: it fails unless the tenure is the current one. */
   condition(claim: LockClaim): TransactionAction;
 }
+
+/** What the holder of a key asks of it, and no more: clients that only lock stay small. */
+export type HolderLockStore = Pick<
+  LockStore,
+  | ('acquire' | 'takeOver' | 'disown' | 'barLate' | 'update' | 'release' | 'settle')
+  | ('get' | 'getWithSession' | 'condition')
+>;

@@ -23,7 +23,13 @@ export function sideBySide(atMost: number): <T>(work: () => Promise<T>) => Promi
   const waiting = new Set<() => void>();
   return async (work) => {
     if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.add(resolve));
+    else {
+      const turn = Promise.withResolvers<undefined>();
+      waiting.add(() => {
+        turn.resolve(undefined);
+      });
+      await turn.promise;
+    }
     try {
       return await work();
     } finally {

@@ -31,7 +31,7 @@ const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_
 
 /** The units of the library `ms`, and its way of writing them. */
 function parsedText(text: unknown): number | undefined {
-  const [, count, unit = 'ms'] = (typeof text === 'string' && TEXT.exec(text)) || [];
+  const [, count, unit = 'ms'] = (typeof text === 'string' ? TEXT.exec(text) : null) ?? [];
   if (count === undefined) return undefined;
   const isMs = /^m(s|il)/i.test(unit);
   return Number(count) * (isMs ? 1 : UNITS_MS[unit.charAt(0).toLowerCase() as keyof typeof UNITS_MS]);
