@@ -28,7 +28,6 @@ import {
   DEFAULT_TASKS_PER_WORKER,
   DEFAULT_TIMED_NAMES,
   DEFAULT_WORKER_LOCK_DELAY_MS,
-  ENV,
 } from '../functions/env.ts';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
@@ -43,6 +42,7 @@ import { Dispatcher } from './dispatcher.ts';
 import { networkOf } from './handler-function.ts';
 import type { TaskTimeName } from './metrics.ts';
 import { queueMetric, taskMetric } from './metrics.ts';
+import { claimVariables, setVariables } from './producer.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 import { validRunbooks, validateEnvironment, validateWorkers } from './validate.ts';
@@ -224,6 +224,7 @@ export class TaskWorkers extends Construct implements IGrantable {
       bundling: props.bundling,
       network: networkOf(props),
     });
+    claimVariables(this.worker.function, this);
     this.dispatcher = new Dispatcher(this, 'Dispatcher', {
       ...{ settings, logRetention, production, scheduleEnabled },
       expression: ScheduleExpression.expression(expressionString, timeZone),
@@ -295,13 +296,11 @@ export class TaskWorkers extends Construct implements IGrantable {
   /**
    * Lets a function put tasks into this queue: `grantEnqueue`, and the variables from which `createLeasehold()` in its code takes
    * table, queue, shards and clock bound.
+   * @throws ConfigurationError when its variables name another queue already: those of the last one would win, without a word
    */
   connect(producer: LambdaFunction): Grant {
-    const { queue, shards, maxClockSkewMs } = this.#settings;
-    producer.addEnvironment(ENV.table, this.table.tableName);
-    producer.addEnvironment(ENV.queue, queue);
-    producer.addEnvironment(ENV.shards, String(shards));
-    producer.addEnvironment(ENV.maxClockSkewMs, String(maxClockSkewMs));
+    claimVariables(producer, this);
+    setVariables(producer, { ...this.#settings, tableName: this.table.tableName });
     return this.grantEnqueue(producer);
   }
 

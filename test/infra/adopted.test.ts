@@ -103,3 +103,26 @@ describe('a grant', () => {
     expect(unknown.workers.grantOperate(Role.fromRoleName(unknown.stack, 'ByName', 'ours')).success).toBe(true);
   });
 });
+
+describe('a function that is connected to a second queue', () => {
+  const stack = new Stack(newApp(), 'Two');
+  const media = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media' });
+  const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail' });
+  const api = new LambdaFunction(stack, 'Api', {
+    ...{ runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromInline('exports.handler = () => {}') },
+  });
+
+  test('is refused: its variables name one table and one queue, and the last would win', () => {
+    media.connect(api);
+    media.connect(api).assertSuccess();
+
+    expect(() => mail.connect(api)).toThrow(
+      /^connect: Two\/Api names queue media in its variables already: .*grantEnqueue/,
+    );
+  });
+
+  test('is refused when it is the worker of another, which would serve the wrong queue', () => {
+    expect(() => media.connect(mail.worker.function)).toThrow(/names queue mail in its variables already/);
+    mail.connect(mail.worker.function).assertSuccess();
+  });
+});

@@ -1,0 +1,38 @@
+/** The variables in which a function finds table and queue. It has one set of them, so they name one queue. */
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { ENV } from '../functions/env.ts';
+import { ConfigurationError } from '../shared/errors.ts';
+
+/** A queue, as variables name it. */
+export interface NamedQueue {
+  readonly tableName: string;
+  readonly queue: string;
+  readonly shards: number;
+  readonly maxClockSkewMs: number;
+}
+
+/** What stands for a queue in the construction: two of them may have one name, on two tables. */
+interface Owner {
+  readonly queue: string;
+}
+
+const OWNERS = new WeakMap<LambdaFunction, Owner>();
+
+/** @throws ConfigurationError when its variables name another queue already: those that are set last would win, without a word */
+export function claimVariables(named: LambdaFunction, owner: Owner): void {
+  const first = OWNERS.get(named) ?? owner;
+  if (first !== owner)
+    throw new ConfigurationError(
+      `connect: ${named.node.path} names queue ${first.queue} in its variables already: give it grantEnqueue of queue ${owner.queue}, ` +
+        'and name table and queue in its code',
+    );
+  OWNERS.set(named, owner);
+}
+
+/** Sets what `createLeasehold()` reads. */
+export function setVariables(producer: LambdaFunction, { tableName, queue, shards, maxClockSkewMs }: NamedQueue): void {
+  producer.addEnvironment(ENV.table, tableName);
+  producer.addEnvironment(ENV.queue, queue);
+  producer.addEnvironment(ENV.shards, String(shards));
+  producer.addEnvironment(ENV.maxClockSkewMs, String(maxClockSkewMs));
+}
