@@ -48,8 +48,11 @@ async function doctor(
     versions: { node: process.versions.node, leasehold: ownVersion() },
   });
   const there = connection.queue(queue, shards);
-  const names = entry === undefined || work === undefined ? [] : [await judgeNames(there, work.registry, entry)];
   const hasTable = !examined.some(({ check, health }) => check === 'table' && health === 'broken');
+  const names =
+    hasTable && entry !== undefined && work !== undefined
+      ? [await orUnknown(`names in ${queue}`, () => judgeNames(there, work.registry, entry))]
+      : [];
   const parked = hasTable
     ? [await orUnknown(`parked in ${queue}`, () => judgeParked(there, connection.runtime.clock))]
     : [];

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import type { TableDescription } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -9,6 +10,8 @@ import { runCommand, runHere } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
+/** A module that defines tasks. */
+const ENTRY = path.join(import.meta.dirname, '../infra/fixtures/tasks.ts');
 const endpoint = inject('embeddedEndpoint');
 
 describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
@@ -33,6 +36,16 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     expect(findings.map(({ check }) => check)).toEqual(
       expect.arrayContaining(['clock', 'ttl', 'may TransactWriteItems']),
     );
+  });
+
+  test('says that there is no table also where it was to look at the names in it', async () => {
+    const missing = { endpoint: table.endpoint, table: `${table.table}-missing` };
+
+    const doctor = await runCommand(missing, 'doctor', '--entry', ENTRY, '--json');
+
+    expect(doctor.exitCode).toBe(1);
+    const { findings } = JSON.parse(doctor.out) as { findings: Finding[] };
+    expect(findings.map(({ check, health }) => [check, health])).toContainEqual(['table', 'broken']);
   });
 
   test('says what is broken in a table that is not ours, and how to repair it', async () => {
