@@ -32,19 +32,38 @@ async function* schedulesOf({ leasehold }: Stores, queues: readonly string[]): A
 
 async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {
   const { queue, name, task, cron, zone, priority, missed, nextAt } = schedule;
-  const past = lastSlots(schedule, now);
+  const { past, coming, overdue } = timesOf(schedule, now);
   const rows = await tasks.getMany(past.map((at) => ({ queue, id: slotTaskId(schedule, at) })));
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const coming = slotAfter(schedule, now);
   return {
     ...{ queue, name, task, cron, zone, priority, missed },
     nextAt: Number.isFinite(nextAt) ? nextAt : null,
-    overdue: overdueSlots(schedule, now),
+    overdue,
     slots: [
       ...past.map((at) => slotLine(schedule, at, byId)),
       ...(coming === undefined ? [] : [{ at: coming, fate: 'next' as const, task: slotTaskId(schedule, coming) }]),
     ],
   };
+}
+
+interface Times {
+  readonly past: readonly number[];
+  readonly coming: number | undefined;
+  readonly overdue: Count;
+}
+
+function timesOf(schedule: ScheduleRecord, now: number): Times {
+  try {
+    return {
+      past: lastSlots(schedule, now),
+      coming: slotAfter(schedule, now),
+      overdue: overdueSlots(schedule, now),
+    };
+  } catch {
+    // This machine does not know the zone, or the expression is damaged: only the row tells whether a slot is due.
+    const isDue = schedule.nextAt <= now;
+    return { past: [], coming: undefined, overdue: { count: isDue ? 1 : 0, isMore: isDue } };
+  }
 }
 
 function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<string, TaskRecord>): SlotLine {
