@@ -21,7 +21,7 @@ import { LocalLambda } from '../../local/lambda/local-lambda.ts';
 import { LambdaEvents } from '../support/lambda-events.ts';
 
 const handlers = path.join(import.meta.dirname, '../support/handlers');
-const settings = { timeoutMs: 10_000, memoryMb: 128, environment: {} };
+const settings = { timeoutMs: 600_000, memoryMb: 128, environment: {} };
 const events = new LambdaEvents();
 const lambda = new LocalLambda({
   functions: {

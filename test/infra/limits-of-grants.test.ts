@@ -31,6 +31,7 @@ const roles = {
   grantObserve: newRole('observe', (role) => workers.grantObserve(role)),
   grantOperate: newRole('operate', (role) => workers.grantOperate(role)),
   worker: workers.worker.handler.role,
+  dispatcher: workers.dispatcher.handler.role,
 };
 const template = Template.fromStack(stack);
 

@@ -11,7 +11,7 @@ const handlers = path.join(import.meta.dirname, 'handlers');
 export function functionFrom(file: string, overrides: Partial<FunctionSettings> = {}): FunctionSettings {
   return {
     entry: path.join(handlers, `${file}.ts`),
-    timeoutMs: 10_000,
+    timeoutMs: 600_000,
     memoryMb: 128,
     environment: {},
     ...overrides,

@@ -127,7 +127,7 @@ describe('the fetch driver alone', () => {
     expect(await waiting).toMatchObject({ kind: 'unsent', code: 'Waiting' });
     // Signing takes its own time, so an answer waits until there are two to give.
     for (const pair of [0, 1]) {
-      await vi.waitFor(() => expect(answers, `pair ${pair} has been sent`).toHaveLength(2), { timeout: 30_000 });
+      await vi.waitFor(() => expect(answers, `pair ${pair} has been sent`).toHaveLength(2), { timeout: 300_000 });
       for (const say of answers.splice(0)) {
         say();
       }
