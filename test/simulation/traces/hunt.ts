@@ -3,6 +3,7 @@ import { findTlc } from '../../../spec/tlc.ts';
 import { MUTANTS } from '../mutations/all.ts';
 import { mutate } from '../mutations/load-mutated.ts';
 import { rejectedOf } from './check.ts';
+import type { Exported } from './export.ts';
 
 export interface Hunted {
   readonly id: string;
@@ -30,13 +31,13 @@ const changes = mutant.changes === undefined ? {} : { changes: mutant.changes };
 let [histories, traces] = [0, 0];
 let rejected: readonly string[] = [];
 while (histories < Number(limit) && rejected.length === 0) {
-  const batch: string[] = [];
+  const batch: Exported[] = [];
   for (let index = 0; index < BATCH; index++) {
     histories++;
     const result = await runSeed(BigInt(histories), mutant.profile ?? 'swarm', { ...changes, keepHistory: true });
-    batch.push(...exportTraces(result).traces);
+    batch.push(exportTraces(result));
   }
-  traces += batch.length;
+  traces += batch.reduce((all, one) => all + one.traces.length, 0);
   rejected = await rejectedOf(tlc, batch);
 }
 const at = Map.groupBy(rejected, placeOf);
