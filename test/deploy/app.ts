@@ -1,42 +1,70 @@
-/** The stack that the deployment test deploys: ours, with short times, and a table for the tasks' own writes. */
-import { App, CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
+/** The stacks that the deployment test deploys: ours with a second queue, in two versions, and one that imports a restored table. */
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { LeaseholdStack } from '../../infra/stack.ts';
-import { DEADLINE_MARGIN_MS, QUEUE, SHARDS, STACK, WORKER_TIMEOUT_MS } from './settings.ts';
+import { CoordinationTable } from '../../infra/table.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import type { Revision } from './settings.ts';
+import {
+  BESIDE,
+  DEADLINE_MARGIN_MS,
+  EFFECTS_TABLE,
+  QUEUE,
+  QUEUES,
+  RESTORED_TABLE,
+  REVISIONS,
+  SHARDS,
+  STACK,
+  stackId,
+  WORKER_TIMEOUT_MS,
+} from './settings.ts';
 
-const app = new App({ context: featureFlags });
-const revision = String(app.node.tryGetContext('revision') ?? '1');
+// All in one assembly, so that what the revisions share is bundled once.
+const app = new App({ context: featureFlags, outdir: process.argv[2] ?? '' });
+for (const revision of REVISIONS) addStack(revision);
+app.synth();
 
-const stack = new LeaseholdStack(app, STACK, {
-  workers: {
+function addStack(revision: Revision): void {
+  const isRestored = revision === 'restored';
+  const workers: TaskWorkersProps = {
     entry: 'test/deploy/tasks.ts',
     queue: QUEUE,
-    production: false,
-    maxWorkers: 4,
+    scheduleEnabled: isRestored,
+    maxWorkers: 8,
     tasksPerWorker: 30,
     concurrency: 4,
-    // A worker that is only slow must not lose its session: the first batch is done by first attempts.
-    sessionTtl: Duration.seconds(20),
+    // Shorter than a deployment, so that its dead are taken over soon.
+    sessionTtl: Duration.seconds(15),
     maxClockSkew: Duration.millis(500),
     workerTimeout: Duration.millis(WORKER_TIMEOUT_MS),
     deadlineMargin: Duration.millis(DEADLINE_MARGIN_MS),
     // A changed setting and changed code, as an upgrade has them.
     shards: SHARDS,
-    lockDelay: Duration.seconds(Number(revision)),
+    lockDelay: Duration.seconds(revision === '2' ? 2 : 1),
     bundling: { define: { REVISION: JSON.stringify(revision) } },
-  },
-});
-const effects = new Table(stack, 'Effects', {
-  partitionKey: { name: 'id', type: AttributeType.STRING },
-  billingMode: BillingMode.PAY_PER_REQUEST,
-  removalPolicy: RemovalPolicy.DESTROY,
-});
-stack.workers.worker.function.addEnvironment('EFFECTS_TABLE', effects.tableName);
-Grant.addToPrincipal({
-  grantee: stack.workers,
-  actions: ['dynamodb:UpdateItem'],
-  resourceArns: [effects.tableArn],
-});
-new CfnOutput(stack, 'EffectsTableName', { value: effects.tableName });
+  };
+
+  if (isRestored) {
+    const stack = new Stack(app, stackId(revision), { stackName: `${STACK}Restored` });
+    const table = CoordinationTable.fromTable(stack, 'Leases', Table.fromTableName(stack, 'Restored', RESTORED_TABLE));
+    const props = { ...workers, table, wakeOnEnqueue: false };
+    for (const queue of QUEUES) allowEffects(new TaskWorkers(stack, queue, { ...props, queue }));
+  } else {
+    const stack = new LeaseholdStack(app, stackId(revision), { stackName: STACK, workers });
+    const { table } = stack.workers;
+    allowEffects(stack.workers);
+    allowEffects(new TaskWorkers(stack, 'Beside', { ...workers, table, queue: BESIDE }));
+  }
+}
+
+function allowEffects(grantee: TaskWorkers): void {
+  const effects = Table.fromTableName(grantee, 'Effects', EFFECTS_TABLE);
+  Grant.addToPrincipal({
+    grantee,
+    actions: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    resourceArns: [effects.tableArn],
+  });
+}

@@ -1,47 +1,74 @@
 /**
  * `npm run test:deploy`: the stack, really deployed, by the CDK's own commands, to an AWS that acts on it.
  *
- * Nothing is started by hand: tasks are put into the queue with the public client, and then the deployed schedule must fire,
- * the deployed dispatcher must invoke workers, and the deployed bundles must do every task, under the deployed policies.
+ * Nothing is started by hand: tasks are put into two queues with the public client, and then the deployed waker and schedules must
+ * invoke workers, and the deployed bundles must do every task, under the deployed policies.
+ * Workers are killed, the stack is upgraded, rolled back and destroyed, and its table restored, always with tasks at work: in the end each of
+ * them must have taken effect once.
+ *
+ * Times decide nothing. Where tasks must be at work while something happens to their workers, they wait at a gate that is opened afterwards.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
+import { METRIC } from '../../functions/metric-names.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
-import { StoreUnavailableError } from '../../shared/errors.ts';
-import { Deployed, Deployer, until } from './deployed.ts';
+import type { TaskKey } from '../../shared/task/task.ts';
+import type { Begun, Effect } from './deployed.ts';
+import { answered, Deployed, until } from './deployed.ts';
+import { Deployer } from './deployer.ts';
 import type { Emulator } from './emulator.ts';
 import { EmulatorUnavailable, startEmulator } from './emulator.ts';
 import { printGaps } from './gaps.ts';
-import { QUEUE } from './settings.ts';
-import { crash, probe, record } from './tasks.ts';
+import { restore } from './restore.ts';
+import type { Revision } from './settings.ts';
+import { BESIDE, EFFECTS_TABLE, QUEUE, QUEUES, RESTORED_TABLE } from './settings.ts';
+import { crash, nothing, probe } from './tasks.ts';
 
 /** For what hangs: ticks come once a minute, and tasks take seconds. */
-const NEXT_TICK_MS = 600_000;
+const SOON_MS = 600_000;
 const ALL_DONE_MS = 1_200_000;
-const MOST_ASKED = 20;
-/** Between what keeps the old version at work until the new one is there. */
-const REFILL_MS = 4_000;
+const ALL_TASKS = 300;
+/** Looks come once a second. */
+const LOOKS_TO_NUDGE = 10;
+
+const PAUSE_MS = 3_000;
+
+/** In the queue whose workers are all Lambda's. */
+const CRASH: TaskKey = { queue: BESIDE, id: 'crash' };
 
 /** Nothing was tested, because this machine has no emulator and could get none. */
 const EX_TEMPFAIL = 75;
 
 async function main(): Promise<void> {
-  const emulator = await step('install and start the emulator', startEmulator);
+  // Both take the machine for a while, the one its network and the other its processor.
+  const [emulator] = await step('install and start the emulator, and bundle three stacks', () =>
+    Promise.all([startEmulator(), Deployer.synthesize()]),
+  );
   try {
     const deployer = new Deployer(emulator);
-    await step('cdk bootstrap', () => deployer.bootstrap());
+    await step('cdk bootstrap', () => Promise.all([deployer.bootstrap(), makeEffectsTable(emulator)]));
     await step('cdk deploy', () => deployer.deploy('1'));
+    const { TableName: table, DispatcherFunctionName: dispatcher } = deployer.outputs();
+    const all: TaskKey[] = [];
     {
-      using deployed = new Deployed(emulator);
-      await step('the schedule fires by itself, and 60 tasks are done exactly once', () => firstBatch(deployed));
-      await step('a worker can do nothing beside its work', () => permissions(deployed, emulator));
-      await step('a changed stack is deployed while tasks are in flight, a worker crashes, and none is lost', () =>
-        upgrade(deployed, deployer),
+      using deployed = new Deployed(emulator, table);
+      await step('without a schedule, tasks of two queues are done: the table’s stream wakes workers', async () => {
+        all.push(...(await wake(deployed)));
+      });
+      await step('a worker can do nothing beside its work', () =>
+        permissions(deployed, emulator, { table, dispatcher }),
       );
+      await step('all workers are killed, and the stack is upgraded', () => killAndUpgrade(deployed, deployer, all));
+      await step('the stack is rolled back, with tasks between', () => rollBack(deployed, deployer, all));
       await step('what this emulator cannot show', () => printGaps(deployed, emulator));
+      const left = await step('cdk destroy, with tasks at work', () => destroy(deployed, deployer, emulator));
+      all.push(...left, CRASH);
     }
-    await step('cdk destroy', () => destroy(deployer, emulator));
+    await step('the table is restored beside the old one, and made safe', () => restore(emulator, deployer, table));
+    await step('another stack imports it', () => deployer.deploy('restored'));
+    using restored = new Deployed(emulator, RESTORED_TABLE);
+    await step('by its schedule alone it does what was left', () => finish(restored, all));
   } catch (error) {
     console.error(`--- the emulator's last lines ---\n${emulator.story()}`);
     throw error;
@@ -50,31 +77,35 @@ async function main(): Promise<void> {
   }
 }
 
-async function firstBatch(deployed: Deployed): Promise<string> {
-  const ids = Array.from({ length: 60 }, (_, index) => `first-${index}`);
-  await enqueueAll(deployed, ids, 20);
+async function wake(deployed: Deployed): Promise<readonly TaskKey[]> {
+  const keys = [...named('woken', 50, QUEUE), ...named('woken', 50, BESIDE)];
+  await deployed.enqueue(keys);
   // Twice is once: the id is the identity.
-  const again = await answered(() => deployed.leasehold.tasks.enqueue(record, { workMs: 20 }, { id: 'first-0' }));
-  assert.equal(again.created, false);
+  await deployed.enqueue(keys.slice(0, 1));
 
-  await allDone(deployed, ids);
-  const effects = await deployed.effects();
-  for (const id of ids) assert.deepEqual(effects.get(id), { id, times: 1, revision: '1', attempt: 1 });
-  const workers = await until(
-    'the dispatcher has logged',
-    () => deployed.reported('WorkersInvoked'),
-    (count) => count > 0,
-    NEXT_TICK_MS,
+  await allDone(deployed, keys, nudging(deployed));
+  await ensureOnce(deployed, keys);
+  const logs = await until(
+    'the waker has logged that it woke both queues',
+    () => deployed.logs(),
+    (lines) => QUEUES.every((queue) => lines.some((line) => line.message === 'queue woken' && line.queue === queue)),
+    SOON_MS,
   );
-  return `${ids.length} done by ${workers} workers`;
+  const ticks = logs.filter(({ message }) => message === 'tick dispatched');
+  assert.deepEqual(ticks, [], 'a schedule that is disabled has fired');
+  for (const { revision } of (await deployed.effects()).values()) assert.equal(revision, '1');
+  return keys;
 }
 
-async function permissions(deployed: Deployed, emulator: Emulator): Promise<string> {
+async function permissions(
+  deployed: Deployed,
+  emulator: Emulator,
+  { table, dispatcher }: { readonly table: string; readonly dispatcher: string },
+): Promise<string> {
   const before = emulator.refusals();
-  assert.deepEqual(before, [], 'the first batch was refused something that it needs');
-  const { TableName: table, DispatcherFunctionName: dispatcher } = deployed.outputs;
+  assert.deepEqual(before, [], 'the first tasks were refused something that they need');
   await answered(() => deployed.leasehold.tasks.enqueue(probe, { table, dispatcher }, { id: 'probe' }));
-  const [task] = await allDone(deployed, ['probe']);
+  const [task] = await allDone(deployed, [{ queue: QUEUE, id: 'probe' }], nudging(deployed));
   assert(task?.state === 'done');
   const { outcomes } = task.result as { outcomes: Record<string, string> };
   assert.deepEqual(new Set(Object.values(outcomes)), new Set(['AccessDeniedException']), JSON.stringify(outcomes));
@@ -82,59 +113,173 @@ async function permissions(deployed: Deployed, emulator: Emulator): Promise<stri
 }
 
 /**
- * The new version arrives while tasks are running; one of the new tasks kills its worker, so that others must take over.
+ * No worker is left, and no schedule fires, when the new version arrives.
  * The emulator ends all old environments at once, which is harder than AWS but shows no two versions side by side.
  * So one environment of the old version, its very bundle, goes on working in a process of ours.
  */
-async function upgrade(deployed: Deployed, deployer: Deployer): Promise<string> {
-  const old = Array.from({ length: 56 }, (_, index) => `old-${index}`);
-  await enqueueAll(deployed, old, 8_000);
-  const future = await plantRowOfLaterVersion(deployed, 'old-0');
-  const isRunning = (states: readonly { state: string }[]): boolean =>
-    states.filter(({ state }) => state === 'running').length >= 8;
-  await until('tasks are running', () => deployed.states(old), isRunning, NEXT_TICK_MS);
+async function killAndUpgrade(deployed: Deployed, deployer: Deployer, all: TaskKey[]): Promise<string> {
+  const keys = [...named('killed', 50, QUEUE), ...named('killed', 20, BESIDE)];
+  await deployed.enqueue(keys, 'upgraded');
+  const future = await plantRowOfLaterVersion(deployed, keys[0]!);
+  const victims = await killWorkers(deployed, keys);
 
-  const oldWorker = deployed.keepWorkerBundle();
-  await whileBusy(deployer.deploy('2'), async (round) => {
-    const more = Array.from({ length: 8 }, (_, index) => `meanwhile-${round}-${index}`);
-    await enqueueAll(deployed, more, 8_000);
-    old.push(...more);
+  await beside(deployer, '1', async () => {
+    await deployer.deploy('2');
+    await deployed.enableSchedules();
+    await atGate(deployed, keys, [
+      { revision: '1', isOurs: true },
+      { revision: '2', isOurs: false },
+    ]);
+    await deployed.openGate('upgraded');
+    await allDone(deployed, keys);
   });
-  const inFlight = (await deployed.states(old)).filter(({ state }) => state === 'running').length;
-  assert(inFlight > 0, 'nothing was in flight when the new version had arrived');
-  const fresh = Array.from({ length: 60 }, (_, index) => `new-${index}`);
-  await enqueueAll(deployed, fresh, 4_000);
-  await Promise.all([allDone(deployed, [...old, ...fresh]), deployed.work(oldWorker)]);
-  await answered(() => deployed.leasehold.tasks.enqueue(crash, {}, { id: 'crash' }));
-  await allDone(deployed, ['crash']);
+  all.push(...keys);
 
-  const ids = [...old, ...fresh, 'crash'];
+  await ensureOnce(deployed, all);
   const effects = await deployed.effects();
-  for (const id of ids)
-    assert.equal(effects.get(id)?.times, 1, `${id} took effect ${effects.get(id)?.times ?? 0} times`);
-  const byOld = fresh.filter((id) => effects.get(id)?.revision === '1').length;
-  const byNew = ids.filter((id) => effects.get(id)?.revision === '2').length;
-  assert(byOld > 0 && byNew > 0, `both versions should have been at work: ${byOld} and ${byNew} tasks were theirs`);
-  assert.deepEqual(
-    await deployed.readRow(taskKey(QUEUE, 'from-the-future')),
-    future,
-    'a row of a later version was rewritten',
+  for (const id of victims) assert((effects.get(id)?.attempt ?? 0) > 1, `${id} was not taken over`);
+  const row = await deployed.readRow(taskKey(QUEUE, 'from-the-future'));
+  assert.deepEqual(row, future, 'a row of a later version was rewritten');
+  const isReported = (count: number): boolean => count > 0;
+  await until('a row was skipped', () => deployed.reported(METRIC.rowsSkipped), isReported, SOON_MS);
+  return `${victims.length} were at work when their workers were killed, and were taken over; ${share(effects, keys)}`;
+}
+
+/** Back to the first version, with tasks at work that the second has begun, and one on its way that kills its worker. */
+async function rollBack(deployed: Deployed, deployer: Deployer, all: TaskKey[]): Promise<string> {
+  await answered(() => deployed.leasehold.tasks.enqueue(crash, {}, { ...CRASH }));
+  const between = [...named('between', 30, QUEUE), ...named('between', 9, BESIDE)];
+  await deployed.enqueue(between, 'rolled back');
+  await atGate(deployed, between, [{ revision: '2', isOurs: false }]);
+
+  const after = named('after', 20, QUEUE);
+  const keys = [...between, ...after];
+  await beside(deployer, '2', async () => {
+    await deployer.deploy('1');
+    await deployed.enableSchedules();
+    await deployed.enqueue(after, 'rolled back');
+    await atGate(deployed, keys, [
+      { revision: '2', isOurs: true },
+      { revision: '1', isOurs: false },
+    ]);
+    await deployed.openGate('rolled back');
+    await allDone(deployed, keys);
+  });
+  all.push(...keys);
+
+  await ensureOnce(deployed, all);
+  return share(await deployed.effects(), keys);
+}
+
+/** The stack goes, with its workers; the table stays, and what was not done is still in it. */
+async function destroy(deployed: Deployed, deployer: Deployer, emulator: Emulator): Promise<readonly TaskKey[]> {
+  const keys = [...named('left', 45, QUEUE), ...named('left', 25, BESIDE)];
+  await deployed.enqueue(keys, 'restored');
+  await atGate(deployed, keys, [{ revision: '1', isOurs: false }]);
+  for (const queue of QUEUES) await answered(() => deployed.leasehold.operator.pause({ queue, reason: 'moves' }));
+  await deployer.destroy('1');
+
+  const { TableName } = deployer.outputs();
+  const { TableNames } = await emulator.call('dynamodb', 'DynamoDB_20120810.ListTables', {});
+  assert.deepEqual(new Set(TableNames as string[]), new Set([TableName, EFFECTS_TABLE]));
+  const { Table } = await emulator.call('dynamodb', 'DynamoDB_20120810.DescribeTable', { TableName });
+  assert.equal((Table as { DeletionProtectionEnabled: boolean }).DeletionProtectionEnabled, true);
+  const done = (await deployed.tasks(keys)).filter(({ state }) => state === 'done');
+  assert.deepEqual(done, [], 'tasks were done whose gate is closed');
+  return keys;
+}
+
+async function finish(restored: Deployed, all: readonly TaskKey[]): Promise<string> {
+  await restored.openGate('restored');
+  for (const queue of QUEUES) await answered(() => restored.leasehold.operator.resume({ queue, reason: 'moved' }));
+  await allDone(restored, all);
+  await ensureOnce(restored, all);
+  const effects = await restored.effects();
+  assert.equal(all.length, ALL_TASKS);
+  const attempts = effects.get(CRASH.id)?.attempt ?? 0;
+  assert(attempts > 1, 'the task that kills its worker was done by its first attempt');
+  assert.deepEqual(new Set(effects.keys()), new Set(all.map(({ id }) => id)));
+  return `${effects.size} of ${ALL_TASKS} tasks have taken effect once; ${share(effects, all)}; the one that kills its worker did by attempt ${attempts}`;
+}
+
+/** While `replace` runs, one environment of a revision goes on: again, too, when there was no permit or nothing to do for it. */
+async function beside(deployer: Deployer, revision: Revision, replace: () => Promise<void>): Promise<void> {
+  const replaced = new AbortController();
+  const { signal } = replaced;
+  const goOn = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await deployer.work(revision);
+      await wait(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  await Promise.all([goOn(), replace().finally(() => replaced.abort())]);
+}
+
+function named(prefix: string, count: number, queue: string): TaskKey[] {
+  return Array.from({ length: count }, (_, index) => ({ queue, id: `${prefix}-${queue}-${index}` }));
+}
+
+/**
+ * Kills the processes of all workers that have one of these tasks, until none of them is left. Nothing replaces them: no schedule fires.
+ * @returns the ids of the tasks that were at work
+ */
+async function killWorkers(deployed: Deployed, keys: readonly TaskKey[]): Promise<readonly string[]> {
+  const killed = new Set<number>();
+  const sessions = new Set<string>();
+  const nudge = nudging(deployed);
+  const look = async () => {
+    await nudge();
+    const begun = await deployed.begun(keys);
+    for (const { process: pid } of begun.values()) {
+      if (!killed.has(pid)) process.kill(pid, 'SIGKILL');
+      killed.add(pid);
+    }
+    const running = (await deployed.tasks(keys)).filter((task) => task.state === 'running');
+    // Not each of its tasks has come to the gate when a worker is killed.
+    for (const { id, session } of running) if (begun.has(id)) sessions.add(session);
+    return running;
+  };
+  const victims = await until(
+    'the workers of all running tasks are killed',
+    look,
+    (running) => running.length > 0 && running.every(({ session }) => sessions.has(session)),
+    SOON_MS,
   );
-  const [skipped, takenOver] = [await deployed.reported('RowsSkipped'), await deployed.reported('TasksTakenOver')];
-  assert(skipped > 0, 'no worker reported the row of a later version');
-  assert(takenOver > 0, 'no worker took over from the dead ones');
-  const attempts = effects.get('crash')?.attempt ?? 0;
-  return (
-    `${inFlight} were running at the upgrade; afterwards the old version did ${byOld} and the new ${byNew}; ` +
-    `${takenOver} were taken over; the task that kills its worker was done by attempt ${attempts}`
-  );
+  return victims.map(({ id }) => id);
+}
+
+/** Waits until each of these has a task at the gate, so that it certainly does some when the gate opens. */
+async function atGate(deployed: Deployed, keys: readonly TaskKey[], wanted: readonly Runner[]): Promise<void> {
+  const isThere = (begun: ReadonlyMap<string, Begun>): boolean =>
+    wanted.every((one) =>
+      [...begun.values()].some(({ revision, isOurs }) => revision === one.revision && isOurs === one.isOurs),
+    );
+  await until(`tasks are run by ${JSON.stringify(wanted)}`, () => deployed.begun(keys), isThere, ALL_DONE_MS);
+}
+
+/** Workers of a revision: those of Lambda, or the one in a process of ours. */
+interface Runner {
+  readonly revision: Revision;
+  readonly isOurs: boolean;
+}
+
+function share(effects: ReadonlyMap<string, Effect>, keys: readonly TaskKey[]): string {
+  const by = Map.groupBy(keys, ({ id }) => effects.get(id)?.revision ?? 'none');
+  return [...by].map(([revision, done]) => `revision ${revision} did ${done.length}`).join(', ');
+}
+
+async function ensureOnce(deployed: Deployed, keys: readonly TaskKey[]): Promise<void> {
+  const effects = await deployed.effects();
+  const wrong = keys.filter(({ id }) => effects.get(id)?.times !== 1);
+  const seen = wrong.map(({ id }) => `${id}: ${effects.get(id)?.times ?? 0} times`);
+  assert.deepEqual(seen, [], 'each task should have taken effect once');
 }
 
 /** A due task as a later version of Leasehold might write it: this one must leave it alone. */
-async function plantRowOfLaterVersion(deployed: Deployed, like: string): Promise<Record<string, unknown>> {
+async function plantRowOfLaterVersion(deployed: Deployed, like: TaskKey): Promise<Record<string, unknown>> {
   const key = taskKey(QUEUE, 'from-the-future');
   const row = {
-    ...(await deployed.readRow(taskKey(QUEUE, like))),
+    ...(await deployed.readRow(taskKey(like.queue, like.id))),
     ...key,
     id: 'from-the-future',
     v: 99,
@@ -144,53 +289,38 @@ async function plantRowOfLaterVersion(deployed: Deployed, like: string): Promise
   return row;
 }
 
-async function destroy(deployer: Deployer, emulator: Emulator): Promise<string> {
-  await deployer.destroy();
-  const { TableNames } = await emulator.call('dynamodb', 'DynamoDB_20120810.ListTables', {});
-  assert.deepEqual(TableNames, [], 'tables were left behind');
-  return 'no table is left';
+/** Of the test's own, so that it stays when the stacks go. */
+async function makeEffectsTable(emulator: Emulator): Promise<void> {
+  await emulator.call('dynamodb', 'DynamoDB_20120810.CreateTable', {
+    TableName: EFFECTS_TABLE,
+    KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+    AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+    BillingMode: 'PAY_PER_REQUEST',
+  });
 }
 
-async function allDone(deployed: Deployed, ids: readonly string[]) {
+async function allDone(deployed: Deployed, keys: readonly TaskKey[], nudge?: () => Promise<void>) {
   return until(
-    `${ids.length} tasks are done`,
-    () => deployed.states(ids),
-    (states) => states.length === ids.length && states.every(({ state }) => state === 'done' || state === 'dead'),
+    `${keys.length} tasks are done`,
+    async () => {
+      await nudge?.();
+      return deployed.tasks(keys);
+    },
+    (tasks) => tasks.length === keys.length && tasks.every(({ state }) => state === 'done' || state === 'dead'),
     ALL_DONE_MS,
   );
 }
 
-/** The emulator serves one request after the other, and on a busy machine the last outwaits its time; an id is the identity. */
-async function enqueueAll(deployed: Deployed, ids: readonly string[], workMs: number): Promise<void> {
-  for (const id of ids) await answered(() => deployed.leasehold.tasks.enqueue(record, { workMs }, { id }));
-}
-
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || attempt === MOST_ASKED) throw error;
-      console.log(`asking again: ${error.message}`);
-    }
-  }
-}
-
-/** However long `work` takes, there is something to do until its end. */
-async function whileBusy(work: Promise<void>, refill: (round: number) => Promise<void>): Promise<void> {
-  const done = new AbortController();
-  const refilled = (async () => {
-    for (let round = 0; !done.signal.aborted; round++) {
-      await refill(round);
-      await wait(REFILL_MS, undefined, { signal: done.signal }).catch(() => undefined);
-    }
-  })();
-  try {
-    await work;
-  } finally {
-    done.abort();
-    await refilled;
-  }
+/**
+ * A task may be enqueued just when the last worker leaves, which the waker takes to be at work: then the next tick finds the task.
+ * Where no schedule fires, the next task that is enqueued does as well: every so many looks there is one more, which does nothing.
+ */
+function nudging(deployed: Deployed): () => Promise<void> {
+  let looks = 0;
+  return async () => {
+    if (++looks % LOOKS_TO_NUDGE !== 0) return;
+    for (const queue of QUEUES) await answered(() => deployed.leasehold.tasks.enqueue(nothing, {}, { queue }));
+  };
 }
 
 async function step<T>(what: string, run: () => Promise<T>): Promise<T> {

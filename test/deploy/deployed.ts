@@ -1,8 +1,4 @@
-/** The deployed system as its users see it: the CDK's commands, the public client, the effects that tasks leave, the logs. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+/** The deployed system as its users see it: the public client, the effects that tasks leave, the logs; and the schedules' switch. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
@@ -10,28 +6,14 @@ import { StoreUnavailableError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { sideBySide } from '../../shared/runtime/in-flight.ts';
-import type { TaskRecord } from '../../shared/task/task.ts';
-import { leash } from '../../local/leash.ts';
+import type { TaskKey, TaskRecord } from '../../shared/task/task.ts';
 import type { Emulator } from './emulator.ts';
-import { ACCOUNT, QUEUE, REGION, SHARDS, STACK, WORKER_TIMEOUT_MS } from './settings.ts';
+import { begunKey, EFFECTS_TABLE, gateKey, QUEUE, REGION, SHARDS } from './settings.ts';
+import { record } from './tasks.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const assembly = path.join(root, '.leasehold', 'deploy', 'cdk.out');
 /** Of single tasks. */
 const READS_AT_ONCE = 4;
-const outputs = path.join(root, '.leasehold', 'deploy', 'outputs.json');
-
-interface Outputs {
-  readonly TableName: string;
-  readonly EffectsTableName: string;
-  readonly DispatcherFunctionName: string;
-}
-
-interface FunctionProperties {
-  readonly Description: string;
-  readonly Code: { readonly S3Key: string };
-  readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
-}
+const MOST_ASKED = 20;
 
 export interface Effect {
   readonly id: string;
@@ -41,142 +23,89 @@ export interface Effect {
   readonly attempt: number;
 }
 
-/** The real command line of the CDK, against the emulator. */
-export class Deployer {
-  readonly #emulator: Emulator;
-
-  constructor(emulator: Emulator) {
-    this.#emulator = emulator;
-  }
-
-  bootstrap(): Promise<void> {
-    return this.#cdk('bootstrap', `aws://${ACCOUNT}/${REGION}`);
-  }
-
-  deploy(revision: string): Promise<void> {
-    return this.#cdk('deploy', '--require-approval', 'never', '--outputs-file', outputs, '-c', `revision=${revision}`);
-  }
-
-  destroy(): Promise<void> {
-    return this.#cdk('destroy', '--force');
-  }
-
-  async #cdk(...args: readonly string[]): Promise<void> {
-    const program = path.join(root, 'node_modules', '.bin', 'cdk');
-    const app = `${JSON.stringify(process.execPath)} test/deploy/app.ts`;
-    const options = ['--app', app, '--output', assembly, '--progress', 'events'];
-    const child = spawn(process.execPath, [program, ...args, ...options], {
-      cwd: root,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...this.#emulator.environment },
-    });
-    leash(child);
-    let said = '';
-    const listen = (chunk: Buffer): void => {
-      said += chunk.toString();
-    };
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', listen);
-    const [code] = (await once(child, 'exit')) as [number | null];
-    if (code !== 0) throw new Error(`cdk ${args.join(' ')} ended with ${code}:\n${said}`);
-  }
-}
-
-/** The worker's bundle of the last synthesis, and the variables that its function gets, as far as the template says them. */
-export interface WorkerBundle {
-  readonly file: string;
-  readonly variables: Readonly<Record<string, string>>;
+/** An attempt that has come to its gate. */
+export interface Begun {
+  readonly revision: string;
+  readonly attempt: number;
+  readonly process: number;
+  /** It is the worker in a process of the test's own. */
+  readonly isOurs: boolean;
 }
 
 export class Deployed implements Disposable {
-  readonly outputs: Outputs;
   readonly leasehold: Leasehold;
+  readonly #table: string;
   readonly #documents: DynamoDBDocumentClient;
   readonly #emulator: Emulator;
 
-  constructor(emulator: Emulator) {
-    const all = JSON.parse(readFileSync(outputs, 'utf8')) as Record<string, Outputs>;
-    const own = all[STACK];
-    if (own === undefined) throw new Error(`${outputs} says nothing about ${STACK}`);
-    this.outputs = own;
+  constructor(emulator: Emulator, table: string) {
     this.#emulator = emulator;
+    this.#table = table;
     const { AWS_ACCESS_KEY_ID: accessKeyId = '', AWS_SECRET_ACCESS_KEY: secretAccessKey = '' } = emulator.environment;
     const clientConfig = { region: REGION, credentials: { accessKeyId, secretAccessKey } };
     const { endpoint } = emulator;
-    this.leasehold = createLeasehold({ table: own.TableName, queue: QUEUE, shards: SHARDS, endpoint, clientConfig });
+    this.leasehold = createLeasehold({ table, queue: QUEUE, shards: SHARDS, endpoint, clientConfig });
     this.#documents = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, ...clientConfig }));
   }
 
-  /** A copy of the worker's bundle that a later deployment does not replace. */
-  keepWorkerBundle(): WorkerBundle {
-    const template = JSON.parse(readFileSync(path.join(assembly, `${STACK}.template.json`), 'utf8')) as {
-      Resources: Record<string, { Type: string; Properties: FunctionProperties }>;
-    };
-    const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-    const found = functions.find(({ Properties }) => Properties.Description.startsWith('Runs tasks'));
-    if (found === undefined) throw new Error('the template has no worker');
-    const { Code, Environment } = found.Properties;
-    const from = path.join(assembly, `asset.${path.basename(Code.S3Key, '.zip')}`);
-    const to = path.join(path.dirname(assembly), 'old-worker');
-    cpSync(from, to, { recursive: true, force: true });
-    const literal = Object.entries(Environment.Variables).filter(([, value]) => typeof value === 'string');
-    return {
-      file: path.join(to, 'index.mjs'),
-      variables: {
-        ...(Object.fromEntries(literal) as Record<string, string>),
-        LEASEHOLD_TABLE: this.outputs.TableName,
-        EFFECTS_TABLE: this.outputs.EffectsTableName,
-      },
-    };
+  /** One after the other: the emulator answers so, and with many at once the last would outwait its time. An id is the identity. */
+  async enqueue(keys: readonly TaskKey[], gate?: string): Promise<void> {
+    const input = gate === undefined ? {} : { gate };
+    for (const { queue, id } of keys) await answered(() => this.leasehold.tasks.enqueue(record, input, { queue, id }));
   }
 
-  /** Runs one invocation of a worker's bundle in a process of ours, as an environment that Lambda has not ended yet. */
-  async work({ file, variables }: WorkerBundle): Promise<void> {
-    const script = `const { handler } = await import(${JSON.stringify(file)});
-      const ends = Date.now() + ${WORKER_TIMEOUT_MS};
-      const getRemainingTimeInMillis = () => ends - Date.now();
-      const context = { awsRequestId: 'old', functionName: 'old', logStreamName: 'old', getRemainingTimeInMillis };
-      await handler({ queue: ${JSON.stringify(QUEUE)}, homeShards: [] }, context);`;
-    const env = {
-      PATH: process.env.PATH,
-      ...variables,
-      ...this.#emulator.environment,
-    };
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-      detached: true,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env,
-    });
-    leash(child);
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-    });
-    const [code] = (await once(child, 'exit')) as [number | null];
-    if (code !== 0) throw new Error(`the old worker ended with ${code}:\n${said.slice(-2_000)}`);
-  }
-
-  async states(ids: readonly string[]): Promise<TaskRecord[]> {
-    // The emulator serves one request after the other: with all at once the last would outwait its time.
+  async tasks(keys: readonly TaskKey[]): Promise<TaskRecord[]> {
     const atOnce = sideBySide(READS_AT_ONCE);
-    const records = await Promise.all(ids.map((id) => atOnce(() => this.leasehold.tasks.get(id))));
-    return records.filter((record) => record !== undefined);
+    const records = await Promise.all(keys.map(({ id, queue }) => atOnce(() => this.leasehold.tasks.get(id, queue))));
+    return records.filter((one) => one !== undefined);
   }
 
-  async effects(): Promise<Map<string, Effect>> {
-    const { Items = [] } = await this.#documents.send(new ScanCommand({ TableName: this.outputs.EffectsTableName }));
-    return new Map((Items as Effect[]).map((effect) => [effect.id, effect]));
+  async openGate(gate: string): Promise<void> {
+    await this.#documents.send(new PutCommand({ TableName: EFFECTS_TABLE, Item: { id: gateKey(gate) } }));
+  }
+
+  async effects(): Promise<ReadonlyMap<string, Effect>> {
+    const effects = (await this.#trail()).filter((row) => 'times' in row) as Effect[];
+    return new Map(effects.map((effect) => [effect.id, effect]));
+  }
+
+  /** Of the tasks that are running: who runs them. */
+  async begun(keys: readonly TaskKey[]): Promise<ReadonlyMap<string, Begun>> {
+    const running = (await this.tasks(keys)).filter(({ state }) => state === 'running');
+    const trail = new Map((await this.#trail()).map((row) => [row.id, row]));
+    const pairs = running.flatMap(({ id, attempts }): [string, Begun][] => {
+      const row = trail.get(begunKey(id)) as Begun | undefined;
+      return row?.attempt === attempts ? [[id, row]] : [];
+    });
+    return new Map(pairs);
+  }
+
+  async #trail(): Promise<{ readonly id: string }[]> {
+    const found = await this.#documents.send(new ScanCommand({ TableName: EFFECTS_TABLE, ConsistentRead: true }));
+    return (found.Items ?? []) as { readonly id: string }[];
   }
 
   async readRow(key: { readonly pk: string; readonly sk: string }): Promise<Record<string, unknown> | undefined> {
     const { Item } = await this.#documents.send(
-      new GetCommand({ TableName: this.outputs.TableName, Key: { ...key }, ConsistentRead: true }),
+      new GetCommand({ TableName: this.#table, Key: { ...key }, ConsistentRead: true }),
     );
     return Item;
   }
 
   async writeRow(item: Record<string, unknown>): Promise<void> {
-    await this.#documents.send(new PutCommand({ TableName: this.outputs.TableName, Item: item }));
+    await this.#documents.send(new PutCommand({ TableName: this.#table, Item: item }));
+  }
+
+  /** What an operator does with `aws scheduler update-schedule --state ENABLED`. */
+  async enableSchedules(): Promise<void> {
+    const { Schedules } = (await this.#emulator.rest('scheduler', 'GET', '/schedules')) as {
+      Schedules: { Name: string; GroupName: string }[];
+    };
+    for (const { Name, GroupName } of Schedules) {
+      const query = `?groupName=${encodeURIComponent(GroupName)}`;
+      const schedule = await this.#emulator.rest('scheduler', 'GET', `/schedules/${Name}${query}`);
+      await this.#emulator.rest('scheduler', 'PUT', `/schedules/${Name}`, { ...schedule, State: 'ENABLED' });
+    }
   }
 
   /** All that the deployed functions have logged as JSON. */
@@ -202,6 +131,18 @@ export class Deployed implements Disposable {
   }
 }
 
+/** Asks again for as long as the emulator, on a busy machine, does not answer in time. */
+export async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || attempt === MOST_ASKED) throw error;
+      console.log(`asking again: ${error.message}`);
+    }
+  }
+}
+
 /** Looks once a second, for as long as nothing answers too. @throws Error naming what was last seen when it takes too long */
 export async function until<T>(
   what: string,
@@ -224,7 +165,8 @@ export async function until<T>(
 }
 
 function describe(seen: unknown): string {
-  return seen instanceof Error ? seen.message : JSON.stringify(seen).slice(0, 500);
+  if (seen instanceof Error) return seen.message;
+  return JSON.stringify(seen instanceof Map ? [...seen] : seen).slice(0, 500);
 }
 
 function parseLine(message: string): Record<string, unknown>[] {

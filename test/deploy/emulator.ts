@@ -26,6 +26,8 @@ export interface Emulator {
   refusals(): string[];
   /** One call of an AWS API that speaks JSON, for the services that we have no client for. */
   call(service: string, target: string, body: object): Promise<Record<string, unknown>>;
+  /** The same for one that speaks REST. @throws Error for a refusal */
+  rest(service: string, method: 'GET' | 'PUT', pathAndQuery: string, body?: object): Promise<Record<string, unknown>>;
   /** The end of what it has logged. */
   story(): string;
   stop(): Promise<void>;
@@ -68,24 +70,27 @@ export async function startEmulator(): Promise<Emulator> {
       AWS_ENDPOINT_URL: endpoint,
       AWS_REGION: REGION,
       AWS_DEFAULT_REGION: REGION,
-      CDK_DISABLE_CLI_TELEMETRY: '1',
     },
     refusals: () =>
       readFileSync(logFile, 'utf8')
         .split('\n')
         .filter((line) => line.startsWith('DENIED ')),
     async call(service, target, body) {
-      const scope = `${CREDENTIALS.AWS_ACCESS_KEY_ID}/20260101/${REGION}/${service}/aws4_request`;
-      const response = await fetch(endpoint, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/x-amz-json-1.1',
-          'x-amz-target': target,
-          authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
-        },
-        body: JSON.stringify(body),
-      });
+      const headers = {
+        'content-type': 'application/x-amz-json-1.1',
+        'x-amz-target': target,
+        ...authorization(service),
+      };
+      const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
       return (await response.json()) as Record<string, unknown>;
+    },
+    async rest(service, method, pathAndQuery, body) {
+      const headers = { 'content-type': 'application/json', ...authorization(service) };
+      const text = body === undefined ? null : JSON.stringify(body);
+      const response = await fetch(`${endpoint}${pathAndQuery}`, { method, headers, body: text });
+      const answer = (await response.json()) as Record<string, unknown>;
+      if (!response.ok) throw new Error(`${service} refused ${method} ${pathAndQuery}: ${JSON.stringify(answer)}`);
+      return answer;
     },
     async stop() {
       if (child.exitCode === null) {
@@ -97,6 +102,12 @@ export async function startEmulator(): Promise<Emulator> {
     },
     story: () => readFileSync(logFile, 'utf8').split('\n').slice(-STORY_LINES).join('\n'),
   };
+}
+
+/** The emulator reads the service from it, and believes the rest. */
+function authorization(service: string): { readonly authorization: string } {
+  const scope = `${CREDENTIALS.AWS_ACCESS_KEY_ID}/20260101/${REGION}/${service}/aws4_request`;
+  return { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` };
 }
 
 /** Lambda's runtime brings the AWS SDK, from which our bundles take their Lambda client; the emulator's has none. */

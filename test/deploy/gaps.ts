@@ -39,6 +39,10 @@ const GAPS: readonly Gap[] = [
     what: 'old environments that go on while new ones begin',
     instead: 'one goes on in a process of ours, from the old bundle',
   },
+  {
+    what: 'a restore to a moment in the past',
+    instead: 'it copies the table as it is now: queues are paused first, so nothing was done since',
+  },
   { what: 'capacity units', instead: 'asserted for each verb on DynamoDB Local, against our own model' },
   { what: 'the scheduled time in a schedule’s input', instead: 'test/deploy/emulator.py replaces it' },
   {

@@ -2,27 +2,58 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { DynamoDBDocumentClient, DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { queueKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { Committed, TaskContext } from '../../shared/task/context.ts';
 import { defineTask } from '../../shared/task/definition.ts';
 import { messageOf } from '../../shared/errors.ts';
+import { begunKey, EFFECTS_TABLE, gateKey } from './settings.ts';
 
 /** Which deployment this code came with; the bundler puts it here. */
 declare const REVISION: string;
 const revision = typeof REVISION === 'undefined' ? 'not deployed' : REVISION;
-const effectsTable = process.env.EFFECTS_TABLE ?? '';
+/** Not one of Lambda's. */
+const isOurs = process.env.AWS_LAMBDA_FUNCTION_NAME === undefined;
+const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
 
-/** Works for a while, unless it is told to stop. */
+/** How often a task looks whether its gate is open. */
+const LOOK_MS = 1_000;
+
+/** Does its work at once, or waits at a gate that the test opens: then it says first who runs it. */
 export const record = defineTask({
   name: 'record',
-  input: z.object({ workMs: z.number() }),
-  async run({ workMs }, task) {
-    await wait(workMs, undefined, { signal: task.signal });
+  input: z.object({ gate: z.string().optional() }),
+  async run({ gate }, task) {
+    if (gate !== undefined) await waitAt(gate, task);
     return leaveTrace(task);
   },
 });
+
+async function waitAt(gate: string, { id, attempt, signal }: TaskContext): Promise<void> {
+  await documents.send(
+    new UpdateCommand({
+      ...{ TableName: EFFECTS_TABLE, Key: { id: begunKey(id) } },
+      UpdateExpression: 'SET #revision = :revision, #attempt = :attempt, #process = :process, #isOurs = :isOurs',
+      ExpressionAttributeNames: {
+        '#revision': 'revision',
+        '#attempt': 'attempt',
+        '#process': 'process',
+        '#isOurs': 'isOurs',
+      },
+      ExpressionAttributeValues: {
+        ':revision': revision,
+        ':attempt': attempt,
+        ':process': process.pid,
+        ':isOurs': isOurs,
+      },
+    }),
+  );
+  const look = new GetCommand({ TableName: EFFECTS_TABLE, Key: { id: gateKey(gate) }, ConsistentRead: true });
+  while ((await documents.send(look)).Item === undefined) await wait(LOOK_MS, undefined, { signal });
+}
+
+export const nothing = defineTask({ name: 'nothing', run: () => undefined });
 
 /** Takes its whole worker down, the first time. */
 export const crash = defineTask({
@@ -38,7 +69,6 @@ export const probe = defineTask({
   name: 'probe',
   input: z.object({ table: z.string(), dispatcher: z.string() }),
   async run({ table, dispatcher }, task) {
-    const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
     const own = taskKey(task.queue, task.id);
     const foreign = taskKey('another-queue', '1');
     const attempts = {
@@ -60,7 +90,7 @@ function leaveTrace(task: TaskContext): Promise<Committed> {
   return task.commit({ revision }, [
     {
       Update: {
-        TableName: effectsTable,
+        TableName: EFFECTS_TABLE,
         Key: { id: task.id },
         UpdateExpression: 'SET #revision = :revision, #attempt = :attempt ADD #times :one',
         ExpressionAttributeNames: { '#revision': 'revision', '#attempt': 'attempt', '#times': 'times' },

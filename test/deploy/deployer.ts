@@ -1,0 +1,126 @@
+/** The real command lines of the CDK and of Leasehold, against the emulator. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { leash } from '../../local/leash.ts';
+import type { Emulator } from './emulator.ts';
+import type { Revision } from './settings.ts';
+import { ACCOUNT, QUEUE, REGION, STACK, stackId, WORKER_TIMEOUT_MS } from './settings.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const folder = path.join(root, '.leasehold', 'deploy');
+const assembly = path.join(folder, 'cdk.out');
+const outputsFile = path.join(folder, 'outputs.json');
+
+export interface Outputs {
+  readonly TableName: string;
+  readonly DispatcherFunctionName: string;
+}
+
+interface FunctionProperties {
+  readonly Description: string;
+  readonly Code: { readonly S3Key: string };
+  readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
+}
+
+/** A program that has ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+export class Deployer {
+  readonly #emulator: Emulator;
+
+  constructor(emulator: Emulator) {
+    this.#emulator = emulator;
+  }
+
+  /** Bundles all revisions into an assembly, which the CDK deploys as it is. */
+  static async synthesize(): Promise<void> {
+    rmSync(assembly, { recursive: true, force: true });
+    const { code, said } = await run({}, path.join(import.meta.dirname, 'app.ts'), assembly);
+    if (code !== 0) throw new Error(`the app ended with ${code}:\n${said}`);
+  }
+
+  bootstrap(): Promise<void> {
+    return cdk(this.#emulator.environment, 'bootstrap', `aws://${ACCOUNT}/${REGION}`);
+  }
+
+  deploy(revision: Revision): Promise<void> {
+    const options = ['--require-approval', 'never', '--progress', 'events', '--outputs-file', outputsFile];
+    return cdk(this.#emulator.environment, 'deploy', stackId(revision), '--app', assembly, ...options);
+  }
+
+  destroy(revision: Revision): Promise<void> {
+    return cdk(this.#emulator.environment, 'destroy', stackId(revision), '--force', '--app', assembly);
+  }
+
+  outputs(): Outputs {
+    const all = JSON.parse(readFileSync(outputsFile, 'utf8')) as Record<string, Outputs>;
+    const own = all[STACK];
+    if (own === undefined) throw new Error(`${outputsFile} says nothing about ${STACK}`);
+    return own;
+  }
+
+  /**
+   * Runs one invocation of a worker's bundle in a process of ours, as an environment that Lambda has not ended yet.
+   * @throws Error when it does not end well
+   */
+  async work(revision: Revision): Promise<void> {
+    const { file, variables } = workerBundle(revision);
+    const script = `const { handler } = await import(${JSON.stringify(file)});
+      const ends = Date.now() + ${WORKER_TIMEOUT_MS};
+      const getRemainingTimeInMillis = () => ends - Date.now();
+      const context = { awsRequestId: 'old', functionName: 'old', logStreamName: 'old', getRemainingTimeInMillis };
+      await handler({ queue: ${JSON.stringify(QUEUE)}, homeShards: [] }, context);`;
+    const env = { ...variables, LEASEHOLD_TABLE: this.outputs().TableName, ...this.#emulator.environment };
+    const { code, said } = await run(env, '--input-type=module', '--eval', script);
+    if (code !== 0) throw new Error(`the worker of revision ${revision} ended with ${code}:\n${said.slice(-2_000)}`);
+  }
+
+  /** The `leasehold` command, as an operator calls it. */
+  leasehold(...args: readonly string[]): Promise<Ended> {
+    return run(this.#emulator.environment, path.join(root, 'cli', 'main.ts'), ...args);
+  }
+}
+
+/** The bundle of the worker of `QUEUE`, and the variables that its function gets, as far as the template says them. */
+function workerBundle(revision: Revision): { readonly file: string; readonly variables: Record<string, string> } {
+  const template = JSON.parse(readFileSync(path.join(assembly, `${stackId(revision)}.template.json`), 'utf8')) as {
+    Resources: Record<string, { Type: string; Properties: FunctionProperties }>;
+  };
+  const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  const found = functions.find(({ Properties }) => Properties.Description === `Runs tasks of the queue ${QUEUE}`);
+  if (found === undefined) throw new Error(`the template has no worker of the queue ${QUEUE}`);
+  const { Code, Environment } = found.Properties;
+  const file = path.join(assembly, `asset.${path.basename(Code.S3Key, '.zip')}`, 'index.mjs');
+  if (!existsSync(file)) throw new Error(`there is no bundle ${file}`);
+  const literal = Object.entries(Environment.Variables).filter(([, value]) => typeof value === 'string');
+  return { file, variables: Object.fromEntries(literal) as Record<string, string> };
+}
+
+async function cdk(environment: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<void> {
+  const { code, said } = await run(environment, path.join(root, 'node_modules', '.bin', 'cdk'), ...args);
+  if (code !== 0) throw new Error(`cdk ${args.join(' ')} ended with ${code}:\n${said}`);
+}
+
+/** A program for Node, and what it said. */
+async function run(environment: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ended> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [...args], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH, HOME, CDK_DISABLE_CLI_TELEMETRY: '1', ...environment },
+  });
+  leash(child);
+  let said = '';
+  const listen = (chunk: Buffer): void => {
+    said += chunk.toString();
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', listen);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, said };
+}
