@@ -30,7 +30,7 @@ export type { DynamoFence } from '../shared/dynamo/fence.ts';
 export type { Session } from '../shared/session.ts';
 export type { LockSession } from '../shared/lock/lock-session.ts';
 export type { Lock } from '../shared/lock/lock.ts';
-export type { Enqueued } from '../shared/queue/task-writer.ts';
+export type { Enqueued } from '../shared/queue/task-adder.ts';
 export type { TaskClient } from '../shared/queue/client.ts';
 export type { RateLimiter, Take } from '../shared/ratelimit/limiter.ts';
 export type { Verification } from '../shared/session/verify.ts';

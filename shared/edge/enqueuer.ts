@@ -1,7 +1,8 @@
 /** Enqueues tasks one by one, and nothing else: the smallest bundle that hands work on. */
-import { createEnqueueStore } from '../dynamo/task/enqueue-store.ts';
-import type { Enqueued, EnqueueStore } from '../queue/task-writer.ts';
-import { TaskWriter } from '../queue/task-writer.ts';
+import { createAddingStore } from '../dynamo/task/adding-store.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { AddingStore, Enqueued } from '../queue/task-adder.ts';
+import { TaskAdder } from '../queue/task-adder.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { EnqueueOptions, InputAndOptions, TaskReference, WithoutInput } from '../task/request.ts';
 import { inputAndOptions, newTaskOf } from '../task/request.ts';
@@ -10,35 +11,44 @@ import { DEFAULT_QUEUE } from '../task/task.ts';
 import { validName } from '../validate/name.ts';
 import type { EdgeConnection } from './connection.ts';
 
+/** What needs the code of lines, and of tasks that get other work. */
+const BEYOND = ['ordered', 'onDuplicate', 'window'] as const satisfies readonly (keyof EnqueueOptions)[];
+
+export type AddOptions = Omit<EnqueueOptions, (typeof BEYOND)[number]>;
+
 /** @throws ConfigurationError */
 export function enqueuer(connection: EdgeConnection): Enqueuer {
   return new Enqueuer(connection);
 }
 
 export class Enqueuer {
-  readonly #store: EnqueueStore;
-  readonly #writer: TaskWriter;
+  readonly #store: AddingStore;
+  readonly #adder: TaskAdder;
   readonly #runtime: Runtime;
   readonly #queue: string;
 
   constructor({ sender, table, shards, runtime, queue = DEFAULT_QUEUE }: EdgeConnection) {
-    this.#store = createEnqueueStore(sender, { table, shards });
-    this.#writer = new TaskWriter({ store: this.#store, runtime });
+    this.#store = createAddingStore(sender, { table, shards });
+    this.#adder = new TaskAdder({ store: this.#store, runtime });
     this.#runtime = runtime;
     this.#queue = validName('queue', queue);
   }
 
   /**
    * Adds a task, unless its id is there already. A task without input is `enqueue(task)`, and gets null.
+   * Lines (`ordered`) and other work for a task that is there (`onDuplicate`, `window`) are left to `createLeasehold`.
    * @throws MismatchError when the id is there with other input or another name
    * @throws ConfigurationError when an option or the input is not usable
    */
-  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<Enqueued>;
+  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: AddOptions): Promise<Enqueued>;
   async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
   async enqueue(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<Enqueued> {
     const { input, options } = inputAndOptions(given);
     const defaults = { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: false };
-    return this.#writer.put(await newTaskOf(task, input, options, defaults));
+    for (const option of BEYOND)
+      if (options[option] !== undefined)
+        throw new ConfigurationError(`${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`);
+    return this.#adder.add(await newTaskOf(task, input, options, defaults));
   }
 
   /** A task as its row has it, strongly consistent; undefined when there is none, or none any more. */

@@ -34,13 +34,13 @@ import type { TaskAndPackStore } from '../bulk/store.ts';
 import type { NewTask, UserWrite } from '../task/store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
-import type { Enqueued } from './task-writer.ts';
+import type { Enqueued } from './task-adder.ts';
 import { TaskWriter } from './task-writer.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { CREATED_ITEMS } from '../tracing/task-spans.ts';
 
 export type { EnqueueOptions, TaskReference } from '../task/request.ts';
-export type { Enqueued } from './task-writer.ts';
+export type { Enqueued } from './task-adder.ts';
 
 export interface EnqueuedBatch {
   readonly id: string;

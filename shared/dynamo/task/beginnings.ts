@@ -1,24 +1,18 @@
 /** How a task's life begins: its row, what it needs beside it, and its place in the line of its key, in one write or one transaction. */
 import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
 import type { Stamp } from '../../lease/stamp.ts';
-import type { TaskKey, TaskRecord } from '../../task/task.ts';
-import { describeTask } from '../../task/task.ts';
-import { contended, retryContended } from '../../wait/retry-contended.ts';
+import type { TaskRecord } from '../../task/task.ts';
+import { retryContended } from '../../wait/retry-contended.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import type { Action } from '../engine/transaction.ts';
-import { together, tokenOf } from '../engine/transaction.ts';
 import { decodeTask } from './codec.ts';
+import type { Beginner } from './adding-store.ts';
+import { LINE_CONTENTION, lineOf, writeTogether } from './adding-store.ts';
 import { Lines } from './lines.ts';
 import type { Seat } from './statements.ts';
 import { readTask } from './statements.ts';
-
-/** A task that is created, or starts over. */
-type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
-
-/** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
-export const LINE_CONTENTION = { rounds: 50 };
 
 export class Beginnings {
   readonly #sender: Sender;
@@ -46,10 +40,7 @@ export class Beginnings {
           ? undefined
           : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NOBODY, stamp);
       const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
-      if (actions.length === 0) return this.#sender.write(write(), stamp.nonce, limits);
-      const statement = together(write(line?.seats[0]), actions, tokenOf(stamp, actions));
-      const result = await this.#sender.transact(statement, stamp.nonce, limits);
-      return result.kind === 'canceled' ? contended(result) : result;
+      return writeTogether(this.#sender, write(line?.seats[0]), actions, stamp, limits);
     });
   }
 
@@ -70,7 +61,3 @@ export class Beginnings {
 }
 
 const NOBODY: ReadonlySet<number> = new Set();
-
-export function lineOf(task: TaskKey): string {
-  return `${describeTask(task)}: the line of its key`;
-}

@@ -1,17 +1,11 @@
-/** What clients that only enqueue need of the tasks' store: apart, so that their bundles stay small. */
+/** What clients that enqueue need of the tasks' store, lines and other work for tasks that are there included. */
 import type { EnqueueStore } from '../../queue/task-writer.ts';
-import type { ReadyTask } from '../../task/task.ts';
-import type { DynamoItem } from '../engine/driver.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
 import type { Sender } from '../engine/send.ts';
-import type { Statement } from '../engine/statement.ts';
 import { deletePayload } from '../payload/statements.ts';
+import { createAddingStore } from './adding-store.ts';
 import { Beginnings } from './beginnings.ts';
-import { decodeTask } from './codec.ts';
 import { payloadOf } from './effects.ts';
 import { renewTask, replaceTask } from './operator-statements.ts';
-import type { Seat } from './statements.ts';
-import { enqueueTask, readTask } from './statements.ts';
 
 export function createEnqueueStore(
   sender: Sender,
@@ -19,16 +13,7 @@ export function createEnqueueStore(
 ): EnqueueStore {
   const beginnings = new Beginnings(sender, table);
   return {
-    async enqueue(task, stamp, limits) {
-      let written: DynamoItem | undefined;
-      const write = (seat?: Seat): Statement<'put'> => {
-        const statement = enqueueTask(table, task, shards, stamp, seat);
-        written = statement.input.Item;
-        return statement;
-      };
-      const result = await beginnings.begin(task, write, payloadOf(table, task, stamp), stamp, limits);
-      return outcomeOf(result, (item) => decodeTask(item) as ReadyTask, decodeTask, written);
-    },
+    ...createAddingStore(sender, { table, shards }, (...beginning) => beginnings.begin(...beginning)),
 
     replace: (observed, task, stamp, limits) =>
       beginnings.beginAnew(
@@ -43,11 +28,6 @@ export function createEnqueueStore(
         (seat) => renewTask(table, observed, task, shards, stamp, seat),
         ...[payloadOf(table, task, stamp), stamp, limits],
       ),
-
-    async get({ queue, id }) {
-      const { Item } = await sender.read(readTask(table, queue, id));
-      return Item === undefined ? undefined : decodeTask(Item);
-    },
 
     async deletePayload(key, { nonce = '' }, limits) {
       await sender.write(deletePayload(table, key, nonce), nonce, limits);

@@ -19,7 +19,7 @@ import type { CancellationReason } from '../engine/driver.ts';
 import { creationOf } from './effects.ts';
 import { lineKey } from '../engine/keys.ts';
 import type { LineMove } from './lines.ts';
-import { LINE_CONTENTION, lineOf } from './beginnings.ts';
+import { LINE_CONTENTION, lineOf } from './adding-store.ts';
 import { Lines } from './lines.ts';
 import type { Sender, TransactionResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';

@@ -154,7 +154,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'an enqueue whose answer was lost does not know its own work again (found by the simulation)',
     edits: [
       {
-        file: 'shared/queue/task-writer.ts',
+        file: 'shared/queue/task-adder.ts',
         find: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;",
         replace: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === -now;",
       },

@@ -25,6 +25,6 @@ describe('the bundle of leasehold/edge', () => {
     const whole = await bundleEdge();
     const part = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
 
-    expect(part.text.length).toBeLessThan(0.7 * whole.text.length);
+    expect(part.text.length).toBeLessThan(0.6 * whole.text.length);
   });
 });

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import type { EdgeOptions } from '../../../shared/edge/connection.ts';
+import { connect } from '../../../shared/edge/connection.ts';
+import type { AddOptions } from '../../../shared/edge/enqueuer.ts';
+import { enqueuer } from '../../../shared/edge/enqueuer.ts';
 import { createLeasehold } from '../../../shared/edge/leasehold.ts';
 
 const GIVEN: EdgeOptions = {
@@ -52,4 +55,19 @@ test('leasehold/edge says that its requests are used up, and sends no more', asy
 
   await expect(leasehold.tasks.get('third')).rejects.toThrow(/maxRequests = 2 have been sent, and this one was not/);
   expect(sent).toBe(2);
+});
+
+test.each([
+  ['ordered', { key: 'k', ordered: true }],
+  ['onDuplicate', { id: 'a', onDuplicate: 'replace' }],
+  ['window', { id: 'a', window: '1d' }],
+])('an enqueuer refuses %s, for which it has no code, and sends nothing', async (option, options) => {
+  const never = (): never => {
+    throw new Error('something was sent');
+  };
+  const small = enqueuer(connect({ ...GIVEN, fetch: never }));
+
+  await expect(small.enqueue('task', {}, options as AddOptions)).rejects.toThrow(
+    `${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`,
+  );
 });

@@ -1,0 +1,79 @@
+/** What clients that only add tasks need of the tasks' store: apart, so that their bundles stay small. */
+import type { WriteLimits } from '../../lease/outcome.ts';
+import type { Stamp } from '../../lease/stamp.ts';
+import type { AddingStore } from '../../queue/task-adder.ts';
+import type { ReadyTask, TaskKey } from '../../task/task.ts';
+import { describeTask } from '../../task/task.ts';
+import type { Contended } from '../../wait/retry-contended.ts';
+import { contended, retryContended } from '../../wait/retry-contended.ts';
+import type { DynamoItem } from '../engine/driver.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import type { Sender, WriteResult } from '../engine/send.ts';
+import type { Statement } from '../engine/statement.ts';
+import type { Action } from '../engine/transaction.ts';
+import { together, tokenOf } from '../engine/transaction.ts';
+import { decodeTask } from './codec.ts';
+import { payloadOf } from './effects.ts';
+import type { Seat } from './statements.ts';
+import { enqueueTask, readTask } from './statements.ts';
+
+/** A task that is created, or starts over. */
+export type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
+
+/** Writes a task that begins, together with what it needs beside it. */
+export type Begin = (
+  task: Beginner,
+  write: (seat?: Seat) => Statement<'put' | 'update'>,
+  beside: readonly Action[],
+  stamp: Stamp,
+  limits: WriteLimits | undefined,
+) => Promise<WriteResult>;
+
+/** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
+export const LINE_CONTENTION = { rounds: 50 };
+
+/** @param begin absent: of tasks that stand in no line */
+export function createAddingStore(
+  sender: Sender,
+  { table, shards }: { readonly table: string; readonly shards: number },
+  begin: Begin = beginAlone(sender),
+): AddingStore {
+  return {
+    async enqueue(task, stamp, limits) {
+      let written: DynamoItem | undefined;
+      const write = (seat?: Seat): Statement<'put'> => {
+        const statement = enqueueTask(table, task, shards, stamp, seat);
+        written = statement.input.Item;
+        return statement;
+      };
+      const result = await begin(task, write, payloadOf(table, task, stamp), stamp, limits);
+      return outcomeOf(result, (item) => decodeTask(item) as ReadyTask, decodeTask, written);
+    },
+
+    async get({ queue, id }) {
+      const { Item } = await sender.read(readTask(table, queue, id));
+      return Item === undefined ? undefined : decodeTask(Item);
+    },
+  };
+}
+
+function beginAlone(sender: Sender): Begin {
+  return (task, write, beside, stamp, limits) =>
+    retryContended(lineOf(task), LINE_CONTENTION, () => writeTogether(sender, write(), beside, stamp, limits));
+}
+
+export async function writeTogether(
+  sender: Sender,
+  statement: Statement<'put' | 'update'>,
+  actions: readonly Action[],
+  stamp: Stamp,
+  limits: WriteLimits | undefined,
+): Promise<WriteResult | Contended> {
+  if (actions.length === 0) return sender.write(statement, stamp.nonce, limits);
+  const result = await sender.transact(together(statement, actions, tokenOf(stamp, actions)), stamp.nonce, limits);
+  return result.kind === 'canceled' ? contended(result) : result;
+}
+
+export function lineOf(task: TaskKey): string {
+  return `${describeTask(task)}: the line of its key`;
+}
