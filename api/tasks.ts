@@ -14,6 +14,9 @@ export {
   TaskTimeoutError,
 } from '../shared/task/control.ts';
 export type { WriteRefusal } from '../shared/task/control.ts';
+export { defineSchedule } from '../shared/schedule/declaration.ts';
+export type { ScheduleOptions, TaskSchedule } from '../shared/schedule/declaration.ts';
+export type { MissedPolicy } from '../shared/schedule/schedule.ts';
 export { spawn } from '../shared/task/request.ts';
 export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/task/request.ts';
 export type { TaskEvents } from '../shared/run/events.ts';

@@ -7,10 +7,13 @@
  * | `middleware` | a list of what runs around every attempt, the first one outermost |
  * | `events` | who is told how attempts end |
  * | `payloads` | the store of inputs that do not fit into the table |
+ * | `schedules` | a list of tasks that recur, made with `defineSchedule`; workers that stay define them when they begin |
  *
  * Under these names anything else is refused, for it would be ignored in silence where it was meant.
  */
 import { ConfigurationError, messageOf, shown } from '../errors.ts';
+import type { TaskSchedule } from '../schedule/declaration.ts';
+import { validSchedules } from '../schedule/declaration.ts';
 import type { TaskRegistry } from '../task/definition.ts';
 import { registerTasks } from '../task/definition.ts';
 import type { TaskMiddleware } from '../task/middleware.ts';
@@ -25,6 +28,7 @@ export interface WorkModule {
   readonly registry: TaskRegistry;
   readonly events: TaskEvents | undefined;
   readonly payloads: PayloadStore | undefined;
+  readonly schedules: readonly TaskSchedule[];
 }
 
 /** What the code that runs the module gives itself. */
@@ -48,6 +52,7 @@ export function workModule(exports: Readonly<Record<string, unknown>>, additions
     registry: withMiddleware(registerTasks(exports), middleware),
     events: all.length > 1 ? toldToAll(all) : all[0],
     payloads: additions.payloads ?? exportedPayloads(exports),
+    schedules: exportedSchedules(exports),
   };
 }
 
@@ -70,6 +75,10 @@ function exportedEvents({ events }: Readonly<Record<string, unknown>>): TaskEven
   throw new ConfigurationError(
     `the module of tasks exports events = ${shown(events)}: export an object with ${EVENTS.join(', ')}, or name it otherwise`,
   );
+}
+
+function exportedSchedules({ schedules }: Readonly<Record<string, unknown>>): readonly TaskSchedule[] {
+  return schedules === undefined ? [] : validSchedules('the module of tasks exports schedules', schedules);
 }
 
 /** Whether it is an object with at least one of these functions. */

@@ -1,42 +1,21 @@
 /** Defining tasks that recur. */
+import { allOf } from '../runtime/all-of.ts';
 import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
-import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
-import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { slotAfter, validCron } from './cron.ts';
 import { ACT, contended, retryContended } from '../wait/retry-contended.ts';
 import type { TaskReference } from '../task/request.ts';
 import { newTaskOf } from '../task/request.ts';
-import type { MissedPolicy, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import type { ScheduleOptions, TaskSchedule } from './declaration.ts';
+import { validScheduleOptions, validSchedules } from './declaration.ts';
+import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 import { MISSED_POLICIES, slotTaskId } from './schedule.ts';
 import type { ScheduleStore } from './store.ts';
-import type { Priority } from '../task/task.ts';
 import { DEFAULT_QUEUE, INPUT_LIMIT_BYTES } from '../task/task.ts';
-
-export interface ScheduleOptions {
-  readonly cron: string;
-  /** An IANA time zone; UTC when absent. */
-  readonly zone?: string;
-  /** What becomes of slots that no worker was there for; `last` when absent. */
-  readonly missed?: MissedPolicy;
-  /** By how much a slot may be late before `skip` leaves it out. */
-  readonly tolerance?: Duration;
-  readonly priority?: Priority;
-  readonly queue?: string;
-}
-
-const SCHEDULE_OPTIONS = {
-  cron: true,
-  zone: true,
-  missed: true,
-  tolerance: true,
-  priority: true,
-  queue: true,
-} as const;
 
 /** As slow as the slowest schedule of dispatchers in the examples. */
 const DEFAULT_TOLERANCE_MS = 3_600_000;
@@ -79,6 +58,15 @@ export class ScheduleClient {
     });
   }
 
+  /**
+   * Defines each of a list, as a module of tasks exports it. What is not in the list stays as it is.
+   * @throws ConfigurationError, also when the others could be defined
+   */
+  async defineAll(schedules: readonly TaskSchedule[]): Promise<readonly ScheduleRecord[]> {
+    const all = validSchedules('schedules', schedules);
+    return allOf(all.map(({ name, task, input, options }) => this.define(name, task, input, options)));
+  }
+
   /** Removes a schedule; what its slots have become stays. @returns whether there was one */
   async remove(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<boolean> {
     const key = { queue: this.#queueOf('removing a schedule', options), name: validName('schedule name', name) };
@@ -115,8 +103,8 @@ export class ScheduleClient {
     input: unknown,
     options: ScheduleOptions,
   ): Promise<ScheduleDefinition> {
-    const what = `schedule ${validName('schedule name', name)}`;
-    validOptions(`the options of ${what}`, options, SCHEDULE_OPTIONS);
+    validScheduleOptions(name, options);
+    const what = `schedule ${name}`;
     const { cron, zone } = validCron(
       what,
       { cron: options.cron, zone: options.zone ?? 'UTC' },

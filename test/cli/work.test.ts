@@ -40,6 +40,15 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await table.leasehold.tasks.get('ada', 'surrounded')).toMatchObject({ result: '<hello Ada>' });
   });
 
+  test('defines the schedules that the module exports, in the queue that it serves', async () => {
+    const end = await run('work', '--entry', SURROUNDED, '--queue', 'recurring', '--until-drained');
+
+    expect(end).toMatchObject({ exitCode: 0 });
+    expect(await Array.fromAsync(table.leasehold.schedules.list({ queue: 'recurring' }))).toMatchObject([
+      { name: 'yearly', task: 'greet', input: 'Ada', cron: '0 3 1 1 *', zone: 'Europe/Berlin' },
+    ]);
+  });
+
   test('ends with a failure when tasks died, those of packs included', async () => {
     await run('enqueue', 'gave.up', '--queue', 'deadly');
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }], { queue: 'deadly' });

@@ -54,9 +54,10 @@ const LAYERS: readonly Layer[] = [
   { name: 'task', holds: ['shared/task/'], imports: PROTOCOL },
   // The spans of a task's life.
   { name: 'tracing', holds: ['shared/tracing/'], imports: ['task'] },
-  { name: 'run', holds: ['shared/run/'], imports: [...PROTOCOL, 'task', 'tracing'] },
-  { name: 'bulk', holds: ['shared/bulk/'], imports: [...PROTOCOL, 'task', 'tracing', 'run'] },
+  // Tasks that recur.
   { name: 'schedule', holds: ['shared/schedule/'], imports: [...PROTOCOL, 'task'] },
+  { name: 'run', holds: ['shared/run/'], imports: [...PROTOCOL, 'task', 'tracing', 'schedule'] },
+  { name: 'bulk', holds: ['shared/bulk/'], imports: [...PROTOCOL, 'task', 'tracing', 'run'] },
   { name: 'backlog', holds: ['shared/backlog/'], imports: [...PROTOCOL, 'task'] },
   { name: 'worker', holds: ['shared/worker/'], imports: [...PROTOCOL, 'task', 'tracing', 'run', 'bulk', 'backlog'] },
   { name: 'queue', holds: ['shared/queue/'], imports: [...PROTOCOL, 'task', 'tracing', 'bulk'] },

@@ -1,4 +1,5 @@
 /** A module of tasks with what surrounds them. */
+import { defineSchedule } from '../../../shared/schedule/declaration.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
 import type { TaskEvents } from '../../../shared/run/events.ts';
 import type { TaskMiddleware } from '../../../shared/task/middleware.ts';
@@ -19,3 +20,5 @@ export const events: TaskEvents = {
     settled.push(`${id} ${settlement}`);
   },
 };
+
+export const schedules = [defineSchedule('yearly', greet, 'Ada', { cron: '0 3 1 1 *', zone: 'Europe/Berlin' })];

@@ -1,0 +1,129 @@
+/**
+ * A worker for as long as its process lives: what `leasehold work` and `createWorker` are.
+ * It defines the schedules of its module, holds a session, and goes on after a session that was lost and a store that was away.
+ */
+import { workerName } from './dispatch/live-workers.ts';
+import { LeaseLostError, StoreUnavailableError } from './errors.ts';
+import type { Leasehold } from './leasehold.ts';
+import type { WorkModule } from './run/work-module.ts';
+import type { Session } from './session.ts';
+import type { SessionEvents } from './session/keep-alive.ts';
+import { describeBlock } from './session/lateness.ts';
+import type { StandingPorts, StandingSettings } from './standing-worker.ts';
+import { standAtWork } from './standing-worker.ts';
+import type { TaskLog } from './task/context.ts';
+import type { WorkerReport } from './worker/worker.ts';
+
+export type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads' | 'onEnqueued'> & {
+  readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
+};
+
+export interface KeptSettings extends StandingSettings {
+  /** How long after its last sign of life its tasks are taken over. */
+  readonly sessionTtlMs: number;
+}
+
+/** Tasks, by how they ended here; those of a pack one by one, unless it is buried with its workers. */
+export interface WorkTotals {
+  readonly done: number;
+  /** Failed, and tried again. */
+  readonly retried: number;
+  /** Failed for the last time, or buried with its workers. */
+  readonly dead: number;
+  /** Handed back, snoozed, cancelled, waiting for children, expired or lost. */
+  readonly other: number;
+}
+
+/** Before it begins again, jittered: after an outage, or with a queue that is paused. */
+const RESTART_MS = 1_000;
+
+/**
+ * Until `handBack` aborts, or, where it only drains, nothing is due.
+ * @throws ConfigurationError for a schedule that cannot be defined, and whatever the store refuses for lack of a right
+ */
+export async function keepAtWork(
+  work: WorkModule,
+  ports: KeptPorts,
+  settings: KeptSettings,
+  handBack: AbortSignal,
+): Promise<WorkTotals> {
+  const { runtime, leasehold, log } = ports;
+  await using sessions = new WorkerSession(leasehold, settings, sessionLog(log));
+  const schedules = work.schedules.map((each) => ({ ...each, options: { queue: settings.queue, ...each.options } }));
+  const totals = { done: 0, retried: 0, dead: 0, other: 0 };
+  let isDefined = false;
+  while (!handBack.aborted) {
+    try {
+      if (!isDefined) await leasehold.schedules.defineAll(schedules);
+      isDefined = true;
+      const report = await standAtWork(
+        work.registry,
+        { ...ports, events: work.events, payloads: work.payloads, session: (await sessions.current()).holder },
+        settings,
+        handBack,
+      );
+      count(report, totals);
+      if (settings.untilDrained && report.ended === 'drained') break;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError)
+        log.error('store unavailable, trying again', { error: error.message });
+      else if (!(error instanceof LeaseLostError)) throw error;
+    }
+    await runtime.clock.sleep(RESTART_MS * (0.5 + runtime.random.next()), handBack);
+  }
+  return totals;
+}
+
+/**
+ * The session of a worker for as long as it lives; one that was lost is followed by another.
+ * An idle worker so writes heartbeats, and no more.
+ */
+class WorkerSession implements AsyncDisposable {
+  readonly #leasehold: Pick<Leasehold, 'session'>;
+  readonly #settings: KeptSettings;
+  readonly #events: SessionEvents;
+  #session: Session | undefined;
+
+  constructor(leasehold: Pick<Leasehold, 'session'>, settings: KeptSettings, events: SessionEvents) {
+    this.#leasehold = leasehold;
+    this.#settings = settings;
+    this.#events = events;
+  }
+
+  async current(): Promise<Session> {
+    if (this.#session === undefined || this.#session.signal.aborted) {
+      const { queue, sessionTtlMs } = this.#settings;
+      const options = { name: workerName(queue), ttl: sessionTtlMs, lockDelay: 0, events: this.#events };
+      this.#session = await this.#leasehold.session(options);
+    }
+    return this.#session;
+  }
+
+  /** Without an answer of the store it is left to expire. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session?.end().catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    });
+  }
+}
+
+function sessionLog(log: TaskLog): SessionEvents {
+  return {
+    onBlocked: (lateMs) => {
+      log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });
+    },
+    onLost: ({ message: error, reason }) => {
+      log.error('session lost', { error, reason });
+    },
+  };
+}
+
+function count(
+  { settled: { done, retried, dead, ...others }, buried }: WorkerReport,
+  totals: { -readonly [Name in keyof WorkTotals]: number },
+): void {
+  totals.done += done;
+  totals.retried += retried;
+  totals.dead += dead + buried;
+  totals.other += Object.values(others).reduce((sum, tasks) => sum + tasks, 0);
+}
