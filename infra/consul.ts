@@ -6,7 +6,7 @@
  *
  * Consul's own clients do not sign requests for AWS: they speak to `leasehold consul` beside them, which uses their machine's credentials.
  */
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Token } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { FunctionUrl } from 'aws-cdk-lib/aws-lambda';
@@ -17,6 +17,8 @@ import { Construct } from 'constructs';
 import { ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
+import { validName } from '../shared/validate/name.ts';
+import { validOptions } from '../shared/validate/options.ts';
 import { consulAccess } from './access.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
@@ -40,7 +42,18 @@ export interface ConsulGatewayProps {
   readonly production?: boolean;
 }
 
+const PROPS = {
+  table: true,
+  node: true,
+  timeout: true,
+  maxClockSkew: true,
+  tokens: true,
+  logRetention: true,
+  production: true,
+} as const satisfies Record<keyof ConsulGatewayProps, true>;
+
 const DEFAULT_TIMEOUT = Duration.minutes(1);
+const LAMBDA_MAX_TIMEOUT_MS = 900_000;
 /** Between the end of a blocking query and that of its function. */
 const MARGIN_MS = 10_000;
 const MEMORY_MB = 512;
@@ -49,12 +62,20 @@ export class ConsulGateway extends Construct {
   readonly handler: HandlerFunction;
   readonly url: FunctionUrl;
 
+  /** @throws ConfigurationError for what its function would refuse with each request */
   constructor(scope: Construct, id: string, props: ConsulGatewayProps) {
     super(scope, id);
+    validOptions('the props of ConsulGateway', props, PROPS);
+    if (props.node !== undefined && !Token.isUnresolved(props.node)) validName('node', props.node);
+    ensureJson(props.tokens);
     const timeout = props.timeout ?? DEFAULT_TIMEOUT;
     const maxWaitMs = timeout.toMilliseconds() - MARGIN_MS;
     if (maxWaitMs <= 0)
       throw new ConfigurationError(`timeout = ${timeout.toString()}: give more than ${MARGIN_MS / 1_000} seconds`);
+    if (timeout.toMilliseconds() > LAMBDA_MAX_TIMEOUT_MS)
+      throw new ConfigurationError(
+        `timeout = ${timeout.toString()}: Lambda allows ${LAMBDA_MAX_TIMEOUT_MS / 1_000} seconds at most`,
+      );
     const maxClockSkewMs = props.maxClockSkew?.toMilliseconds() ?? DEFAULT_MAX_CLOCK_SKEW_MS;
     this.handler = new HandlerFunction(this, 'Handler', {
       entry: handlerModule('consul'),
@@ -91,5 +112,15 @@ export class ConsulGateway extends Construct {
       conditions: { Bool: { 'lambda:InvokedViaFunctionUrl': 'true' } },
     });
     return byUrl.combine(invoked);
+  }
+}
+
+/** The rules themselves are checked by the handler. The text is no part of the message, for it holds secrets. */
+function ensureJson(tokens: string | undefined): void {
+  if (tokens === undefined || Token.isUnresolved(tokens)) return;
+  try {
+    JSON.parse(tokens);
+  } catch {
+    throw new ConfigurationError('tokens is not JSON: give { "tokens": [ … ] }, as docs/consul.md says');
   }
 }

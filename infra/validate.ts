@@ -152,7 +152,7 @@ export function validRunbooks(address: string | undefined): string {
   );
 }
 
-/** @throws ConfigurationError for a name that is ours or Lambda's */
+/** @throws ConfigurationError for a name that is ours; those of Lambda's own the construct library refuses */
 export function validateEnvironment(environment: Readonly<Record<string, string>>): void {
   const taken = Object.keys(environment).find((name) => name.startsWith('LEASEHOLD_'));
   if (taken !== undefined)

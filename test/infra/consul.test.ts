@@ -1,5 +1,5 @@
 /** The Consul gateway as it is deployed: what its role may do, all of which it needs, and that its handler gets along with it. */
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
@@ -42,6 +42,19 @@ describe('the deployed Consul gateway', () => {
       Timeout: 60,
       Environment: { Variables: Match.objectLike({ [ENV.consulMaxWaitMs]: '50000' }) },
     });
+  });
+
+  test.each([
+    ['a property that it does not have', { nodes: 'edge' }, /unknown option "nodes": .*did you mean node\?/],
+    ['an empty node', { node: '' }, /^node is empty/],
+    ['tokens that are no JSON', { tokens: '{ tokens: [] }' }, /^tokens is not JSON: give/],
+    ['no time for a blocking query', { timeout: Duration.seconds(10) }, /give more than 10 seconds/],
+    ['more time than Lambda gives', { timeout: Duration.minutes(16) }, /Lambda allows 900 seconds at most/],
+  ])('is not made with %s: its function would serve no request', (_what, props, message) => {
+    const elsewhere = new Stack(newApp(), 'Wrong');
+    const there = new CoordinationTable(elsewhere, 'Table');
+
+    expect(() => new ConsulGateway(elsewhere, 'Consul', { table: there, ...props })).toThrow(message);
   });
 
   test.each([
