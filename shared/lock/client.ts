@@ -6,7 +6,9 @@ import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
+import { CorruptItemError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
+import { MAX_LOCK_DELAY_MS } from '../lease/timing.ts';
 import { ensureUnwritten } from '../lease/outcome.ts';
 import type { Contended } from '../wait/retry-contended.ts';
 import { contended, retryContended } from '../wait/retry-contended.ts';
@@ -208,12 +210,10 @@ export class LockClient {
    */
   async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
     validOptions(`the options of deleting ${describeLock(key)}`, options, DELETE_OPTIONS);
-    const { locks, sessions, runtime } = this.#ports;
+    const { locks, runtime } = this.#ports;
     return this.#decide(validKey(key), options, async (lock) => {
       if (lock?.entry === undefined) return { kind: 'absent' };
-      const session = lock.state === 'held' ? await sessions.get(lock.session) : undefined;
-      // A remote session has no heartbeat of ours to be told by.
-      const tell = session?.status === 'live' && session.remote !== true;
+      const { tell } = lock.state === 'held' ? await this.#holderOf(lock) : { tell: false };
       const outcome = await locks.remove(lock, { tell }, stampOf(runtime));
       if (outcome.kind === 'applied') return { kind: 'deleted' };
       ensureUnwritten(describeLock(key), outcome);
@@ -231,14 +231,12 @@ export class LockClient {
     const by = validName('by', options.by);
     const reason = validName('reason', options.reason);
     const givenMs = options.lockDelay === undefined ? undefined : durationMs('lockDelay', options.lockDelay);
-    const { locks, sessions, runtime } = this.#ports;
+    const { locks, runtime } = this.#ports;
     return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<ForceResult | Contended> => {
       const lock = await locks.get(validKey(key));
       if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
-      const session = await sessions.get(lock.session);
-      // A remote session has no heartbeat of ours to be told by.
-      const tell = session?.status === 'live' && session.remote !== true;
-      const notBefore = runtime.clock.now() + (givenMs ?? session?.lockDelayMs ?? 0);
+      const { tell, lockDelayMs } = await this.#holderOf(lock);
+      const notBefore = runtime.clock.now() + (givenMs ?? lockDelayMs);
       const outcome = await locks.forceRelease(lock, { by, reason, notBefore, tell }, stampOf(runtime));
       if (outcome === 'applied') return { kind: 'released', closedUntil: opensAt(notBefore, this.#maxClockSkewMs) };
       return contended();
@@ -261,6 +259,19 @@ export class LockClient {
       if (holder !== undefined && !evenIfHeld) return { kind: 'held', key, by: holder };
       return (await write(lock, holder)) ?? contended();
     });
+  }
+
+  /** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
+  async #holderOf({ session: id }: HeldLock): Promise<{ readonly tell: boolean; readonly lockDelayMs: number }> {
+    try {
+      const session = await this.#ports.sessions.get(id);
+      // A remote session has no heartbeat of ours to be told by.
+      const tell = session?.status === 'live' && session.remote !== true;
+      return { tell, lockDelayMs: session?.lockDelayMs ?? 0 };
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      return { tell: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+    }
   }
 
   #watched(sighting: Sighting): Watched {

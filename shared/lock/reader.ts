@@ -30,11 +30,21 @@ export class LockReader {
     this.#maxClockSkewMs = maxClockSkewMs;
   }
 
-  /** One request for a free key, two for a held one; strongly consistent. */
+  /**
+   * One request for a free key, two for a held one; strongly consistent. A damaged session must not be taken for gone, so its key is held.
+   */
   async see(key: string): Promise<Sighting> {
     const { locks, sessions } = this.#ports;
     const lock = await locks.get(key);
-    return this.judge(lock, lock?.state === 'held' ? await sessions.get(lock.session) : undefined);
+    if (lock?.state !== 'held') return this.judge(lock, undefined);
+    let session: SessionRecord | undefined;
+    try {
+      session = await sessions.get(lock.session);
+      return await this.judge(lock, session);
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      return { lock, holder: holderOf(lock, session, null) };
+    }
   }
 
   /** @param session the holder's, as it was just read */
