@@ -19,6 +19,7 @@ import type { ContenderPorts } from '../session/contender.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsOf } from '../session/limits.ts';
 import { changeSemaphore } from './change.ts';
+import { PermitBook } from './permit-book.ts';
 import type { HolderRecord, PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
 import {
   WAITING_LIMIT,
@@ -146,7 +147,10 @@ export class Contender {
           'invalidated',
           'an operator evicted this permit before its holder knew that it had it',
         );
-      if (permit !== undefined) return { kind: 'admitted', permit };
+      if (row !== undefined && permit !== undefined) {
+        PermitBook.of(this.#session).admit(row, permit);
+        return { kind: 'admitted', permit };
+      }
       const step = await this.#step(row);
       if (step.kind === 'full') return step;
       row = rowAfter(step);

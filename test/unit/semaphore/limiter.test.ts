@@ -1,6 +1,8 @@
 /** Slots and permits that are given back late, twice, or elsewhere. */
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
+import { PermitBook } from '../../../shared/semaphore/permit-book.ts';
+import { parsePermit } from '../../../shared/semaphore/semaphore.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 test('a slot that another process gives back leaves nothing behind in the one that took it', async () => {
@@ -12,6 +14,25 @@ test('a slot that another process gives back leaves nothing behind in the one th
   for (let slot = 0; slot < 20; slot++) expect(await there.done((await here.add({ wait: 0 }))!)).toBe(true);
 
   expect(getEventListeners(producer.signal, 'abort')).toHaveLength(0);
+});
+
+test('slots that another process gives back are not kept in mind as long as their session lives', async () => {
+  const world = simulatedWorld();
+  const producer = await world.start().leasehold.session();
+  const worker = await world.start().leasehold.session();
+  const [here, there] = [producer.limiter('l', { limit: 2 }), worker.limiter('l', { limit: 2 })];
+  const kept = (await here.add())!;
+  const moments: number[] = [];
+
+  for (let slot = 0; slot < 500; slot++) {
+    const id = (await here.add({ wait: 0 }))!;
+    moments.push(parsePermit(id)!.since);
+    await there.done(id);
+  }
+
+  const book = PermitBook.of(producer.holder);
+  expect(moments.filter((since) => book.isOpen(since)).length).toBeLessThanOrEqual(100);
+  expect(book.isOpen(parsePermit(kept)!.since)).toBe(true);
 });
 
 test('a slot that its own process gives back is free at once for those who wait there', async () => {
