@@ -48,6 +48,9 @@ export interface Draw {
   readonly costMs: number;
 }
 
+/** The moment at which a full bucket was empty must be exact: this is half of what a number holds, 142,000 years. */
+const LONGEST_FILL_MS = 2 ** 52;
+
 /** @throws ConfigurationError */
 export function bucketOf(what: string, options: RateOptions): Bucket {
   const known = { rate: true, per: true, burst: true } as const;
@@ -57,7 +60,12 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
     throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: give more than zero of both`);
   if (!Number.isFinite(burst) || burst < 1)
     throw new ConfigurationError(`${what}: burst = ${shown(burst)}: give at least 1, or nothing could ever be taken`);
-  return { msPerToken: msPerTokenOf(perMs / rate), burst };
+  const msPerToken = msPerTokenOf(perMs / rate);
+  if (burst * msPerToken > LONGEST_FILL_MS)
+    throw new ConfigurationError(
+      `${what}: burst = ${burst} at rate = ${rate} per ${shown(per)} takes ${Math.round(burst * msPerToken)} ms to flow in, and no row holds such a moment: give a smaller burst, or a higher rate`,
+    );
+  return { msPerToken, burst };
 }
 
 /** @throws ConfigurationError when so many could never be taken */

@@ -32,6 +32,24 @@ test.each(RATES)('at %d a second gives out what flows in', async (rate) => {
   expect(taken).toBeGreaterThanOrEqual(seconds * rate * 0.999 - chunk);
 });
 
+test.each<RateOptions>([
+  { rate: 1, per: '1s', burst: Number.MAX_SAFE_INTEGER },
+  { rate: 1, per: '1s', burst: Number.MAX_VALUE },
+  { rate: 1e-300, per: '1s', burst: 1 },
+  { rate: Number.MIN_VALUE, per: '1s', burst: 1 },
+])('refuses when it is made what no row could hold: %j', (rate) => {
+  expect(() => open(rate)).toThrow(
+    /^rate limit bytes: burst = .* ms to flow in, .*: give a smaller burst, or a higher rate$/,
+  );
+});
+
+test('takes a burst that flows in within 100,000 years', async () => {
+  const { limiter } = open({ rate: 1, per: '1s', burst: 3e12 });
+
+  for (const remaining of [3e12 - 1, 3e12 - 2])
+    expect(await limiter.tryTake('k')).toEqual({ kind: 'taken', remaining });
+});
+
 test('never gives out more than its burst and what flows in, whatever is taken when', async () => {
   const settings = fc.record({
     rate: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0.01, max: 1e9, noNaN: true })),
