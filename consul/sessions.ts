@@ -155,15 +155,13 @@ async function checksOf(
   if (nodeCheck === undefined && node !== settings.node) throw failed('apply failed: Missing node registration');
   const ids = new Set<string>();
   for (const id of wanted) {
-    if (id === SERF_CHECK) {
-      if (nodeCheck !== undefined) ids.add(NODE_CHECK);
-      continue;
-    }
-    const check = await leasehold.health.check(node, id);
+    const isOfNode = id === SERF_CHECK;
+    if (isOfNode && nodeCheck === undefined) continue;
+    const check = isOfNode ? nodeCheck : await leasehold.health.check(node, id);
     if (check === undefined) throw failed(`apply failed: Missing check '${id}' registration`);
     if (failureOf(check.record, runtime.clock.now(), settings.maxClockSkewMs) !== undefined)
       throw failed(`apply failed: Check '${id}' is in critical state`);
-    ids.add(id);
+    ids.add(check.id);
   }
   return [...ids];
 }

@@ -288,6 +288,22 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
       );
     });
 
+    test('a node that has failed gets no session, which would be over before it is used', async () => {
+      const memory = openMemoryGateway();
+      const register = (Status: string) => {
+        const entry = { Node: 'db-3', Address: '10.1.2.5', Check: { CheckID: 'serfHealth', Status } };
+        return memory.ask('PUT', 'catalog/register', JSON.stringify(entry));
+      };
+      await register('critical');
+
+      expect(await memory.ask('PUT', 'session/create', '{"Node":"db-3"}')).toMatchObject({
+        ...{ status: 500, text: "apply failed: Check 'serfHealth' is in critical state" },
+      });
+
+      await register('passing');
+      expect(await memory.newSession({ Node: 'db-3' })).toBeTypeOf('string');
+    });
+
     test('refuses what makes no sense', async () => {
       expect(await ask(gateway, 'PUT', 'agent/check/register', '{"Name":"x"}')).toMatchObject({ status: 400 });
       expect(await ask(gateway, 'PUT', 'agent/check/register', '{"TTL":"1s"}')).toMatchObject({ status: 400 });
