@@ -120,7 +120,7 @@ export class WaitGroup implements GroupKey {
   /**
    * Waits until the group is sealed and none of its members is pending.
    * @returns `pending`, with some of those that are, when the time is over
-   * @throws the reason of `signal`
+   * @throws MismatchError when the group is not there, and with it no end; the reason of `signal`
    */
   async wait(options: WaitOptions = {}): Promise<WaitOutcome> {
     validOptions(`the options of waiting for ${describeGroup(this)}`, options, WAIT_OPTIONS);

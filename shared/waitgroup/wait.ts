@@ -4,6 +4,7 @@
  * Members that have ended stay ended, and none comes after the seal, so what has been read as ended need not be read again:
  * a wait walks through the members in their order, stands before the first that is pending, and goes on from there.
  */
+import { MismatchError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitOptions } from '../wait/wait.ts';
 import { waitFor } from '../wait/wait.ts';
@@ -12,6 +13,7 @@ import type { ContenderPorts } from '../session/contender.ts';
 import { Standings, earliestEnd } from '../session/standings.ts';
 import type { WaitGroupStore } from './store.ts';
 import type { GroupKey, MemberRecord } from './waitgroup.ts';
+import { describeGroup } from './waitgroup.ts';
 
 export type WaitOutcome =
   /** How many members there were, and how many of them were lost. */
@@ -74,8 +76,14 @@ class Walk {
   async goOn(): Promise<Look> {
     if (!this.#isSealed) {
       const current = await this.#ports.groups.get(this.#group.name);
-      const age = (current?.generation ?? 0) - this.#group.generation;
-      if (current === undefined || age < 0) return pending(false, [], null);
+      // A generation that is ahead of the row may begin yet; a group without a row starts over at the clock, beyond all that it had.
+      if (current === undefined)
+        throw new MismatchError(
+          describeGroup(this.#group),
+          `${describeGroup(this.#group)} is not there: its row was removed, or never was; open the group without naming a generation`,
+        );
+      const age = current.generation - this.#group.generation;
+      if (age < 0) return pending(false, [], null);
       if (age === 0 && current.state === 'open') return pending(false, [], null);
       if (age === 0 && current.state === 'complete') return complete(current.members ?? 0, current.lost ?? 0);
       // Or a later generation has begun, which it only does when this one is complete: its members tell the counts.
