@@ -52,6 +52,7 @@ LockWrite(l, e, x, holds, skew) ==
   /\ e.y.ctr >= l.ctr /\ (e.k \in {"lock.acquire", "lock.takeOver"} => e.y.ctr > l.ctr)
 LockAllows(l, e, x, holds, skew) == IF e.ok THEN LockWrite(l, e, x, holds, skew) ELSE ~LockGuard(l, e)
 LockSwept(l) == l.st = "free"
-\* The tenure that such a write ends is relied upon by no one: its holder gives it back, or an operator takes it with the holder's eyes open.
+\* After such a write the tenure no longer counts: its holder has given it back, or an operator has taken it, of which the holder
+\* learns later.
 LockCloses(e) == e.k \in {"lock.release", "lock.force", "lock.disown"} \/ (e.k = "lock.settle" /\ e.a.own)
 =============================================================================

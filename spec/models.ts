@@ -7,7 +7,7 @@
 export interface Model {
   readonly name: string;
   readonly what: string;
-  readonly module: 'Task' | 'Lock';
+  readonly module: 'Task' | 'Lock' | 'Semaphore';
   readonly constants: Readonly<Record<string, string>>;
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
@@ -52,6 +52,7 @@ const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
       'WrongRow <- LockWrong',
     ],
   ],
+  Semaphore: [],
 };
 
 const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
@@ -62,6 +63,12 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Lock: [
     ...['I0_Told', 'I1_Exclusion', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan', 'I6_LowerBound', 'I7_LockDelay', 'I8_Live'],
   ],
+  Semaphore: ['I3_Tokens', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
+};
+
+/** A property of steps, where a module has one. */
+const OF_STEPS: Readonly<Record<Model['module'], string | undefined>> = {
+  ...{ Task: 'I1b_Sent', Lock: 'I1b_Sent', Semaphore: undefined },
 };
 
 const HAND_BACKS = ['Retry', 'Release', 'Progress'];
@@ -175,17 +182,25 @@ export const MODELS: readonly Model[] = [
     liveness: 'IsFreed IsTaken',
     without: ['Expire', 'TakeOver', 'Settle', 'Crash', 'Destroy', 'Leave', 'Go'],
   },
+  {
+    name: 'semaphore',
+    what: 'three contend for two permits: a queue, dead holders, late and repeated requests, another limit',
+    module: 'Semaphore',
+    constants: { c: 'c', Workers: '{a, b, c}', Limit: '2', Faults: '1', MaxNet: '2', Broken: '{}' },
+    without: [],
+  },
 ];
 
 /** The configuration that TLC reads. */
 export function configOf(model: Model, changes: Readonly<Record<string, string>> = {}): string {
+  const property = model.liveness ?? OF_STEPS[model.module];
   const constants = Object.entries({ ...model.constants, ...changes }).map(([name, value]) => `${name} = ${value}`);
   return [
     `SPECIFICATION ${model.liveness === undefined ? 'Spec' : 'Fair'}`,
     'CONSTANTS',
     ...['a = a', 'b = b', ...constants, ...OPERATORS[model.module]].map((line) => `  ${line}`),
     `INVARIANTS ${INVARIANTS[model.module].join(' ')}`,
-    `PROPERTIES ${model.liveness ?? 'I1b_Sent'}`,
+    ...(property === undefined ? [] : [`PROPERTIES ${property}`]),
     // Symmetry would hide behaviours from a property over whole ones.
     ...(model.liveness === undefined && model.isGraph !== true ? ['SYMMETRY Sym'] : []),
     'CHECK_DEADLOCK FALSE',

@@ -1,6 +1,7 @@
 /**
  * Broken on purpose: each switch takes one rule of the protocol away, and the model that must notice it says which invariant does.
- * The switches are in `Holder.tla`, `Task.tla` and `Lock.tla` (`B("…")`); `mutants` are the seeded bugs of the code that do the same.
+ * The switches are in `Holder.tla`, `Task.tla`, `Lock.tla` and `Semaphore.tla` (`B("…")`);
+ * `mutants` are the seeded bugs of the code that do the same.
  */
 export interface Switch {
   /** What is put into `Broken`: more than one where each alone is made up for by the other. */
@@ -199,5 +200,32 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['forgets'],
     model: 'lock-live',
     what: 'an acquire that was refused is repeated without the counter that the refusal brought',
+  },
+  // Semaphores.
+  {
+    broken: ['noRoom'],
+    model: 'semaphore',
+    what: 'an admission does not ask for room',
+  },
+  {
+    broken: ['jumps'],
+    model: 'semaphore',
+    what: 'an admission does not ask whether others are queued',
+  },
+  {
+    broken: ['releasesTwice'],
+    model: 'semaphore',
+    what: 'a release does not ask whether the permit is there',
+  },
+  {
+    broken: ['blind'],
+    model: 'semaphore',
+    what: 'a row that was calculated is written, whatever came between',
+  },
+  {
+    broken: ['byNonce'],
+    model: 'semaphore',
+    changes: { MaxNet: '3' },
+    what: 'what came between is told by the nonce, which a repeated request brings back, and not by the revision',
   },
 ];

@@ -70,7 +70,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   'queue.': 'what workers know of a queue; no right depends on it',
   'ratelimit.': 'rate limits are not specified yet',
   'schedule.': 'schedules are not specified yet',
-  'semaphore.': 'semaphores are not specified yet',
+  'semaphore.': 'Semaphore.tla has a model of its own, which is not tied to the statements by operators',
   'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
   'slot.': 'slots are not specified yet',
   'task.defer': 'as task.reschedule, to a later time',
