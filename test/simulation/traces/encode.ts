@@ -65,7 +65,7 @@ export class Encoder {
         if (event.verb === 'session.create') this.#holders.set(event.row, event.process);
       }
       if (!('row' in event) || kindOf(event.row) === undefined) continue;
-      for (const instant of instantsOf(event)) if (isNumber(instant) && instant > 0) instants.add(instant);
+      for (const instant of instantsOf(event)) if (isNumber(instant) && instant > 0) instants.add(Math.ceil(instant));
       for (const counter of countersOf(event)) if (isNumber(counter) && counter >= 0) counters.add(counter);
     }
     this.#instants = closer(instants);
@@ -191,7 +191,8 @@ export class Encoder {
   }
 
   #instant(instant: unknown): number {
-    return this.#instants.get(Number(instant)) ?? NEVER;
+    // Clocks tell whole milliseconds; sweeps and lock-delays need not keep to them.
+    return this.#instants.get(Math.ceil(Number(instant))) ?? NEVER;
   }
 }
 
