@@ -1,6 +1,11 @@
-/** Guards are taken apart at their conjuncts, and nowhere else. */
-import { expect, test } from 'vitest';
-import { allConjuncts, splitAtAnd, withoutConjunct } from './conjunct.ts';
+/** Guards are taken apart at their conjuncts, and nowhere else; and each conjunct is needed, or known to be redundant. */
+import { describe, expect, test } from 'vitest';
+import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
+import { transactStatement, updateStatement } from '../../../shared/dynamo/engine/statement.ts';
+import { CASES } from '../../unit/dynamo/guards/cases.ts';
+import { Rows } from '../../unit/dynamo/guards/rows.ts';
+import { allConjuncts, conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
+import { JUDGED, OF_HISTORIES, verdictOf } from './conjunct-verdicts.ts';
 
 test('a guard has the conjuncts that stand in no parentheses', () => {
   expect(splitAtAnd('#a = :a AND (#b = :b OR #c = :c) AND attribute_exists(#d)')).toEqual([
@@ -11,27 +16,52 @@ test('a guard has the conjuncts that stand in no parentheses', () => {
   expect(splitAtAnd('#a = :a AND #b = :b OR #c = :c')).toEqual(['#a = :a AND #b = :b OR #c = :c']);
 });
 
-test('every statement that is guarded has some', () => {
-  const conjuncts = allConjuncts();
-
-  expect(new Set(conjuncts.map(({ verb }) => verb)).size).toBeGreaterThan(50);
-  for (const { mutated, conjunct } of conjuncts) expect(mutated).toContain(conjunct);
-  expect(conjuncts.filter(({ mutated }) => mutated.includes('((('))).toEqual([]);
-});
-
-test('a request loses the conjunct wherever its statement stands in it', () => {
-  const text = '## x.y\n\nupdate\n\n- ConditionExpression: `#a = :a AND #b = :b`\n- UpdateExpression: `SET #c = :c`\n';
-  const [first] = allConjuncts(text);
-  const update = { ConditionExpression: '#a = :a AND #b = :b', UpdateExpression: 'SET #c = :c' };
-  const mutated = { ...update, ConditionExpression: '((#a = :a) OR NOT (#a = :a)) AND (#b = :b)' };
-  let sent = 0;
-  const drop = <Input>(input: Input): Input =>
-    withoutConjunct(input, first!, () => {
-      sent++;
+describe('a statement', () => {
+  const update = (key: string, verb = 'lock.test') =>
+    updateStatement(verb, {
+      ...{ table: 't', key: lockKey(key), guard: '#session = :session AND #nonce = :seen', effect: 'SET #ttl = :ttl' },
+      values: { ':session': 's', ':seen': 'n', ':ttl': 1 },
     });
 
-  expect(drop(update)).toEqual(mutated);
-  expect(drop({ TransactItems: [{ Update: update }] })).toEqual({ TransactItems: [{ Update: mutated }] });
-  expect(drop({ ...update, UpdateExpression: 'SET #d = :d' })).toEqual({ ...update, UpdateExpression: 'SET #d = :d' });
-  expect(sent).toBe(2);
+  test('loses one conjunct, of which every name and value is still used', () => {
+    const dropped = withoutConjunct(update('a'), 'lock.test: #nonce = :seen');
+
+    expect(dropped.input.ConditionExpression).toBe(
+      '(#session = :session) AND ((#nonce = :seen) OR NOT (#nonce = :seen))',
+    );
+    expect(withoutConjunct(update('a'), 'lock.other: #nonce = :seen')).toEqual(update('a'));
+  });
+
+  test('keeps it lost when it is stamped again', () => {
+    const again = { ...update('a'), restamped: () => update('b') };
+
+    expect(withoutConjunct(again, 'lock.test: #nonce = :seen').restamped?.(1).input.ConditionExpression).toContain(
+      ' OR NOT ',
+    );
+  });
+
+  test('names what stands beside its first action by what that does', () => {
+    expect(conjunctsOf(transactStatement('lock.both', [update('a'), update('b')], 'token'))).toEqual([
+      'lock.both: #session = :session',
+      'lock.both: #nonce = :seen',
+      'lock, SET #ttl = :ttl: #session = :session',
+      'lock, SET #ttl = :ttl: #nonce = :seen',
+    ]);
+  });
+});
+
+describe('the conjuncts of all guards', () => {
+  test('have a verdict each, and each verdict has a conjunct', async () => {
+    const sent = [...(await allConjuncts()), ...OF_HISTORIES];
+
+    expect(sent.filter((name) => verdictOf(name) === undefined)).toEqual([]);
+    expect(JUDGED.filter((name) => !sent.includes(name))).toEqual([]);
+    expect(JUDGED).toEqual([...new Set(JUDGED)]);
+  });
+
+  test.each(CASES)('%s: without it, the late write is let through', (name, build) => {
+    const rows = new Rows();
+
+    expect(rows.outcomeOf(withoutConjunct(build(rows), name))).not.toBe('refused');
+  });
 });

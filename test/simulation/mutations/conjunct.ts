@@ -1,56 +1,110 @@
 /**
- * Every conjunct of every guard, generated from the list of all statements; and requests in which one of them holds whatever the row says.
+ * The conjuncts of every guard, as statements send them; statements in which one of them holds whatever the row says; and writes
+ * that a conjunct decided, because all others held.
  */
-import { readFileSync } from 'node:fs';
+import { exerciseVerbs } from '../../../bench/every-verb.ts';
+import type { DynamoItem, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { memoryDynamo } from '../../../testing/memory-table.ts';
+import type { StoredItem } from '../../../testing/simulated-dynamo/attribute-value.ts';
+import { bind } from '../../../testing/simulated-dynamo/expression/bindings.ts';
+import { holds } from '../../../testing/simulated-dynamo/expression/condition.ts';
+import { parsed } from '../../../testing/simulated-dynamo/expression/parsed-expressions.ts';
+import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
+import { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulated-dynamo.ts';
+import { FLOWS } from '../placement/flows.ts';
+import { play } from '../placement/stage.ts';
 
-export interface Conjunct {
-  /** The statement that it guards. */
-  readonly verb: string;
-  readonly condition: string;
-  /** Absent: the statement puts or deletes. */
-  readonly update: string | undefined;
-  /** The one that is dropped. */
-  readonly conjunct: string;
-  /** The condition without it; every name and value is still used, as the service demands. */
-  readonly mutated: string;
+interface Write {
+  readonly TableName: string;
+  readonly Key?: DynamoItem;
+  readonly Item?: DynamoItem;
+  readonly ConditionExpression?: string;
+  readonly UpdateExpression?: string;
+  readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
+  readonly ExpressionAttributeValues?: DynamoItem;
 }
 
-const STATEMENTS = new URL('../../unit/dynamo/statements.golden.md', import.meta.url);
+interface Input extends Partial<Write> {
+  readonly TransactItems?: readonly Readonly<Record<string, Write>>[];
+}
 
-/** Of all statements, each once. */
-export function allConjuncts(text: string = readFileSync(STATEMENTS, 'utf8')): readonly Conjunct[] {
-  const found = new Map<string, Conjunct>();
-  let verb = '';
-  let condition: string | undefined;
-  const take = (update: string | undefined): void => {
-    if (condition === undefined) return;
-    for (const dropped of conjunctsOf(verb, condition, update))
-      found.set(`${verb}\n${condition}\n${update}\n${dropped.conjunct}`, dropped);
-    condition = undefined;
-  };
-  for (const line of text.split('\n')) {
-    const [, name, value] = /^\s*- (\w+): `(.*)`$/.exec(line) ?? [];
-    if (name === 'ConditionExpression') {
-      take(undefined);
-      condition = value;
-    } else if (name === 'UpdateExpression') take(value);
-    else if (line.startsWith('#')) {
-      take(undefined);
-      verb = line.replace(/^#+ /, '');
-    }
+/** At those ANDs that stand in no parentheses; a condition with an OR outside of them is one conjunct. */
+export function splitAtAnd(condition: string): readonly string[] {
+  let parts = splits.get(condition);
+  if (parts === undefined) splits.set(condition, (parts = split(condition)));
+  return parts;
+}
+
+/** The texts of the protocol are few. */
+const splits = new Map<string, readonly string[]>();
+
+function split(condition: string): readonly string[] {
+  const parts: string[] = [''];
+  let depth = 0;
+  for (const token of condition.split(/(\(|\)| AND | OR )/)) {
+    if (token === '(') depth++;
+    if (token === ')') depth--;
+    if (depth === 0 && token === ' OR ') return [condition];
+    if (depth === 0 && token === ' AND ') parts.push('');
+    else parts.push(`${parts.pop() ?? ''}${token}`);
   }
-  take(undefined);
-  return [...found.values()];
+  return parts;
 }
 
-function conjunctsOf(verb: string, condition: string, update: string | undefined): readonly Conjunct[] {
-  const parts = splitAtAnd(condition);
-  return parts.map((conjunct, dropped) => ({
-    ...{ verb, condition, update, conjunct },
-    mutated: parts
-      .map((part, at) => (at === dropped ? `(${enclosed(part)} OR NOT ${enclosed(part)})` : enclosed(part)))
-      .join(' AND '),
-  }));
+/**
+ * Their names: `verb: conjunct`; and for what a transaction does beside its first action, whatever its verb, `row, first clause: conjunct`.
+ * The users' own rows have none.
+ */
+export function conjunctsOf({ verb, input }: Statement): readonly string[] {
+  return writesOf(input).flatMap((write, at) =>
+    splitAtAnd(write.ConditionExpression ?? '').flatMap((conjunct) => nameOf(verb, at, write, conjunct) ?? []),
+  );
+}
+
+function nameOf(verb: string, at: number, write: Write, conjunct: string): string | undefined {
+  const { pk } = write.Key ?? write.Item ?? {};
+  if (typeof pk !== 'string' || conjunct === '') return undefined;
+  if (at === 0) return `${verb}: ${conjunct}`;
+  const kind = write.Item === undefined ? 'check' : 'put';
+  const [clause = kind] = write.UpdateExpression?.replace(/(#past)\d/g, '$1N').split(',') ?? [];
+  return `${pk.split('#')[0]}, ${clause}: ${conjunct}`;
+}
+
+/** The writes of a request, and the checks beside them. */
+function writesOf(input: object): readonly Write[] {
+  const { TransactItems, ...request } = input as Input;
+  return TransactItems === undefined ? [request as Write] : TransactItems.flatMap((item) => Object.values(item));
+}
+
+/** The statement without that conjunct; every name and value is still used, as the service demands. */
+export function withoutConjunct<K extends DynamoKind>(statement: Statement<K>, name: string): Statement<K> {
+  if (!conjunctsOf(statement).includes(name)) return statement;
+  const { verb, restamped } = statement;
+  const changed = (write: Write, at: number): Write => {
+    const parts = splitAtAnd(write.ConditionExpression ?? '');
+    const kept = parts.map((part) =>
+      nameOf(verb, at, write, part) === name ? `(${enclosed(part)} OR NOT ${enclosed(part)})` : enclosed(part),
+    );
+    return { ...write, ...(kept[0] === '' ? {} : { ConditionExpression: kept.join(' AND ') }) };
+  };
+  const { TransactItems, ...request } = statement.input as Input;
+  const input =
+    TransactItems === undefined
+      ? changed(request as Write, 0)
+      : {
+          ...request,
+          TransactItems: TransactItems.map((item, at) =>
+            Object.fromEntries(Object.entries(item).map(([kind, write]) => [kind, changed(write, at)])),
+          ),
+        };
+  return {
+    ...statement,
+    input,
+    ...(restamped === undefined ? {} : { restamped: (now) => withoutConjunct(restamped(now), name) }),
+  };
 }
 
 /** In parentheses, once: the service refuses those that are redundant. */
@@ -64,36 +118,87 @@ function enclosed(part: string): string {
   return part;
 }
 
-/** At those ANDs that stand in no parentheses; a condition with an OR outside of them is one conjunct. */
-export function splitAtAnd(condition: string): readonly string[] {
-  const parts: string[] = [''];
-  let depth = 0;
-  for (const token of condition.split(/(\(|\)| AND | OR )/)) {
-    if (token === '(') depth++;
-    if (token === ')') depth--;
-    if (depth === 0 && token === ' OR ') return [condition];
-    if (depth === 0 && token === ' AND ') parts.push('');
-    else parts.push(`${parts.pop() ?? ''}${token}`);
-  }
-  return parts;
+/** From now on every sender of this process sends what this makes of its writes; returns how to undo it. */
+export function rewriteWrites(rewrite: <K extends DynamoKind>(statement: Statement<K>) => Statement<K>): () => void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with the sender that it was called on
+  const { write, transact } = Sender.prototype;
+  Sender.prototype.write = function rewritten(statement, ...rest) {
+    return write.call(this, rewrite(statement), ...rest);
+  };
+  Sender.prototype.transact = function rewritten(statement, ...rest) {
+    return transact.call(this, rewrite(statement), ...rest);
+  };
+  return () => {
+    Object.assign(Sender.prototype, { write, transact });
+  };
 }
 
-interface Write {
-  readonly ConditionExpression?: string;
-  readonly UpdateExpression?: string;
-  readonly TransactItems?: readonly Readonly<Record<string, Write>>[];
+/** The names of all conjuncts, as the exercise of all verbs and the short flows send them. */
+export async function allConjuncts(): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const undo = rewriteWrites((statement) => {
+    for (const name of conjunctsOf(statement)) found.add(name);
+    return statement;
+  });
+  try {
+    const driver = simulatedDriver(memoryDynamo('t', () => systemRuntime.clock.now()));
+    await exerciseVerbs(new Sender({ driver, runtime: systemRuntime }), 't', () => undefined);
+    for (const flow of FLOWS) await play(flow, []);
+  } finally {
+    undo();
+  }
+  return [...found].sort();
 }
 
-/** A request as it would be sent without the conjunct; `onSent` is told whenever it makes a difference to what is sent. */
-export function withoutConjunct<Input>(input: Input, conjunct: Conjunct, onSent: () => void): Input {
-  const write = input as Write;
-  if (write.TransactItems !== undefined) {
-    const items = write.TransactItems.map((item) =>
-      Object.fromEntries(Object.entries(item).map(([kind, part]) => [kind, withoutConjunct(part, conjunct, onSent)])),
-    );
-    return { ...input, TransactItems: items };
+/**
+ * Tells of every write to a simulated store that one conjunct alone refuses, by the name of that conjunct; returns how to stop.
+ * A guard without it would have let that write through. Where it never decides, nothing can notice that it is missing.
+ */
+export function watchDecisions(onDecision: (name: string) => void): () => void {
+  const verbs = new WeakMap<object, string>();
+  const noted = <K extends DynamoKind>(statement: Statement<K>): Statement<K> => {
+    verbs.set(statement.input, statement.verb);
+    const { restamped } = statement;
+    return restamped === undefined ? statement : { ...statement, restamped: (now) => noted(restamped(now)) };
+  };
+  const undo = rewriteWrites(noted);
+  // oxlint-disable-next-line typescript/unbound-method -- called with the store that it was called on
+  const { apply } = SimulatedDynamo.prototype;
+  SimulatedDynamo.prototype.apply = function watched(kind, input) {
+    const verb = verbs.get(input);
+    const name = verb === undefined ? undefined : decisiveConjunct(this, { verb, input });
+    if (name !== undefined) onDecision(name);
+    return apply.call(this, kind, input);
+  };
+  return () => {
+    undo();
+    Object.assign(SimulatedDynamo.prototype, { apply });
+  };
+}
+
+/**
+ * The one conjunct for which a store would refuse a statement now. Undefined: there is none, or more than one:
+ * what two of them refuse would be refused without either.
+ */
+export function decisiveConjunct(
+  store: SimulatedDynamo,
+  { verb, input }: Pick<Statement, 'verb' | 'input'>,
+): string | undefined {
+  const failing: (string | undefined)[] = [];
+  for (const [at, write] of writesOf(input).entries()) {
+    if (write.ConditionExpression === undefined) continue;
+    const row = store.peek(write.TableName, write.Key ?? keyOf(write.Item)) as StoredItem | undefined;
+    const bindings = bind(write, [parsed.condition(write.ConditionExpression), parsed.update(write.UpdateExpression)]);
+    for (const conjunct of splitAtAnd(write.ConditionExpression)) {
+      const condition = parsed.condition(conjunct);
+      if (condition !== undefined && !holds(condition.root, row, bindings))
+        failing.push(nameOf(verb, at, write, conjunct));
+    }
   }
-  if (write.ConditionExpression !== conjunct.condition || write.UpdateExpression !== conjunct.update) return input;
-  onSent();
-  return { ...input, ConditionExpression: conjunct.mutated };
+  return failing.length === 1 ? failing[0] : undefined;
+}
+
+/** Of a row of our table; the user's own go by `id`. */
+function keyOf({ pk, sk, id }: DynamoItem = {}): DynamoItem {
+  return pk === undefined ? { id } : { pk, sk };
 }

@@ -1,0 +1,11 @@
+/** All cases: each conjunct that some late write meets alone. */
+import { GROUP_CASES, RATE_CASES, SEMAPHORE_CASES } from './coordination.ts';
+import { LOCK_CASES, SESSION_CASES } from './locks.ts';
+import { OTHER_CASES } from './others.ts';
+import type { Case } from './rows.ts';
+import { TASK_CASES } from './tasks.ts';
+
+export const CASES: readonly Case[] = [
+  ...[...TASK_CASES, ...LOCK_CASES, ...SESSION_CASES, ...SEMAPHORE_CASES],
+  ...[...GROUP_CASES, ...RATE_CASES, ...OTHER_CASES],
+];
