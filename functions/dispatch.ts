@@ -9,13 +9,14 @@ import { dispatch } from '../shared/dispatch/dispatcher.ts';
 import type { Tick } from '../shared/dispatch/store.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError, messageOf } from '../shared/errors.ts';
+import { ScheduleClient } from '../shared/schedule/client.ts';
 import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tracing/task-spans.ts';
 import { validName } from '../shared/validate/name.ts';
 import { parseDispatchEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
-import type { Telemetry } from './runtime.ts';
+import type { Stores, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { createLambdaStarter, workforceOf } from './workforce.ts';
 
@@ -33,6 +34,19 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const onDamaged = (error: unknown): void => {
     logger.error('row skipped', { error: String(error) });
   };
+  let isDefined = env.schedules.length === 0;
+  /** Once in the life of a process, so with each deployment; what could not be defined is tried again with the next tick. */
+  const defineSchedules = async (stores: Stores): Promise<Error | undefined> => {
+    if (isDefined) return undefined;
+    try {
+      await new ScheduleClient(stores, { queue: env.queue }).defineAll(env.schedules);
+      isDefined = true;
+      return undefined;
+    } catch (error) {
+      logger.error('schedules not defined', { error: messageOf(error) });
+      return error instanceof Error ? error : new Error(messageOf(error));
+    }
+  };
   return middy<Tick, DispatchResult>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(logger))
     .use(logMetrics(telemetry.metrics))
@@ -40,6 +54,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const tick = { schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) };
       const meter = createMeter();
       const stores = connection.open(meter);
+      const notDefined = await defineSchedules(stores);
       const workers = workforceOf(env, { stores, starter, logger });
       const report = await dispatch(tick, awsRequestId, { ...stores, workers, onDamaged, spans }, env);
       const capacity = meter.read();
@@ -48,6 +63,8 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const { shards, strays } = report;
       if (strays > 0) logger.warn('tasks in shards that are not deployed', { strays, shards });
       ensureStarted(report);
+      // The alarm counts errors. Lambda tries this invocation again, and its slot is taken.
+      if (notDefined !== undefined) throw notDefined;
       return { ...report, capacity };
     });
 }

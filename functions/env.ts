@@ -5,6 +5,8 @@
  */
 import { ConfigurationError } from '../shared/errors.ts';
 import { validName } from '../shared/validate/name.ts';
+import type { TaskSchedule } from '../shared/schedule/declaration.ts';
+import { defineSchedule } from '../shared/schedule/declaration.ts';
 import type { SessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
 import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
@@ -32,6 +34,8 @@ export const ENV = {
   deadlineMarginMs: 'LEASEHOLD_DEADLINE_MARGIN_MS',
   /** The queues of a waker: a list of `WakeSettings`, as JSON. */
   wakeQueues: 'LEASEHOLD_WAKE_QUEUES',
+  /** Tasks that recur and that the stack declares: a list, as `schedulesText` writes it. */
+  schedules: 'LEASEHOLD_SCHEDULES',
   /** Whether a worker that nears its deadline with tasks left starts its successor. */
   continuation: 'LEASEHOLD_CONTINUATION',
   /** How the spans of attempts hang on the context in the task's row: `parent` or `link`. */
@@ -88,6 +92,8 @@ export interface DispatchEnv extends QueueEnv {
   /** Tasks that one worker runs at once. */
   readonly concurrency: number;
   readonly maxClockSkewMs: number;
+  /** Tasks that recur and that the stack declares. */
+  readonly schedules: readonly TaskSchedule[];
 }
 
 export interface WorkEnv extends QueueEnv {
@@ -111,6 +117,7 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
     tasksPerWorker: wholeNumber(env, ENV.tasksPerWorker, { min: 1, default: DEFAULT_TASKS_PER_WORKER }),
     concurrency: parseConcurrency(env),
     maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
+    schedules: parseSchedules(env[ENV.schedules]),
   };
 }
 
@@ -207,6 +214,28 @@ function parseQueueEnv(env: Environment): QueueEnv {
     maxWorkers: wholeNumber(env, ENV.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT, default: DEFAULT_MAX_WORKERS }),
     endpoint: endpointUrl(env),
   };
+}
+
+/** Schedules as the dispatcher's variable holds them: of a task, its name. */
+export function schedulesText(schedules: readonly TaskSchedule[]): string {
+  return JSON.stringify(
+    schedules.map(({ name, task, input, options }) => [
+      name,
+      typeof task === 'string' ? task : task.name,
+      input,
+      options,
+    ]),
+  );
+}
+
+function parseSchedules(text: string | undefined): readonly TaskSchedule[] {
+  if (text === undefined) return [];
+  try {
+    const all = JSON.parse(text) as Parameters<typeof defineSchedule>[];
+    return all.map((each) => defineSchedule(...each));
+  } catch (cause) {
+    throw new ConfigurationError(`${ENV.schedules} is not what the stack writes: ${String(cause)}`, { cause });
+  }
 }
 
 function parseConcurrency(env: Environment): number {

@@ -1,6 +1,7 @@
 /** The function that a schedule wakes, which invokes as many workers as the backlog needs; and that schedule, with its dead letters. */
 import { Aws, Duration, Stack } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -9,7 +10,7 @@ import { ContextAttribute, Schedule, ScheduleTargetInput, TimeWindow } from 'aws
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { ENV } from '../functions/env.ts';
+import { ENV, schedulesText } from '../functions/env.ts';
 import { dispatchAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
@@ -27,7 +28,7 @@ export interface DispatcherProps {
   readonly expression: ScheduleExpression;
   readonly scheduleEnabled: boolean;
   readonly table: CoordinationTable;
-  readonly worker: NodejsFunction;
+  readonly worker: IFunction;
   readonly logRetention: RetentionDays;
   readonly production: boolean;
 }
@@ -146,5 +147,6 @@ export function dispatcherEnvironment(
     [ENV.concurrency]: String(settings.concurrency),
     [ENV.shards]: String(settings.shards),
     [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
+    ...(settings.schedules.length === 0 ? {} : { [ENV.schedules]: schedulesText(settings.schedules) }),
   };
 }

@@ -13,8 +13,12 @@ import {
   MAX_TIMED_NAMES,
   MAX_WORKERS_LIMIT,
   parseAttemptSpans,
+  schedulesText,
 } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/errors.ts';
+import { validCron } from '../shared/schedule/cron.ts';
+import type { TaskSchedule } from '../shared/schedule/declaration.ts';
+import { validSchedules } from '../shared/schedule/declaration.ts';
 import { validateSessionTiming } from '../shared/lease/timing.ts';
 
 /** A schedule as EventBridge Scheduler writes it. */
@@ -25,7 +29,8 @@ export interface ScheduleText {
 
 /** Everything about a queue's workers that can be wrong by itself or beside something else; times in milliseconds. */
 export interface WorkerSettings {
-  readonly entry: string;
+  /** Absent: the worker is a function of the user's own. */
+  readonly entry: string | undefined;
   readonly queue: string;
   readonly schedule: ScheduleText;
   readonly maxWorkers: number;
@@ -46,6 +51,7 @@ export interface WorkerSettings {
   /** X-Ray's mode in all functions; absent: active. */
   readonly tracing: Tracing | undefined;
   readonly environment: Readonly<Record<string, string>>;
+  readonly schedules: readonly TaskSchedule[];
 }
 
 const MINUTE_MS = 60_000;
@@ -59,6 +65,9 @@ const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const EVERY_FEW_MINUTES = /^cron\((?:\*|[*0]\/(\d+)) \* (?:\* \* \?|\* \? \*|\? \* \*) \*\)$/;
 const UNIT_MS = { minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
 
+/** How much of the dispatcher's environment, 4 KB by Lambda's limit, they may take: the rest is for the other variables. */
+const SCHEDULES_LIMIT_CHARACTERS = 3_000;
+
 /** In the ready index the recurring schedules of all queues stand below this name: a queue of the same name could read them. */
 const RESERVED_QUEUE = 'schedule';
 
@@ -67,7 +76,7 @@ export function validateWorkers(settings: WorkerSettings): void {
   validateQueue(settings.queue);
   if (settings.queue === RESERVED_QUEUE)
     throw new ConfigurationError(`queue = "${RESERVED_QUEUE}" is reserved for recurring tasks: give another name`);
-  validateEntry(settings.entry);
+  validateSchedules(settings);
   validateSchedule(settings.schedule);
   wholeNumber('maxWorkers', settings.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT });
   wholeNumber('tasksPerWorker', settings.tasksPerWorker, { min: 1 });
@@ -133,6 +142,23 @@ function validateSchedule({ expression, flexibleWindowMs }: ScheduleText): void 
     );
 }
 
+function validateSchedules({ schedules, queue }: WorkerSettings): void {
+  for (const { name, options } of validSchedules('schedules', schedules)) {
+    const { cron, zone = 'UTC' } = options;
+    validCron(`schedule ${name}`, { cron, zone }, Date.now());
+    if (options.queue !== undefined && options.queue !== queue)
+      throw new ConfigurationError(
+        `schedule ${name}: queue = "${options.queue}", and the dispatcher is of queue "${queue}": leave the option out, or give the schedule to that queue`,
+      );
+  }
+  const characters = schedulesText(schedules).length;
+  if (characters > SCHEDULES_LIMIT_CHARACTERS)
+    throw new ConfigurationError(
+      `schedules take ${characters} characters of the dispatcher's variables, and ${SCHEDULES_LIMIT_CHARACTERS} are free: ` +
+        `define some with 'leasehold schedules define', or enqueue a reference in place of a large input`,
+    );
+}
+
 function validateReservedConcurrency({ reservedConcurrency, maxWorkers }: WorkerSettings): void {
   if (reservedConcurrency === undefined) return;
   wholeNumber('reservedConcurrency', reservedConcurrency, { min: 1 });
@@ -169,13 +195,17 @@ function validateQueue(name: string): void {
   );
 }
 
-function validateEntry(entry: unknown): void {
+/** @throws ConfigurationError */
+export function validEntry(entry: unknown): string {
   if (typeof entry !== 'string')
-    throw new ConfigurationError('entry is missing: give the path of the module that exports your tasks');
+    throw new ConfigurationError(
+      'entry is missing: give the path of the module that exports your tasks, or workerFunction, a function of your own',
+    );
   if (statSync(entry, { throwIfNoEntry: false })?.isFile() !== true)
     throw new ConfigurationError(
       `entry = ${JSON.stringify(entry)} is not a file: give the module that exports your tasks`,
     );
+  return entry;
 }
 
 function wholeNumber(what: string, value: number, { min, max }: { readonly min: number; readonly max?: number }): void {

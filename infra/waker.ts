@@ -7,7 +7,7 @@
  */
 import { Annotations, Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
 import { Grant, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { CfnEventSourceMapping, Tracing } from 'aws-cdk-lib/aws-lambda';
+import type { CfnEventSourceMapping, IFunction, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -120,7 +120,7 @@ export class Waker extends Construct {
    * Wakes this queue, too.
    * @throws ConfigurationError when the settings of all its queues do not fit into the variables of one function
    */
-  serve(settings: WorkerSettings, worker: NodejsFunction): void {
+  serve(settings: WorkerSettings, worker: IFunction): void {
     this.#queues.push(wakeSettings(settings, worker.functionName));
     const characters = JSON.stringify(this.#queues, (_, value: unknown) =>
       Token.isUnresolved(value) ? '_'.repeat(FUNCTION_NAME_CHARACTERS) : value,

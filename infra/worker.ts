@@ -3,12 +3,15 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Duration } from 'aws-cdk-lib';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
-import type { BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENV } from '../functions/env.ts';
+import { ConfigurationError } from '../shared/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
 import { acknowledge } from './cdk-version.ts';
@@ -25,6 +28,8 @@ const RARELY_NEEDED = ['@aws-sdk/client-lambda'];
 const MAX_EVENT_AGE = Duration.minutes(1);
 
 export interface WorkerProps {
+  /** The module that exports the tasks, or a function that runs them. */
+  readonly source: { readonly entry: string } | { readonly own: LambdaFunction };
   readonly settings: WorkerSettings;
   readonly table: CoordinationTable;
   readonly logRetention: RetentionDays;
@@ -34,13 +39,33 @@ export interface WorkerProps {
 }
 
 export class Worker extends Construct {
-  readonly handler: HandlerFunction;
+  /** Absent: the function is of the user's own. */
+  readonly handler?: HandlerFunction;
+  readonly function: LambdaFunction;
+  readonly role: IRole;
 
   constructor(scope: Construct, id: string, props: WorkerProps) {
     super(scope, id);
-    const { settings, table } = props;
-    this.handler = new HandlerFunction(this, 'Handler', {
-      entry: writeEntry(settings.entry),
+    const { settings, table, source } = props;
+    if ('own' in source) this.function = adopted(source.own, settings, table.tableName);
+    else {
+      this.handler = this.createHandler(source.entry, props);
+      this.function = this.handler.function;
+    }
+    this.role = roleOf(this.function);
+    // The lease is the retry: a task whose worker died is taken over by the next worker, so the platform must not run the event again.
+    this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
+    acknowledge(this.function, {
+      id: 'Serverless::Serverless-LambdaAsyncFailureDestination',
+      reason: 'The table holds the tasks, and an alarm watches the errors: a failed event would say nothing more.',
+    });
+    table.grant(this.function, workAccess(settings.queue));
+    if (settings.continuation) this.allowContinuation();
+  }
+
+  private createHandler(entry: string, { settings, table, ...props }: WorkerProps): HandlerFunction {
+    return new HandlerFunction(this, 'Handler', {
+      entry: writeEntry(entry),
       description: `Runs tasks of the queue ${settings.queue}`,
       timeout: Duration.millis(settings.workerTimeoutMs),
       memorySize: settings.workerMemoryMb,
@@ -54,14 +79,6 @@ export class Worker extends Construct {
       bundling: { externalModules: [...RARELY_NEEDED, ...LOADED_WHEN_NEEDED], ...props.bundling },
       environment: { ...settings.environment, ...workerEnvironment(settings, table.tableName) },
     });
-    // The lease is the retry: a task whose worker died is taken over by the next worker, so the platform must not run the event again.
-    this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
-    acknowledge(this.function, {
-      id: 'Serverless::Serverless-LambdaAsyncFailureDestination',
-      reason: 'The table holds the tasks, and an alarm watches the errors: a failed event would say nothing more.',
-    });
-    table.grant(this.function, workAccess(settings.queue));
-    if (settings.continuation) this.allowContinuation();
   }
 
   /** A policy of its own: the function depends on the one of its role, which so cannot name the function. */
@@ -70,12 +87,24 @@ export class Worker extends Construct {
       actions: ['lambda:InvokeFunction'],
       resources: [this.function.functionArn],
     });
-    new Policy(this, 'Continuation', { roles: [this.handler.role], statements: [statement] });
+    new Policy(this, 'Continuation', { roles: [this.role], statements: [statement] });
   }
+}
 
-  get function(): NodejsFunction {
-    return this.handler.function;
-  }
+/** A function of the user's own, told what ours is told. */
+function adopted(own: LambdaFunction, settings: WorkerSettings, tableName: string): LambdaFunction {
+  for (const [name, value] of Object.entries(workerEnvironment(settings, tableName))) own.addEnvironment(name, value);
+  if (settings.continuation) (own.node.defaultChild as CfnFunction).recursiveLoop = RecursiveLoop.ALLOW;
+  return own;
+}
+
+/** @throws ConfigurationError for a function that was imported without its role */
+function roleOf({ role }: LambdaFunction): IRole {
+  if (role === undefined)
+    throw new ConfigurationError(
+      'workerFunction has no role that the stack knows: give a Function that the stack makes',
+    );
+  return role;
 }
 
 /**

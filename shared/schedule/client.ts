@@ -4,6 +4,7 @@ import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
 import { durationMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { slotAfter, validCron } from './cron.ts';

@@ -2,12 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context, DynamoDBStreamEvent } from 'aws-lambda';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { ENV } from '../../functions/env.ts';
+import { ENV, schedulesText } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { defineSchedule } from '../../shared/schedule/declaration.ts';
 import { defineTask } from '../../shared/task/definition.ts';
 import type { InvokeServer } from '../support/invoke-server.ts';
 import { openInvokeServer } from '../support/invoke-server.ts';
@@ -127,8 +128,8 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
   describe('the dispatcher', () => {
     const slot = '2026-08-01T00:00:00Z';
-    const tick = async () =>
-      (await import('../../functions/dispatch.ts')).handler({ schedule: 's', slot }, contextOf(60_000));
+    const tick = async (at = slot) =>
+      (await import('../../functions/dispatch.ts')).handler({ schedule: 's', slot: at }, contextOf(60_000));
     const errors = (): unknown[] =>
       vi.mocked(console.error).mock.calls.map(([line]): unknown => JSON.parse(String(line)));
 
@@ -140,6 +141,23 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
     afterEach(() => {
       vi.restoreAllMocks();
+    });
+
+    test('defines the schedules of its stack, and fails with those that it cannot define while it goes on with the others', async () => {
+      const nightly = defineSchedule('nightly', quick, null, { cron: '0 3 * * *' });
+      const never = defineSchedule('never', quick, null, { cron: '0 0 31 2 *' });
+      vi.stubEnv(ENV.schedules, schedulesText([nightly]));
+      await tick();
+      using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q' });
+      expect(await Array.fromAsync(leasehold.schedules.list())).toMatchObject([{ name: 'nightly', task: 'quick' }]);
+
+      vi.resetModules();
+      vi.stubEnv(ENV.schedules, schedulesText([never, nightly]));
+      await enqueue('quick', 't');
+      await expect(tick('2026-08-01T00:01:00Z')).rejects.toThrow('schedule never: cron = "0 0 31 2 *" never comes');
+
+      expect(errors()).toContainEqual(expect.objectContaining({ message: 'schedules not defined' }));
+      expect(lambda.invoked).toHaveLength(1);
     });
 
     test('that can start no worker says why and fails; delivered again, the tick starts none either', async () => {

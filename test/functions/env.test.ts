@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
+import { ENV, parseDispatchEnv, parseWorkEnv, schedulesText } from '../../functions/env.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
+import { defineSchedule } from '../../shared/schedule/declaration.ts';
+import { defineTask } from '../../shared/task/definition.ts';
 
 const worker = { LEASEHOLD_TABLE: 'leases' };
 const dispatcher = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_WORKER_FUNCTION: 'work' };
@@ -70,8 +72,18 @@ describe('parseDispatchEnv', () => {
   test('fills in the defaults', () => {
     expect(parseDispatchEnv(dispatcher)).toEqual({
       ...{ table: 'leases', queue: 'default', shards: 8, maxWorkers: 10, endpoint: undefined },
-      ...{ workerFunction: 'work', tasksPerWorker: 100, concurrency: 10, maxClockSkewMs: 1_000 },
+      ...{ workerFunction: 'work', tasksPerWorker: 100, concurrency: 10, maxClockSkewMs: 1_000, schedules: [] },
     });
+  });
+
+  test('finds the schedules that the stack wrote, each with the name of its task', () => {
+    const report = defineTask({ name: 'report', run: (_: { readonly kind: string }) => undefined });
+    const nightly = defineSchedule('nightly', report, { kind: 'sales' }, { cron: '0 3 * * *' });
+
+    const { schedules } = parseDispatchEnv({ ...dispatcher, [ENV.schedules]: schedulesText([nightly]) });
+
+    expect(schedules).toEqual([{ ...nightly, task: 'report' }]);
+    expect(() => parseDispatchEnv({ ...dispatcher, [ENV.schedules]: '{}' })).toThrow('is not what the stack writes');
   });
 
   test('needs to know whom to invoke', () => {

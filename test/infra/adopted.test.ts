@@ -46,7 +46,10 @@ test('a table has the name and the removal policy that it is given', () => {
 
 test.each<[object, RegExp]>([
   [{ maxWorker: 5 }, /unknown option "maxWorker": .*did you mean maxWorkers\?/],
-  [{ entry: undefined }, /^entry is missing: give the path of the module that exports your tasks$/],
+  [
+    { entry: undefined },
+    /^entry is missing: give the path of the module that exports your tasks, or workerFunction, a function of your own$/,
+  ],
 ])('refuses %o', (props, message) => {
   expect(() => new TaskWorkers(new Stack(newApp(), 'Wrong'), 'Media', { entry: ENTRY, ...props })).toThrow(message);
 });

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { LeaseholdStack } from '../../infra/stack.ts';
-import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
 interface LambdaResource {

@@ -47,7 +47,7 @@ const roles = {
   coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   observe: newRole('observe', (role) => workers.grantObserve(role)),
   operate: newRole('operate', (role) => workers.grantOperate(role)),
-  work: workers.worker.handler.role,
+  work: workers.worker.role,
   dispatch: workers.dispatcher.handler.role,
   wake: workers.waker!.handler.role,
 };

@@ -30,7 +30,7 @@ const roles = {
   grantCoordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   grantObserve: newRole('observe', (role) => workers.grantObserve(role)),
   grantOperate: newRole('operate', (role) => workers.grantOperate(role)),
-  worker: workers.worker.handler.role,
+  worker: workers.worker.role,
   dispatcher: workers.dispatcher.handler.role,
 };
 const template = Template.fromStack(stack);

@@ -6,7 +6,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { afterAll } from 'vitest';
-import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { ENV, parseDispatchEnv, parseWakeEnv, parseWorkEnv } from '../../functions/env.ts';
 import { dispatcherEnvironment } from '../../infra/dispatcher.ts';
 import { CoordinationTable } from '../../infra/table.ts';
-import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import type { WorkerSettings } from '../../infra/validate.ts';
 import { periodMs, validateWorkers } from '../../infra/validate.ts';
@@ -140,6 +140,7 @@ describe('settings that pass', () => {
     timedNames: whole(120),
     tracing: fc.constant(undefined),
     environment: fc.constant({}),
+    schedules: fc.constant([]),
   });
 
   test('can be parsed by the handlers, and hold no unsafe pair', () => {

@@ -132,6 +132,8 @@ const LAYERS: readonly Layer[] = [
       'functions/metric-names.ts',
       'shared/dynamo/engine/schema.ts',
       'shared/errors.ts',
+      'shared/schedule/cron.ts',
+      'shared/schedule/declaration.ts',
       'shared/validate/name.ts',
       'shared/validate/options.ts',
       'shared/lease/timing.ts',

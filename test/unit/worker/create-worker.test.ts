@@ -1,4 +1,5 @@
 /** `createWorker` against the engine in memory, through the same HTTP as in a container. */
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MemoryEngine } from '../../../local/engine/memory.ts';
 import { startMemoryEngine } from '../../../local/engine/memory.ts';
@@ -44,7 +45,11 @@ describe('a worker of one’s own process', () => {
 
     const worker = create(
       { greet, fails },
-      { queue: 'drained', untilDrained: true, events: { onSettled: ({ id }, end) => settled.push(`${id} ${end}`) } },
+      {
+        queue: 'drained',
+        untilDrained: true,
+        events: { onSettled: ({ id }, end) => void settled.push(`${id} ${end}`) },
+      },
     );
 
     expect(await worker.run()).toEqual({ done: 1, retried: 0, dead: 1, other: 0 });
@@ -72,12 +77,12 @@ describe('a worker of one’s own process', () => {
   });
 
   test('hands back what runs when it is stopped, its attempt not counted', async () => {
-    const begun = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<string>();
     const long = defineTask({
       name: 'long',
       run: async (_: null, { signal }) => {
-        begun.resolve();
-        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        begun.resolve('begun');
+        await once(signal, 'abort');
         signal.throwIfAborted();
       },
     });
