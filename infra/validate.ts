@@ -16,6 +16,7 @@ import {
   schedulesText,
 } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/errors.ts';
+import { systemClock } from '../shared/runtime/clock.ts';
 import { validCron } from '../shared/schedule/cron.ts';
 import type { TaskSchedule } from '../shared/schedule/declaration.ts';
 import { validSchedules } from '../shared/schedule/declaration.ts';
@@ -145,7 +146,7 @@ function validateSchedule({ expression, flexibleWindowMs }: ScheduleText): void 
 function validateSchedules({ schedules, queue }: WorkerSettings): void {
   for (const { name, options } of validSchedules('schedules', schedules)) {
     const { cron, zone = 'UTC' } = options;
-    validCron(`schedule ${name}`, { cron, zone }, Date.now());
+    validCron(`schedule ${name}`, { cron, zone }, systemClock.now());
     if (options.queue !== undefined && options.queue !== queue)
       throw new ConfigurationError(
         `schedule ${name}: queue = "${options.queue}", and the dispatcher is of queue "${queue}": leave the option out, or give the schedule to that queue`,

@@ -5,7 +5,7 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { LeaseholdStack } from '../../infra/stack.ts';
 import { CoordinationTable } from '../../infra/table.ts';
-import type { TaskWorkersProps } from '../../infra/task-workers.ts';
+import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import type { Revision } from './settings.ts';
 import {
