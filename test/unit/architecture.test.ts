@@ -132,6 +132,8 @@ const LAYERS: readonly Layer[] = [
       'functions/metric-names.ts',
       'shared/dynamo/engine/schema.ts',
       'shared/errors.ts',
+      // For the one clock that a synthesis has: whether a schedule ever comes is asked as of now.
+      'shared/runtime/clock.ts',
       'shared/schedule/cron.ts',
       'shared/schedule/declaration.ts',
       'shared/validate/name.ts',
