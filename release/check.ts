@@ -13,7 +13,7 @@ import { OLDEST_CDK } from '../infra/cdk-version.ts';
 import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
 import { messageOf } from '../shared/errors.ts';
-import { tryDev } from './try-dev.ts';
+import { tryContainer, tryDev, tryFirstBlock } from './try-processes.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
@@ -79,10 +79,14 @@ try {
   step('a job under a lock, by npx leasehold', () =>
     leasehold('run', '--lock', 'nightly', ...endpoint, '--', process.execPath, '--print', '"it ran"'),
   );
-  await stepAsync('leasehold dev, with a change of code', () =>
-    tryDev(project, (name, at) => {
-      leasehold('enqueue', 'greet', JSON.stringify({ name }), '--endpoint', at);
-    }),
+  const enqueue = (task: string, input: string, at: string, ...options: string[]): void => {
+    leasehold('enqueue', task, input, '--endpoint', at, ...options);
+  };
+  const { endpoint: table } = engine;
+  await stepAsync('leasehold dev, with a change of code', () => tryDev(project, enqueue));
+  await stepAsync('the first block of the README, pasted', () => tryFirstBlock(project, enqueue));
+  await stepAsync('the worker of a container', () =>
+    tryContainer(project, (task, input, at) => enqueue(task, input, at, '--queue', 'container'), table),
   );
   step('leasehold/edge, bundled for no platform', () => {
     const bundle = path.join(project, 'edge-bundle.js');

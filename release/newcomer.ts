@@ -36,21 +36,32 @@ const FIRST: Step = {
   see: seeVerdict,
   limitSeconds: FIRST_COMMAND_LIMIT_SECONDS,
 };
+const INSTALLATION: Step = { what: 'the installation', command: ['npm', 'ci', '--no-audit', '--no-fund'] };
 const QUICK: readonly Step[] = [
   { what: 'the command', command: ['npx', 'leasehold', 'cost', '--tasks-per-day', '1e6'], see: lastLine },
   { what: 'the units of every verb', command: ['npm', 'run', 'units'] },
   { what: 'the package, installed elsewhere', command: ['npm', 'run', 'test:package'], see: stepsOfPackage },
-  { what: 'the documents, their code and their links', command: ['npx', 'vitest', 'run', 'test/docs'], see: seeTests },
+  {
+    what: 'the documents, their commands and their links',
+    command: ['npx', 'vitest', 'run', 'test/docs', '--exclude', '**/code-blocks*'],
+    see: seeTests,
+  },
+  {
+    what: 'each block of the guides, compiled, and run where it says so',
+    command: ['npx', 'vitest', 'run', 'test/docs/code-blocks'],
+    see: seeTests,
+  },
   { what: 'the reference', command: ['npm', 'run', 'docs'], see: lastLine },
   { what: 'the stack', command: ['npm', 'run', 'synth'] },
 ];
 const TESTS: Step = { what: 'the second command', command: ['npm', 'test'], see: seeVerdicts };
 
-const { quick } = new Command('npm run newcomer --')
+const { quick, only } = new Command('npm run newcomer --')
   .description('Spends the first hour of a new user, from a clean clone of what is committed.')
   .option('--quick', 'leave out the examples and the tests')
+  .option('--only <words>', 'take only the steps whose names hold these words, after clone and installation')
   .parse()
-  .opts<{ readonly quick?: boolean }>();
+  .opts<{ readonly quick?: boolean; readonly only?: string }>();
 const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-newcomer-'));
 const clone = path.join(folder, 'leasehold');
 const home = path.join(folder, 'home');
@@ -84,15 +95,23 @@ async function spendFirstHour(): Promise<number> {
     path.dirname(clone),
   );
   // Whatever follows needs what these two put there.
-  if (isCloned && (await perform(FIRST, clone))) {
-    const slow = quick === true ? [] : [...examples(), TESTS];
-    for (const step of [...QUICK, ...slow]) if (!interrupted.signal.aborted) await perform(step, clone);
-  }
+  if (isCloned && (await perform(only === undefined ? FIRST : INSTALLATION, clone)))
+    for (const step of chosenSteps()) if (!interrupted.signal.aborted) await perform(step, clone);
   const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
   const load = loadavg()[0]?.toFixed(1) ?? '?';
   const machine = `${availableParallelism()} cores, load ${load} at the end`;
   console.log(`\n${tally.steps} steps in ${minutes} minutes, ${tally.failed} failed; ${machine}`);
   return tally.failed > 0 || interrupted.signal.aborted ? 1 : 0;
+}
+
+/** @throws when no step has the words that were asked for */
+function chosenSteps(): readonly Step[] {
+  const all = [...QUICK, ...(quick === true ? [] : [...examples(), TESTS])];
+  if (only === undefined) return all;
+  const chosen = all.filter(({ what }) => what.includes(only));
+  if (chosen.length === 0)
+    throw new Error(`no step is called so; there are: ${all.map(({ what }) => what).join('; ')}`);
+  return chosen;
 }
 
 /** @returns whether it did what it should; its line is printed */

@@ -5,6 +5,8 @@ import { createS3Payloads } from 'leasehold/s3';
 import type { TaskContext } from 'leasehold/tasks';
 import { defineTask } from 'leasehold/tasks';
 import { createTestKit } from 'leasehold/testing';
+import type { Worker } from 'leasehold/worker';
+import { createWorker } from 'leasehold/worker';
 
 export const greet = defineTask({
   name: 'greet',
@@ -23,3 +25,4 @@ export async function work(): Promise<TaskRecord | undefined> {
 export const kit = createTestKit({ tasks: { greet } });
 export const payloads = createS3Payloads({ bucket: 'inputs' });
 export const nightly = lock({ leasehold: createLeasehold({ table: 'leasehold' }), key: 'nightly' });
+export const worker: Worker = createWorker({ greet }, { concurrency: 5 });

@@ -1,0 +1,9 @@
+/** What a container would run: a worker of its own queue, until it is told to stop. */
+import { defineTask } from 'leasehold/tasks';
+import { createWorker } from 'leasehold/worker';
+
+const say = defineTask({ name: 'say', run: ({ words }) => console.log(`said: ${words}`) });
+
+const worker = createWorker({ say }, { queue: 'container' });
+process.once('SIGTERM', () => worker.stop());
+console.log(JSON.stringify(await worker.run()));
