@@ -107,6 +107,8 @@ export class WokenFleet {
   /** True times at which the waker was invoked. */
   readonly wakes: number[] = [];
   mostWorkers = 0;
+  /** Told of each insert, as late as the waker would be; not by what becomes of wakes. */
+  readonly followers = new Set<(id: string) => void>();
   #atWork = 0;
   #warm = 0;
   #made = 0;
@@ -175,6 +177,11 @@ export class WokenFleet {
   #publish(id: string): void {
     const { wakes = 'delivered' } = this.#settings;
     const shard = this.#shards[shardOf(id, this.#shards.length)];
+    for (const follow of this.followers)
+      this.timeline.after(this.#drawn(this.#latencies.streamMs), () => {
+        this.timeline.wake();
+        follow(id);
+      });
     if (wakes === 'dropped' || shard === undefined) return;
     for (let copy = 0; copy < (wakes === 'doubled' ? 2 : 1); copy++)
       this.timeline.after(this.#drawn(this.#latencies.streamMs), () => {

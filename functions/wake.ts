@@ -11,9 +11,9 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
+import { insertedTasks } from '../shared/dynamo/inserted.ts';
 import type { WakeReport } from '../shared/dispatch/wake.ts';
 import { Waker } from '../shared/dispatch/wake.ts';
-import { splitKey } from '../shared/dynamo/engine/keys.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import type { DispatchEnv } from './env.ts';
 import { parseWakeEnv } from './env.ts';
@@ -68,21 +68,11 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
           if (queue.metrics.hasStoredMetrics()) queue.metrics.publishStoredMetrics();
         }
       };
-      const woken = await Promise.allSettled([...insertedTasks(event)].map(wake));
+      const woken = await Promise.allSettled([...insertedTasks(event.Records)].map(wake));
       const failures = woken.filter((outcome) => outcome.status === 'rejected');
       for (const { reason } of failures) logger.error('queue not woken', { error: String(reason) });
       // A queue that fails does not hold up the others; when all have failed, Lambda delivers these records again.
       if (failures.length > 0 && failures.length === woken.length) throw failures[0]?.reason;
       return Object.fromEntries(woken.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])));
     });
-}
-
-/** Ids of the tasks that these records are of, by queue. */
-function insertedTasks({ Records }: DynamoDBStreamEvent): ReadonlyMap<string, readonly string[]> {
-  const tasks = Records.flatMap(({ eventName, dynamodb }) => {
-    const [kind, queue, id] = splitKey(dynamodb?.Keys?.pk?.S ?? '');
-    return eventName === 'INSERT' && kind === 'task' && queue !== undefined && id !== undefined ? [{ queue, id }] : [];
-  });
-  const byQueue = Map.groupBy(tasks, ({ queue }) => queue);
-  return new Map([...byQueue].map(([queue, some]) => [queue, [...new Set(some.map(({ id }) => id))]]));
 }

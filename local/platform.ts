@@ -1,10 +1,13 @@
 /**
- * Everything of a deployment, on a laptop: the engine with its table, the two functions, and the schedule that wakes the dispatcher.
+ * Everything of a deployment, on a laptop: the engine with its table, the functions, the schedule that wakes the dispatcher,
+ * and the table's stream, which invokes the waker.
  * What `npm start`, the end-to-end tests and the chaos tests stand on.
  */
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { WakeSettings } from '../functions/env.ts';
 import { ENV } from '../functions/env.ts';
+import { insertedTasks } from '../shared/dynamo/inserted.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
@@ -23,6 +26,7 @@ import { LOCAL_REGION } from './lambda/function-name.ts';
 import { LocalLambda } from './lambda/local-lambda.ts';
 import type { Schedule } from './schedule.ts';
 import { startSchedule } from './schedule.ts';
+import { followTable } from './table-stream.ts';
 import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
 
 export interface PlatformOptions {
@@ -53,7 +57,7 @@ export interface Platform {
   readonly sessions: SessionStore;
   /** What the enqueueing side spent; functions report what they spend themselves. */
   readonly meter: Meter;
-  /** Begins to deliver ticks. */
+  /** Begins to deliver ticks, and wakes for tasks that are enqueued from now on. */
   startSchedule(): void;
   stop(): Promise<void>;
 }
@@ -61,10 +65,12 @@ export interface Platform {
 export const TABLE_NAME = 'leasehold';
 export const DISPATCH_FUNCTION = 'leasehold-dispatch';
 export const WORK_FUNCTION = 'leasehold-work';
+export const WAKE_FUNCTION = 'leasehold-wake';
 const SCHEDULE_NAME = 'local';
 /** Eight would make each of a few packages' worth of tasks a shard of its own; four workers share four well. */
 export const SHARDS = 4;
 const DISPATCH_TIMEOUT_MS = 10_000;
+const WAKE_TIMEOUT_MS = 30_000;
 /** Emulators take any; the SDK wants some. */
 const LOCAL_CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
 
@@ -99,9 +105,16 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
   const lambda = new LocalLambda({ functions: functionsOf(endpoint, options), onEvent: options.onEvent });
   await lambda.start();
   let schedule: Schedule | undefined;
+  const stopping = new AbortController();
+  let waking: Promise<void> | undefined;
+  // One invocation at a time, as Lambda reads a shard.
+  const wake = async (Records: Parameters<typeof insertedTasks>[0]): Promise<void> => {
+    if (insertedTasks(Records).has(options.queue)) await lambda.invoke(WAKE_FUNCTION, { Records });
+  };
   return {
     ...{ engine, lambda, client, tasks, store, sessions, meter },
     startSchedule() {
+      waking ??= followTable({ endpoint, table: TABLE_NAME, clock: systemRuntime.clock }, wake, stopping.signal);
       schedule ??= startSchedule({
         name: SCHEDULE_NAME,
         everyMs: options.tickMs,
@@ -114,8 +127,10 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
       });
     },
     async stop() {
+      stopping.abort();
       await schedule?.stop();
       await lambda.stop();
+      await waking;
       client.destroy();
       await engine.stop();
     },
@@ -143,6 +158,12 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
         [ENV.tasksPerWorker]: String(options.tasksPerWorker),
       },
     },
+    [WAKE_FUNCTION]: {
+      entry: moduleBeside('../functions/wake.ts'),
+      timeoutMs: WAKE_TIMEOUT_MS,
+      memoryMb: 256,
+      environment: { ...shared, [ENV.wakeQueues]: JSON.stringify([wakeSettings(options)]) },
+    },
     [WORK_FUNCTION]: {
       entry: moduleBeside('./worker-entry.ts'),
       timeoutMs: options.workerTimeoutMs,
@@ -159,6 +180,19 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
         [TASKS_ENTRY_VARIABLE]: options.tasksEntry,
       },
     },
+  };
+}
+
+function wakeSettings({
+  queue,
+  maxWorkers,
+  tasksPerWorker,
+  concurrency,
+  maxClockSkewMs,
+}: PlatformOptions): WakeSettings {
+  return {
+    ...{ queue, workerFunction: WORK_FUNCTION, shards: SHARDS },
+    ...{ maxWorkers, tasksPerWorker, concurrency, maxClockSkewMs },
   };
 }
 

@@ -14,7 +14,7 @@ import { standAtWork } from './standing-worker.ts';
 import type { TaskLog } from './task/context.ts';
 import type { WorkerReport } from './worker/worker.ts';
 
-export type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads' | 'onEnqueued'> & {
+export type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads'> & {
   readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
 };
 

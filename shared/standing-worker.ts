@@ -5,7 +5,7 @@
  * While nothing is there it looks at one partition at a time (`backlog/turns.ts`).
  * With eight shards of one lane, in its first idle minute a task
  * is noticed within 650 ms (p50) and 1.3 s at most, for 3.9 read units a second; afterwards within 3 and 7 s, for one
- * (`npm run bench -- idle`, and what an index lags behind comes on top).
+ * (`npm run bench -- idle`, and what an index lags behind comes on top). Where its caller hears of enqueues, it begins at once.
  */
 import { enqueueDueSlots } from './dispatch/recur.ts';
 import { StoreUnavailableError } from './errors.ts';
@@ -23,6 +23,8 @@ export interface StandingSettings extends Pick<WorkerSettings, 'queue' | 'concur
   /** Goes home when nothing is due. */
   readonly untilDrained: boolean;
 }
+
+type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 
 /** Between looks, jittered: see above. */
 const POLL_MS = { first: 138, idle: 700 };
@@ -51,10 +53,12 @@ export async function standAtWork(
     ...{ pollMs: POLL_MS.first, idlePollMs: POLL_MS.idle, lingerMs: untilDrained ? 0 : Infinity },
     deadlineMonotonicMs: Infinity,
   };
-  const listeners = new Set<() => void>();
-  const onEnqueued = (listener: () => void): (() => void) => {
+  const listeners = new Set<EnqueueListener>();
+  const onEnqueued = (listener: EnqueueListener): (() => void) => {
     listeners.add(listener);
+    const stopListening = ports.onEnqueued?.(listener);
     return () => {
+      stopListening?.();
       listeners.delete(listener);
     };
   };

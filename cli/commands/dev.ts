@@ -190,7 +190,7 @@ function startWorker(
 const PROGRAM = path.resolve(import.meta.dirname, `../main${path.extname(import.meta.filename)}`);
 
 const HELP = `
-The worker prints a line for each task that ends, and what your code prints. It looks for tasks each second, and stops in order
+The worker prints a line for each task that ends, and what your code prints. It hears of tasks from the engine, and stops in order
 before it starts again: what it runs is handed back, its attempts not counted.
 
 Examples:

@@ -16,6 +16,7 @@ import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
 import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
+import { engineWakes } from '../queue/engine-wakes.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
@@ -85,7 +86,10 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
     });
     totals = await keepAtWork(
       work,
-      { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans },
+      {
+        ...{ leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans },
+        onEnqueued: untilDrained ? undefined : engineWakes(context, queue),
+      },
       { queue, shards, concurrency, sessionTtlMs, untilDrained, graceMs: GRACE_MS },
       handBack.signal,
     );

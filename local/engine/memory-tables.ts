@@ -15,12 +15,14 @@ import type {
   TableDefinition,
 } from '../../testing/simulated-dynamo/table-definition.ts';
 import type { Members } from './memory-requests.ts';
+import { MemoryStream, streamOperations } from './memory-streams.ts';
 
 interface Described {
   readonly input: CreateTableCommandInput;
   readonly createdAt: number;
   /** The one that the store holds: a TTL that is switched on later changes it there. */
   readonly definition: { ttlAttribute?: string | undefined } & TableDefinition;
+  readonly stream: MemoryStream | undefined;
 }
 
 type Operation = (members: Members) => Members;
@@ -36,6 +38,7 @@ export class MemoryTables {
   }
 
   readonly operations: Readonly<Record<string, Operation>> = {
+    ...streamOperations(() => [...this.#tables.values()].flatMap(({ stream }) => stream ?? [])),
     CreateTable: (members) => this.#create(members as unknown as CreateTableCommandInput),
     DescribeTable: ({ TableName }) => ({ Table: this.#description(this.#find(TableName)) }),
     DeleteTable: ({ TableName }) => this.#delete(this.#find(TableName)),
@@ -57,8 +60,9 @@ export class MemoryTables {
     const definition = definitionOf(input);
     if (this.#tables.has(definition.name))
       throw fault('ResourceInUseException', `Table already exists: ${definition.name}`);
-    const described = { input, createdAt: this.#clock.now(), definition };
-    this.store.createTable(definition);
+    const stream = streamOf(input, definition, this.#clock);
+    const described = { input, createdAt: this.#clock.now(), definition, stream };
+    this.store.createTable(definition, (before, after) => stream?.record(before, after));
     this.#tables.set(definition.name, described);
     return { TableDescription: this.#description(described) };
   }
@@ -96,12 +100,13 @@ export class MemoryTables {
     return described;
   }
 
-  #description({ input, createdAt, definition }: Described): Members {
+  #description({ input, createdAt, definition, stream }: Described): Members {
     const { KeySchema, AttributeDefinitions, GlobalSecondaryIndexes } = input;
     return {
       TableName: definition.name,
       TableStatus: 'ACTIVE',
-      TableArn: `arn:aws:dynamodb:local:000000000000:table/${definition.name}`,
+      TableArn: arnOf(definition),
+      ...(stream === undefined ? {} : { StreamSpecification: input.StreamSpecification, LatestStreamArn: stream.arn }),
       CreationDateTime: createdAt / 1000,
       ...{ KeySchema, AttributeDefinitions },
       BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' },
@@ -113,6 +118,22 @@ export class MemoryTables {
 }
 
 const MOST_NAMES = 100;
+
+function arnOf({ name }: TableDefinition): string {
+  return `arn:aws:dynamodb:local:000000000000:table/${name}`;
+}
+
+/** @throws DynamoFault for a stream that says more than keys */
+function streamOf(
+  { StreamSpecification: wanted }: CreateTableCommandInput,
+  definition: TableDefinition,
+  clock: Pick<Clock, 'now'>,
+): MemoryStream | undefined {
+  if (wanted?.StreamEnabled !== true) return undefined;
+  if (wanted.StreamViewType !== 'KEYS_ONLY')
+    throw fault('NotSimulated', `StreamViewType ${String(wanted.StreamViewType)}: streams say KEYS_ONLY`);
+  return new MemoryStream(definition, arnOf(definition), clock);
+}
 
 /** @throws DynamoFault for a table that DynamoDB would not make, or that is not simulated */
 function definitionOf(input: CreateTableCommandInput): TableDefinition {

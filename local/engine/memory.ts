@@ -2,7 +2,7 @@
  * The engine in memory: the exact table of the test kit behind a small HTTP server that speaks DynamoDB's JSON, in this process.
  *
  * It runs wherever Node runs, and what it holds ends with it. It has the operations on rows that Leasehold sends, for tables of any keys
- * and global indexes, and those that make, describe and delete tables; scans, batch writes and PartiQL it refuses by name.
+ * and global indexes, those that make, describe and delete tables, and those that read their streams; scans, batch writes and PartiQL it refuses by name.
  * Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
  */
 import { once } from 'node:events';
@@ -84,7 +84,10 @@ function reply(tables: MemoryTables, { headers }: IncomingMessage, body: Buffer)
     if (!isLoopbackHost(host.replace(/^\[|\]$/g, '')))
       throw rejected('AccessDeniedException', `this engine answers on loopback only, not as ${host}`);
     const target = String(headers['x-amz-target'] ?? '');
-    return { status: 200, content: perform(tables, target.replace(/^DynamoDB_20120810\./, ''), membersOf(body)) };
+    return {
+      status: 200,
+      content: perform(tables, target.replace(/^DynamoDB(Streams)?_20120810\./, ''), membersOf(body)),
+    };
   } catch (error) {
     if (error instanceof DynamoFault) return { status: 400, content: faultContent(error) };
     return { status: 500, content: { __type: `${SERVICE}#InternalServerError`, message: messageOf(error) } };

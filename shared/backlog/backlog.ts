@@ -85,6 +85,9 @@ const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
  */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
+/** Enqueued tasks that are read by their ids: of more, the index is the cheaper list. */
+const HEARD_LIMIT = 25;
+
 export class Backlog {
   readonly #settings: BacklogSettings;
   readonly #ports: PartitionPorts;
@@ -111,6 +114,9 @@ export class Backlog {
   /** When something here made others due last, in any shard. */
   #followedAtMonotonicMs = -Infinity;
   #nextPatrolMonotonicMs: number;
+  /** Ids of tasks that were enqueued and whose rows were not read yet; and the reading of such rows. */
+  readonly #heard: string[] = [];
+  #proposing: Promise<unknown> | undefined;
   #refilling: Promise<void> | undefined;
   /** Partitions that the last look had not seen to their ends when it ended. */
   #unfinished = 0;
@@ -131,6 +137,7 @@ export class Backlog {
   async next(): Promise<Candidate | undefined> {
     const { clock } = this.#ports.runtime;
     if (clock.monotonic() > this.#filledAtMonotonicMs + FRESH_MS) this.#dropBuffer();
+    await this.#proposeHeard();
     const first = this.#handover.next();
     if (first !== undefined) return first;
     if (this.#buffer.length === 0 && clock.monotonic() >= this.#emptyUntilMonotonicMs) await this.#refillOnce();
@@ -144,6 +151,19 @@ export class Backlog {
   /** Those of the tasks that may be tried are proposed before all others: the index may not show them yet. */
   async beginWith(tasks: readonly TaskKey[]): Promise<void> {
     this.#handover.propose(await this.#candidates.choose(tasks));
+  }
+
+  /** All slots that ask meanwhile wait for the same rows, and share what they show. */
+  async #proposeHeard(): Promise<void> {
+    const { queue } = this.#settings;
+    const keys = this.#heard.splice(0).map((id) => ({ queue, id }));
+    if (keys.length > 0) {
+      const proposing = allOf([this.#proposing, this.beginWith(keys)]).finally(() => {
+        if (this.#proposing === proposing) this.#proposing = undefined;
+      });
+      this.#proposing = proposing;
+    }
+    await this.#proposing;
   }
 
   async #refillOnce(): Promise<void> {
@@ -198,8 +218,15 @@ export class Backlog {
     this.#partitions.wakeHome();
   }
 
-  /** Tasks were enqueued, as far as is known here: worth a look at all that is at home. */
-  expectTasks(): void {
+  /**
+   * Tasks were enqueued, as far as is known here.
+   * @param ids of those whose rows are read then, whether or not the index shows them yet; none: all that is at home is worth a look
+   */
+  expectTasks(ids: readonly string[] = []): void {
+    if (ids.length > 0 && this.#heard.length + ids.length <= HEARD_LIMIT) {
+      this.#heard.push(...ids);
+      return;
+    }
     this.#emptyUntilMonotonicMs = 0;
     this.#turns.quicken();
     this.#partitions.wakeHome();
@@ -207,6 +234,7 @@ export class Backlog {
 
   /** How long nothing is looked at, unless something happens. */
   get restMs(): number {
+    if (this.#heard.length > 0) return 0;
     return Math.max(0, this.#emptyUntilMonotonicMs - this.#ports.runtime.clock.monotonic());
   }
 
@@ -239,7 +267,8 @@ export class Backlog {
 
   /** Whether, besides, a look that began after the last end of a task here has found nothing. */
   get isDrained(): boolean {
-    return this.isIdle && this.#emptyAfterEnds === this.#ends && !this.isExpecting && !this.#handover.isUnderWay;
+    const isQuiet = this.#heard.length === 0 && !this.isExpecting && !this.#handover.isUnderWay;
+    return this.isIdle && this.#emptyAfterEnds === this.#ends && isQuiet;
   }
 
   /** Whether tasks wait for a place of their key: a worker that went home would leave them to the next tick. */

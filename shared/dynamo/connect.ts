@@ -146,7 +146,8 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-function isLoopback(endpoint: string | undefined): boolean {
+/** Whether an endpoint is of this machine. */
+export function isLoopback(endpoint: string | undefined): boolean {
   const host = URL.parse(endpoint ?? '')?.hostname ?? '';
   // In a URL an address of IPv6 stands in brackets.
   return isLoopbackHost(host.replace(/^\[|\]$/g, ''));

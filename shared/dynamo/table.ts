@@ -17,6 +17,8 @@ export function tableDefinition(table: string): CreateTableCommandInput {
       { AttributeName: DIRECTORY_INDEX.sortKey, AttributeType: 'S' },
     ],
     KeySchema: keySchema(TABLE),
+    // Free until it is read: by the waker of deployed queues, and on laptops by workers themselves.
+    StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
     GlobalSecondaryIndexes: [READY_INDEX, DIRECTORY_INDEX].map((index) => ({
       IndexName: index.name,
       KeySchema: keySchema(index),

@@ -71,8 +71,8 @@ export interface WorkerPorts {
   readonly log: TaskLog;
   readonly events?: TaskEvents | undefined;
   readonly spans?: TaskSpans | undefined;
-  /** Listens for tasks that were enqueued, as far as that is known here; returns how to stop listening. Absent: looks find them. */
-  readonly onEnqueued?: ((listener: () => void) => () => void) | undefined;
+  /** Listens for tasks of its queue that were enqueued, by their ids if known; returns how to stop listening. Absent: looks find them. */
+  readonly onEnqueued?: ((listener: (ids?: readonly string[]) => void) => () => void) | undefined;
   /** Told of each figure of the report when it changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
   /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A pack is one task. */
@@ -158,8 +158,8 @@ class Worker {
   /** Until the backlog is empty, or there is a reason to stop. */
   async run(): Promise<WorkerReport> {
     const stop = (): void => this.#over.abort();
-    const stopListening = this.#ports.onEnqueued?.(() => {
-      this.#backlog.expectTasks();
+    const stopListening = this.#ports.onEnqueued?.((ids) => {
+      this.#backlog.expectTasks(ids);
       this.#pause.end();
     });
     this.#handBack.addEventListener('abort', stop, { once: true });

@@ -15,7 +15,7 @@ import { TaskClient } from '../../shared/queue/client.ts';
 import type { TaskLog } from '../../shared/task/context.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
 import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
-import type { WorkerReport } from '../../shared/worker/worker.ts';
+import type { WorkerPorts, WorkerReport } from '../../shared/worker/worker.ts';
 import { runWorker } from '../../shared/worker/worker.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { memoryDynamo } from '../../testing/memory-table.ts';
@@ -50,6 +50,9 @@ export interface MemoryWorkOptions {
   /** Ids of tasks to try first. */
   readonly named?: readonly string[];
   readonly handBack?: AbortSignal;
+  /** How long it stays with nothing to do, and how it hears of tasks meanwhile. */
+  readonly lingerMs?: number;
+  readonly onEnqueued?: WorkerPorts['onEnqueued'];
   readonly log?: TaskLog;
 }
 
@@ -85,6 +88,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
     const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
+    const { lingerMs, onEnqueued } = options;
     const { tasks, sessions } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -93,10 +97,10 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
         { store: sessions, runtime, gauge: noSkewGauge },
       );
       const settings = {
-        ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency, named },
+        ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency, named, lingerMs },
         ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
       };
-      const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log };
+      const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log, onEnqueued };
       try {
         return await runWorker(registerTasks(definitions), ports, settings, handBack);
       } finally {

@@ -22,6 +22,7 @@ import { put, remove, update } from './single-writes.ts';
 import type { StaleReads } from './stale-reads.ts';
 import type { Store } from './store.ts';
 import { tableOf } from './store.ts';
+import type { TableObserver } from './table.ts';
 import { Table } from './table.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { transactWrite } from './transaction.ts';
@@ -62,8 +63,9 @@ export class SimulatedDynamo {
     };
   }
 
-  createTable(definition: TableDefinition): void {
-    const options = { now: this.#now, isHistoryKept: this.#isHistoryKept };
+  /** @param onWrite told of each item that was put, changed or deleted, as it was and as it is: for streams */
+  createTable(definition: TableDefinition, onWrite?: TableObserver): void {
+    const options = { now: this.#now, isHistoryKept: this.#isHistoryKept, onWrite };
     this.#tables.set(definition.name, new Table(definition, options));
   }
 

@@ -16,6 +16,15 @@ export interface Index {
   readonly projected: ReadonlySet<string> | undefined;
 }
 
+/** Nothing before: it was put where none was. Nothing after: it was deleted. */
+export type TableObserver = (before: StoredItem | undefined, after: StoredItem | undefined) => void;
+
+export interface TableOptions {
+  readonly now: () => number;
+  readonly isHistoryKept: boolean;
+  readonly onWrite?: TableObserver | undefined;
+}
+
 export class Table {
   readonly definition: TableDefinition;
   readonly shape: TableShape;
@@ -24,8 +33,11 @@ export class Table {
   /** Kept only if stale reads are wanted. */
   readonly recent: RecentWrites | undefined;
 
-  constructor(definition: TableDefinition, options: { readonly now: () => number; readonly isHistoryKept: boolean }) {
+  readonly #onWrite: TableObserver | undefined;
+
+  constructor(definition: TableDefinition, options: TableOptions) {
     this.definition = definition;
+    this.#onWrite = options.onWrite;
     this.shape = shapeOf(definition);
     this.rows = new KeyedRows(definition);
     this.indexes = new Map(
@@ -51,6 +63,7 @@ export class Table {
     if (before === undefined) this.#insert(after);
     else this.#change(before, after);
     this.recent?.record(before, after);
+    this.#onWrite?.(before?.item, after?.item);
   }
 
   /** The rows as they are now; since rows never change, this is a copy of references. */

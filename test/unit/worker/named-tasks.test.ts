@@ -40,3 +40,52 @@ describe('a worker that is told of tasks', () => {
     expect(report).toMatchObject({ claimed: 0, claimsRefused: 0, ended: 'drained' });
   });
 });
+
+describe('a worker that hears of tasks while it has nothing to do', () => {
+  const heard = defineTask({ name: 'heard', run: (_, { id }) => void ran.push(id) });
+
+  /** A worker with room for three that stays for ten seconds, and how to tell it. */
+  function listening(q: ReturnType<typeof openMemoryQueue>) {
+    const state: { tell?: (ids?: readonly string[]) => void } = {};
+    const onEnqueued = (listener: (ids?: readonly string[]) => void): (() => void) => {
+      state.tell = listener;
+      return () => delete state.tell;
+    };
+    const working = q.start({ heard }, { concurrency: 3, lingerMs: 10_000, onEnqueued });
+    return { working, state };
+  }
+
+  test('runs all of them although no index shows them, for one read of rows', async () => {
+    const q = openMemoryQueue(behind);
+    const { working, state } = listening(q);
+    const ids = ['a', 'b', 'c', 'd'];
+    const tellOf = async (): Promise<void> => {
+      await q.clock.sleep(5_000);
+      for (const id of ids) await q.client.enqueue(heard, null, { id });
+      state.tell?.(ids);
+    };
+
+    const [report] = await q.clock.runUntil(Promise.all([working, tellOf()]), () => true);
+
+    expect(report).toMatchObject({ claimed: 4, claimsRefused: 0, settled: { done: 4 }, ended: 'drained' });
+    expect(q.meter.read().byVerb['task.getMany']?.requests).toBe(1);
+    expect(state.tell).toBeUndefined();
+  });
+
+  test("goes on with what it can when it hears of tasks that are gone, for later, or another worker's", async () => {
+    const q = openMemoryQueue(behind);
+    await q.client.enqueue(heard, null, { id: 'later', delay: '1h' });
+    await q.client.enqueue(heard, null, { id: 'first' });
+    const { working, state } = listening(q);
+    const tellOf = async (): Promise<void> => {
+      await q.clock.sleep(1_000);
+      state.tell?.(['never', 'later', 'first']);
+      await q.clock.sleep(1_000);
+      state.tell?.(['first']);
+    };
+
+    const [report] = await q.clock.runUntil(Promise.all([working, tellOf()]), () => true);
+
+    expect(report).toMatchObject({ claimed: 1, claimsRefused: 0, settled: { done: 1 }, ended: 'drained' });
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * What changes in a table, as the engine's stream tells it: for the processes of this machine that a deployed table's waker serves elsewhere.
+ *
+ * Engines serve their streams at the table's endpoint, and ask nothing for reading them.
+ * AWS does, and lets two readers have a shard, which wakers are: so nothing here is for AWS.
+ * A wake is a hint: records from before the stream was opened, and those of an outage, are not delivered, and looks find their tasks.
+ */
+import type { StreamRecord } from '../shared/dynamo/inserted.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+
+export interface TableStreamOptions {
+  /** Of an engine. */
+  readonly endpoint: string;
+  readonly table: string;
+  readonly clock: Clock;
+}
+
+/** As often as Lambda reads each shard of a stream. */
+const EVERY_MS = 250;
+const RETRY_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+/** Engines keep these apart at most by key and region; those that Leasehold starts do not. */
+const UNCHECKED_AUTHORIZATION =
+  'AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0';
+
+/**
+ * Delivers records, oldest first, until `stop` aborts; what comes meanwhile waits for `deliver`.
+ * A table without a stream, or an engine without streams, delivers none.
+ */
+export async function followTable(
+  { endpoint, table, clock }: TableStreamOptions,
+  deliver: (records: readonly StreamRecord[]) => Promise<void> | void,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      let iterators: readonly string[] = await openShards(endpoint, table, stop);
+      let haveEnded = false;
+      // A shard that has ended has others after it.
+      while (!haveEnded && !stop.aborted) {
+        await clock.sleep(EVERY_MS, stop);
+        if (stop.aborted) return;
+        const next: string[] = [];
+        for (const iterator of iterators) {
+          const page = await ask(endpoint, 'DynamoDBStreams_20120810.GetRecords', { ShardIterator: iterator }, stop);
+          const { Records = [], NextShardIterator } = page as RecordsPage;
+          if (Records.length > 0) await deliver(Records);
+          if (typeof NextShardIterator === 'string') next.push(NextShardIterator);
+        }
+        haveEnded = next.length < iterators.length;
+        iterators = next;
+      }
+    } catch {
+      // Nothing depends on it, and an engine that is gone is reported by those that need it.
+      await clock.sleep(RETRY_MS, stop);
+    }
+  }
+}
+
+interface RecordsPage {
+  readonly Records?: readonly StreamRecord[];
+  readonly NextShardIterator?: string | null;
+}
+
+interface ShardsPage {
+  readonly StreamDescription: {
+    readonly Shards?: readonly {
+      readonly ShardId: string;
+      readonly ParentShardId?: string | null;
+    }[];
+    readonly LastEvaluatedShardId?: string | null;
+  };
+}
+
+/** Iterators at the ends of the shards that are open. @throws Error */
+async function openShards(endpoint: string, table: string, stop: AbortSignal): Promise<string[]> {
+  const described = await ask(endpoint, 'DynamoDB_20120810.DescribeTable', { TableName: table }, stop);
+  const { LatestStreamArn: StreamArn } = (described as { readonly Table: { readonly LatestStreamArn?: string | null } })
+    .Table;
+  if (typeof StreamArn !== 'string') throw new Error(`table ${table} has no stream`);
+  const shards: NonNullable<ShardsPage['StreamDescription']['Shards']>[number][] = [];
+  let after: string | null | undefined;
+  do {
+    const input = { StreamArn, ...(after ? { ExclusiveStartShardId: after } : {}) };
+    const page = (await ask(endpoint, 'DynamoDBStreams_20120810.DescribeStream', input, stop)) as ShardsPage;
+    shards.push(...(page.StreamDescription.Shards ?? []));
+    after = page.StreamDescription.LastEvaluatedShardId;
+  } while (after);
+  // Engines differ in what they say of the end of a shard that is open.
+  const ended = new Set(shards.map(({ ParentShardId }) => ParentShardId));
+  const open = shards.map(({ ShardId }) => ShardId).filter((id) => !ended.has(id));
+  if (open.length === 0) throw new Error(`the stream of table ${table} has no shard`);
+  return Promise.all(
+    open.map(async (ShardId) => {
+      const input = { StreamArn, ShardId, ShardIteratorType: 'LATEST' };
+      const answer = await ask(endpoint, 'DynamoDBStreams_20120810.GetShardIterator', input, stop);
+      return (answer as { readonly ShardIterator: string }).ShardIterator;
+    }),
+  );
+}
+
+/** @throws Error when there is no answer, or it is a refusal */
+async function ask(endpoint: string, target: string, input: unknown, stop: AbortSignal): Promise<unknown> {
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': target,
+      'x-amz-date': '20260101T000000Z',
+      authorization: UNCHECKED_AUTHORIZATION,
+    },
+    body: JSON.stringify(input),
+    signal: AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+  });
+  const answer = (await response.json()) as { readonly message?: string };
+  if (!response.ok) throw new Error(answer.message ?? `HTTP ${response.status}`);
+  return answer;
+}
