@@ -117,7 +117,7 @@ async function measureWork(load: Load): Promise<Worked> {
 }
 
 /** A tick each minute, and a wake for each task: workers come, and go home when nothing is left. */
-async function measureDeployed(load: Load): Promise<Measured> {
+export async function measureDeployed(load: Load): Promise<Measured> {
   const idle = openIdleWorld();
   return idle.world.run(async () => {
     const fleet = new Fleet(idle);

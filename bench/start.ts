@@ -129,7 +129,9 @@ async function workForEver(
   const onEnqueued = (listener: (ids: readonly string[]) => void): (() => void) => {
     const follow = (id: string): void => listener([id]);
     fleet.followers.add(follow);
-    return () => fleet.followers.delete(follow);
+    return () => {
+      fleet.followers.delete(follow);
+    };
   };
   const settings = { queue: QUEUE, shards: SHARDS, concurrency: CONCURRENCY, graceMs: 5_000, untilDrained: false };
   const ports = { ...stores, session, runtime, gauge, log, onEnqueued: hears ? onEnqueued : undefined };

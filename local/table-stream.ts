@@ -37,9 +37,9 @@ export async function followTable(
       let iterators: readonly string[] = await openShards(endpoint, table, stop);
       let haveEnded = false;
       // A shard that has ended has others after it.
-      while (!haveEnded && !stop.aborted) {
+      while (!haveEnded) {
         await clock.sleep(EVERY_MS, stop);
-        if (stop.aborted) return;
+        stop.throwIfAborted();
         const next: string[] = [];
         for (const iterator of iterators) {
           const page = await ask(endpoint, 'DynamoDBStreams_20120810.GetRecords', { ShardIterator: iterator }, stop);
@@ -51,7 +51,7 @@ export async function followTable(
         iterators = next;
       }
     } catch {
-      // Nothing depends on it, and an engine that is gone is reported by those that need it.
+      // Told to stop. Or nothing depends on it, and an engine that is gone is reported by those that need it.
       await clock.sleep(RETRY_MS, stop);
     }
   }

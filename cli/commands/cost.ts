@@ -47,6 +47,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   tickSeconds: [amount(1), 'between ticks of the schedule'],
   shards: [wholeNumber(1, 256), 'of the queue'],
   maxWorkers: [wholeNumber(1), 'at one time'],
+  lingerSeconds: [amount(0), 'how long a worker stays, and is billed, with nothing to do'],
   refusedPerTask: [amount(0), 'claims in vain per task, or pack'],
   retentionDays: [amount(0), 'for which finished tasks are kept'],
 };
@@ -73,7 +74,13 @@ function workloadOf(options: Options): Workload {
 }
 
 function estimateText(estimate: Estimate): string {
-  return [unitsText(estimate), partsText(estimate), capacityText(estimate), limitsText(estimate)].join('\n\n');
+  return [
+    unitsText(estimate),
+    partsText(estimate),
+    standingText(estimate),
+    capacityText(estimate),
+    limitsText(estimate),
+  ].join('\n\n');
 }
 
 function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Estimate): string {
@@ -123,6 +130,21 @@ function partsText({ parts, dollarsPerMonth, dollarsPerMillionTasks }: Estimate)
     [...rows, ['together', '', '', money(dollarsPerMonth)]],
   );
   return `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, ${PRICES.asOf}, without free tiers`;
+}
+
+function standingText({ standing, workload }: Estimate): string {
+  const { empty, trickle, asGiven } = standing;
+  const loads = [empty, trickle, asGiven];
+  const kinds = Object.keys(empty.dollars) as (keyof typeof empty.dollars)[];
+  const rows = kinds.map((what) => [what, ...loads.map(({ dollars }) => money(dollars[what]))]);
+  const table = tableOf(
+    ['the queue itself, a month', 'empty', 'a task a minute', `${large(workload.tasksPerDay)} tasks a day`],
+    [...rows, ['together', ...loads.map(({ dollarsPerMonth }) => money(dollarsPerMonth))]],
+  );
+  return (
+    `${table}\nof the sums above, what comes beside tasks and their compute: looks, functions and sessions. ` +
+    "An empty look costs half a read unit. 'wakeOnEnqueue: false' leaves out wakes, and tasks wait for ticks"
+  );
 }
 
 function capacityText({

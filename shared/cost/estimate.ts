@@ -10,6 +10,8 @@ import { ConfigurationError } from '../errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../task/payload.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../task/task.ts';
 import type { Architecture, Prices } from './prices.ts';
+import type { Standing, WorkerDays } from './standing.ts';
+import { DAYS_PER_MONTH, SECONDS_PER_DAY, dollarsOf, standingOf } from './standing.ts';
 import type { TaskCourse, TaskUnits } from './task-units.ts';
 import { taskUnits } from './task-units.ts';
 import type { TaskShape, VerbTable } from './verbs.ts';
@@ -34,6 +36,8 @@ export interface Workload extends TaskShape, TaskCourse {
   readonly tickSeconds: number;
   readonly shards: number;
   readonly maxWorkers: number;
+  /** How long a worker stays with nothing to do. */
+  readonly lingerSeconds: number;
   readonly retentionDays: number;
 }
 
@@ -42,7 +46,7 @@ export const DEFAULT_WORKLOAD: Workload = {
   ...{ inputBytes: 200, resultBytes: 50, commitItems: 0 },
   ...{ packSize: 1, deflatedShare: 0.5, flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000 },
   ...{ concurrency: 10, utilisation: 0.7, memoryMb: 512, architecture: 'arm64', heartbeatSeconds: 10, tickSeconds: 60 },
-  ...{ shards: DEFAULT_SHARDS, maxWorkers: 10, refusedPerTask: 0.02, retentionDays: 14 },
+  ...{ shards: DEFAULT_SHARDS, maxWorkers: 10, lingerSeconds: 0, refusedPerTask: 0.02, retentionDays: 14 },
 };
 
 export interface Part {
@@ -76,24 +80,26 @@ export interface Estimate {
   readonly tasksInFlightAtPeak: number;
   readonly workersAtPeak: number;
   readonly shardsNeeded: number;
+  /** What the queue costs beside its tasks and their compute, with this many tasks, with one a minute, and empty. */
+  readonly standing: Readonly<Record<StandingLoad, StandingCost>>;
   /** The nearest first. */
   readonly limits: readonly Limit[];
 }
 
-const SECONDS_PER_DAY = 86_400;
-const DAYS_PER_MONTH = 30;
+export type StandingLoad = 'empty' | 'trickle' | 'asGiven';
+
+export interface StandingCost {
+  readonly tasksPerDay: number;
+  /** A month each. */
+  readonly dollars: Readonly<Record<Standing['what'], number>>;
+  readonly dollarsPerMonth: number;
+}
+
+const TRICKLE_PER_DAY = 1_440;
 /** A worker hands back before Lambda's quarter of an hour is over. */
 const INVOCATION_SECONDS = 890;
 /** Half a unit for the row that is looked at, some of them in vain, and a hundredth for its index entry: as measured. */
 const READ_UNITS_PER_CLAIM = 0.6;
-/** An empty page of the index, eventually consistent. */
-const READ_UNITS_PER_PAGE = 0.5;
-const PRIORITIES = 3;
-/** A tick looks at them with and without tenants, and beyond the shards at two more. */
-const LANES = 2 * PRIORITIES;
-const SHARDS_BEYOND = 2;
-const DISPATCHER_SECONDS = 0.2;
-const DISPATCHER_MEMORY_MB = 256;
 
 const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
 /** A partition that is planned to the brim is throttled by chance. */
@@ -107,6 +113,16 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
   validate(workload);
   const verbs = verbTable(workload);
   const flow = flowOf(workload);
+  const standingAt = (tasksPerDay: number): StandingCost => {
+    const load = { ...workload, tasksPerDay };
+    const each = standingOf(load, verbs, workerDays(flowOf(load)));
+    const dollars = each.map((one) => [one.what, dollarsOf(one, prices, workload)] as const);
+    return {
+      tasksPerDay,
+      dollars: Object.fromEntries(dollars) as StandingCost['dollars'],
+      dollarsPerMonth: dollars.reduce((sum, [, some]) => sum + some, 0),
+    };
+  };
   const task = taskUnits(workload, verbs);
   const readUnitsPerTask = READ_UNITS_PER_CLAIM * task.claims + verbs.payloadReadUnits * workload.attemptsPerTask;
   const parts = partsOf({ workload, verbs, flow, prices, task, readUnitsPerTask });
@@ -122,6 +138,11 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
       1,
       Math.ceil((flow.tasksPerSecond * task.readyIndex) / (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM)),
     ),
+    standing: {
+      empty: standingAt(0),
+      trickle: standingAt(TRICKLE_PER_DAY),
+      asGiven: standingAt(workload.tasksPerDay),
+    },
     limits: limitsOf(workload, task, flow),
   };
 }
@@ -135,19 +156,25 @@ interface Flow {
 }
 
 function flowOf(workload: Workload): Flow {
-  const { tasksPerDay, attemptsPerTask, secondsPerTask, peakFactor, concurrency, utilisation, tickSeconds } = workload;
-  const tasksPerSecond = (tasksPerDay / SECONDS_PER_DAY) * peakFactor;
+  const { tasksPerDay, attemptsPerTask, secondsPerTask, peakFactor, concurrency, utilisation, lingerSeconds } =
+    workload;
+  const perSecond = tasksPerDay / SECONDS_PER_DAY;
+  const tasksPerSecond = perSecond * peakFactor;
   // Little's law.
   const inFlight = tasksPerSecond * attemptsPerTask * secondsPerTask;
   const workerSecondsPerDay = (tasksPerDay * attemptsPerTask * secondsPerTask) / (concurrency * utilisation);
-  const tasksPerTick = (tasksPerDay / SECONDS_PER_DAY) * tickSeconds;
-  const ticksWithWork = (SECONDS_PER_DAY / tickSeconds) * (1 - Math.exp(-tasksPerTick));
+  // A task that comes while no worker is there starts one: no other came within the time of one, and of lingering.
+  const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + lingerSeconds));
   return {
     ...{ tasksPerSecond, inFlight, workerSecondsPerDay },
     workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
-    // Seldom work wakes a worker a tick; steady work is ended and begun again by Lambda's limit.
-    workerStartsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, Math.min(ticksWithWork, tasksPerDay)),
+    // Seldom work wakes a worker a task; steady work is ended and begun again by Lambda's limit.
+    workerStartsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),
   };
+}
+
+function workerDays({ workerStartsPerDay: startsPerDay, workerSecondsPerDay }: Flow): WorkerDays {
+  return { startsPerDay, workerSecondsPerDay };
 }
 
 function partsOf(known: {
@@ -159,31 +186,29 @@ function partsOf(known: {
   readonly readUnitsPerTask: number;
 }): readonly Part[] {
   const { workload, verbs, flow, prices, task } = known;
-  const { tasksPerDay, heartbeatSeconds, tickSeconds, shards, memoryMb, architecture, retentionDays } = workload;
-  const { createSession, acquirePermit, releasePermit, endSession, heartbeat } = verbs;
+  const { tasksPerDay, memoryMb, architecture, retentionDays } = workload;
   const tasks = tasksPerDay * DAYS_PER_MONTH;
-  const ticks = (SECONDS_PER_DAY / tickSeconds) * DAYS_PER_MONTH;
-  const starts = flow.workerStartsPerDay * DAYS_PER_MONTH;
-  const workerSeconds = flow.workerSecondsPerDay * DAYS_PER_MONTH;
-  const perStart = createSession.total + acquirePermit.total + releasePermit.total + endSession.total;
-  const perTick = LANES * (shards + SHARDS_BEYOND) * READ_UNITS_PER_PAGE;
-  const perWorker = PRIORITIES * shards * READ_UNITS_PER_PAGE;
-  const gbSeconds = (workerSeconds * memoryMb + ticks * DISPATCHER_SECONDS * DISPATCHER_MEMORY_MB) / 1024;
+  const standing = standingOf(workload, verbs, workerDays(flow));
+  const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
   const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
+  const invocations = standing.reduce((sum, one) => sum + one.invocations, 0);
   const writes = (what: string, units: number): Part =>
     priced(what, units, 'write units', prices.perMillionWriteUnits / 1e6);
   const reads = (what: string, units: number): Part =>
     priced(what, units, 'read units', prices.perMillionReadUnits / 1e6);
+  const compute = (what: string, gbSeconds: number): Part =>
+    priced(what, gbSeconds, 'GB-seconds', prices.perGbSecond[architecture]);
   return [
     writes('tasks: enqueue, claim, complete', tasks * task.total),
-    writes('sessions and permits of workers', starts * perStart),
-    writes('heartbeats', (workerSeconds / heartbeatSeconds) * heartbeat.total),
-    writes('ledger of ticks', ticks),
     reads('looking for tasks', tasks * known.readUnitsPerTask),
-    reads('looking at the backlog, by ticks and workers', ticks * perTick + starts * perWorker),
+    ...standing.flatMap(({ what, writeUnits, readUnits, gbSeconds }) => [
+      ...(writeUnits > 0 ? [writes(what, writeUnits)] : []),
+      ...(readUnits > 0 ? [reads(writeUnits > 0 || gbSeconds > 0 ? `${what}: looks` : what, readUnits)] : []),
+      ...(gbSeconds > 0 ? [compute(`${what}: compute`, gbSeconds)] : []),
+    ]),
     priced(`rows kept for ${retentionDays} days`, storedGb, 'GB', prices.perGbMonthOfStorage),
-    priced('invocations', ticks + starts, 'invocations', prices.perMillionInvocations / 1e6),
-    priced(`compute, ${memoryMb} MB ${architecture}`, gbSeconds, 'GB-seconds', prices.perGbSecond[architecture]),
+    priced('invocations', invocations, 'invocations', prices.perMillionInvocations / 1e6),
+    compute(`compute of workers, ${memoryMb} MB ${architecture}`, workerGbSeconds),
   ];
 }
 
@@ -234,7 +259,15 @@ function validate(workload: Workload): void {
   const positive = ['tasksPerDay', 'secondsPerTask', 'memoryMb', 'heartbeatSeconds', 'tickSeconds'] as const;
   const atLeastOne = ['attemptsPerTask', 'peakFactor', 'concurrency', 'shards', 'maxWorkers'] as const;
   const notNegative = [
-    ...(['inputBytes', 'resultBytes', 'commitItems', 'refusedPerTask', 'retentionDays', 'flushSeconds'] as const),
+    ...([
+      'inputBytes',
+      'resultBytes',
+      'commitItems',
+      'refusedPerTask',
+      'retentionDays',
+      'flushSeconds',
+      'lingerSeconds',
+    ] as const),
   ];
   for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
   for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');

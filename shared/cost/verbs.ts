@@ -60,7 +60,9 @@ export function verbTable(shape: TaskShape): VerbTable {
     past0: pastAttempt({ leaseCounter: NOW, session: UUID, claimedAt: NOW }, 'failed', NOW, ERROR),
   };
   const live = createSession('t', SESSION).input.Item as DynamoItem;
-  const ended: DynamoItem = { ...live, status: 'invalid', reason: 'ended', invalidatedAt: NOW };
+  // Its place in the directory goes with it.
+  const { directoryKey: _key, directoryName: _name, ...unlisted } = live;
+  const ended: DynamoItem = { ...unlisted, status: 'invalid', reason: 'ended', invalidatedAt: NOW };
   const free = createSemaphore('t', { name: 'workers/default', limit: 10 }, undefined, STAMP).input.Item as DynamoItem;
   const held = createSemaphore('t', { name: 'workers/default', limit: 10 }, PERMIT, STAMP).input.Item as DynamoItem;
   const complete = unitsOf(running, done);

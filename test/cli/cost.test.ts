@@ -13,6 +13,8 @@ describe('leasehold cost', () => {
     expect(out).toMatch(/^a task: 5\.02 write units, 0\.6 read units$/m);
     expect(out).toMatch(/^tasks: enqueue, claim, complete +151M write units +\$0\.625 a million +\$94\.13$/m);
     expect(out).toContain(`List prices of ${PRICES.region}, ${PRICES.asOf}, without free tiers`);
+    expect(out).toMatch(/^THE QUEUE ITSELF, A MONTH +EMPTY +A TASK A MINUTE +1M TASKS A DAY$/m);
+    expect(out).toMatch(/^wakes +\$0\.00 +\$\d/m);
     expect(out).toMatch(/^workers needed +4, with 10 tasks side by side in each$/m);
     expect(out).toMatch(/^shards needed +1$/m);
     expect(out).toMatch(/^the first to bite: maxWorkers = 10, at .* tasks a day; then raise maxWorkers/m);

@@ -3,10 +3,12 @@
  *
  * Capacity is what the service says it was. It says nothing of a refused condition, which is billed by the size of the row that refused it,
  * nor of a cancelled transaction, which is billed twice that for each of its actions; that is added here, one unit for a row that is
- * not known. Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
+ * not known. A read costs half a unit at least, or one if it is strongly consistent, also where nothing is found, whatever emulators say.
+ * Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
  */
 import { TRANSACTION_FACTOR, itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
 import type { DynamoItem } from './driver.ts';
+import type { Statement } from './statement.ts';
 import type { SendObserver } from './send.ts';
 
 export interface VerbCost {
@@ -46,7 +48,7 @@ export function createMeter(): Meter {
       });
       const isRead = statement.kind === 'get' || statement.kind === 'batchGet' || statement.kind === 'query';
       cost.requests++;
-      if (isRead) cost.readUnits += reportedUnits(output);
+      if (isRead && output !== undefined) cost.readUnits += Math.max(reportedUnits(output), leastReadUnits(statement));
       else if (output !== undefined) cost.writeUnits += reportedUnits(output);
       if (fault?.kind === 'conditionFailed') {
         cost.refused++;
@@ -75,6 +77,12 @@ export function createMeter(): Meter {
 
 function refusedUnits(item: DynamoItem | undefined): number {
   return item === undefined ? 1 : writeUnitsOfBytes(itemSizeBytes(item));
+}
+
+/** Of a read that was answered; a batch is charged by what its answer says. */
+function leastReadUnits({ kind, input }: Statement): number {
+  if (kind === 'batchGet') return 0;
+  return 'ConsistentRead' in input && input.ConsistentRead === true ? 1 : 0.5;
 }
 
 interface Reported {

@@ -47,11 +47,33 @@ describe('estimateCost', () => {
 
   test('has each tick look at every lane of every shard, and of two beyond', () => {
     const looks = (workload: Partial<Workload>): number =>
-      estimate(workload).parts.find(({ what }) => what.includes('backlog'))?.perMonth ?? 0;
+      estimate(workload).parts.find(({ what }) => what === 'ticks: looks')?.perMonth ?? 0;
 
-    const [few, many] = [looks({ tasksPerDay: 1e-6, shards: 8 }), looks({ tasksPerDay: 1e-6, shards: 16 })];
-    expect(few).toBeCloseTo(43_200 * 6 * 10 * 0.5, -1);
-    expect(many).toBeCloseTo(43_200 * 6 * 18 * 0.5, -1);
+    const [few, many] = [looks({ shards: 8 }), looks({ shards: 16 })];
+    expect(few).toBeCloseTo(43_200 * (6 * 10 * 0.5 + 3.5));
+    expect(many - few).toBeCloseTo(43_200 * 6 * 8 * 0.5);
+  });
+
+  test('has no wake, session or lingering in a queue that is empty, and bounds wakes of a busy one', () => {
+    const { empty, trickle, asGiven } = estimate({
+      ...{ tasksPerDay: 1e8, secondsPerTask: 0.01, lingerSeconds: 30 },
+    }).standing;
+
+    expect(empty.dollars).toMatchObject({ wakes: 0, lingering: 0, 'sessions and permits of workers': 0 });
+    expect(empty.dollarsPerMonth).toBe(empty.dollars.ticks);
+    expect(trickle.dollars.wakes).toBeGreaterThan(0);
+    // Four a second, each a read, an invocation, and a moment of compute.
+    expect(asGiven.dollars.wakes).toBeLessThan(30 * 86_400 * 4 * (0.125e-6 + 0.2e-6 + 0.1e-6) + 1);
+  });
+
+  test('prices lingering by the time that workers stay, and saves their starts', () => {
+    const [none, some] = [estimate({ tasksPerDay: 1_440 }), estimate({ tasksPerDay: 1_440, lingerSeconds: 60 })];
+
+    expect(none.standing.asGiven.dollars.lingering).toBe(0);
+    expect(some.standing.asGiven.dollars.lingering).toBeGreaterThan(1);
+    const sessions = 'sessions and permits of workers';
+    expect(some.standing.asGiven.dollars[sessions]).toBeLessThan(none.standing.asGiven.dollars[sessions]);
+    expect(dollarsOf({ tasksPerDay: 1_440, lingerSeconds: 60 }, /lingering: compute/)).toBeGreaterThan(1);
   });
 
   test('needs as many workers as the busiest time has tasks at work', () => {
@@ -68,8 +90,8 @@ describe('estimateCost', () => {
   });
 
   test('halves compute when workers do twice as much side by side', () => {
-    const one = dollarsOf({ concurrency: 5, tasksPerDay: 1e8 }, /compute/);
-    const two = dollarsOf({ concurrency: 10, tasksPerDay: 1e8 }, /compute/);
+    const one = dollarsOf({ concurrency: 5, tasksPerDay: 1e8 }, /^compute of workers/);
+    const two = dollarsOf({ concurrency: 10, tasksPerDay: 1e8 }, /^compute of workers/);
 
     expect(one / two).toBeCloseTo(2, 1);
   });
@@ -106,6 +128,7 @@ describe('estimateCost', () => {
     ['packSize', 2.5],
     ['deflatedShare', 0],
     ['flushSeconds', -1],
+    ['lingerSeconds', -1],
     ['inputBytes', 400_000],
   ] as const)('refuses %s = %s', (figure, value) => {
     expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);

@@ -49,7 +49,9 @@ describe('a worker that hears of tasks while it has nothing to do', () => {
     const state: { tell?: (ids?: readonly string[]) => void } = {};
     const onEnqueued = (listener: (ids?: readonly string[]) => void): (() => void) => {
       state.tell = listener;
-      return () => delete state.tell;
+      return () => {
+        delete state.tell;
+      };
     };
     const working = q.start({ heard }, { concurrency: 3, lingerMs: 10_000, onEnqueued });
     return { working, state };

@@ -27,3 +27,30 @@ describe('a transaction that was cancelled', () => {
     expect(meteredWith({ code: 'TransactionConflict' }, { code: 'None' })).toMatchObject({ refused: 0, writeUnits: 4 });
   });
 });
+
+describe('a read that finds nothing', () => {
+  const unitsOf = (
+    statement: Statement,
+    output: Parameters<ReturnType<typeof createMeter>['onAttempt']>[0]['output'],
+  ) => {
+    const meter = createMeter();
+    meter.onAttempt(output === undefined ? { statement } : { statement, output });
+    return meter.read().byVerb.any?.readUnits;
+  };
+  const query = (ConsistentRead: boolean): Statement => ({
+    ...{ verb: 'any', kind: 'query', input: { TableName: 'leasehold', ConsistentRead } },
+  });
+
+  test.each([
+    ['eventually consistent', false, 0.5],
+    ['strongly consistent', true, 1],
+  ] as const)('costs what AWS charges, whatever the engine reports: %s', (_how, isConsistent, units) => {
+    expect(unitsOf(query(isConsistent), { Items: [], ConsumedCapacity: { CapacityUnits: 0 } })).toBe(units);
+    expect(unitsOf(query(isConsistent), { Items: [] })).toBe(units);
+    expect(unitsOf(query(isConsistent), { Items: [], ConsumedCapacity: { CapacityUnits: 3 } })).toBe(3);
+  });
+
+  test('is not reckoned with while it has no answer', () => {
+    expect(unitsOf(query(true), undefined)).toBe(0);
+  });
+});
