@@ -78,6 +78,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   const { store: tasks, queues, schedules } = connection.queue(queue, shards);
   const log = logTo(context.output);
   const spans = new TaskSpans(openTelemetry, options.attemptSpans);
+  const onEnqueued = untilDrained ? undefined : engineWakes(context, queue);
   let totals: WorkTotals | undefined;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
@@ -86,10 +87,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
     });
     totals = await keepAtWork(
       work,
-      {
-        ...{ leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans },
-        onEnqueued: untilDrained ? undefined : engineWakes(context, queue),
-      },
+      { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued },
       { queue, shards, concurrency, sessionTtlMs, untilDrained, graceMs: GRACE_MS },
       handBack.signal,
     );
