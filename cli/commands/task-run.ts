@@ -136,7 +136,7 @@ async function claim(
 /** @param current the row that refused, which is not always the one that was looked at */
 function refusalOf(current: TaskRecord | undefined, now: number): string {
   if (current === undefined) return 'is gone';
-  const key = current.links?.key;
+  const key = current.links?.concurrency;
   return (
     obstacleOf(current, now) ??
     (key === undefined

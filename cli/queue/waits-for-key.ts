@@ -2,7 +2,7 @@ import type { ReadyTask } from '../../shared/task/task.ts';
 
 /** How a person reads that a task is parked. */
 export function waitsForKey({ links }: Pick<ReadyTask, 'links'>): string {
-  const { key, limit, rate } = links?.key ?? {};
+  const { key, limit, rate } = links?.concurrency ?? {};
   const atATime = `${limit} at a time`;
   return `waits for a place of its key ${key}, which has ${rate === undefined ? atATime : `${atATime} and a rate`}`;
 }

@@ -24,7 +24,7 @@ export class Handover {
 
   /** Parked tasks of its key that have room by now are put back. */
   begin(task: Linked): void {
-    if (task.links?.key === undefined) return;
+    if (task.links?.concurrency === undefined) return;
     this.#candidates.owe(task);
     this.#underWay ??= this.#passOn().finally(() => (this.#underWay = undefined));
   }
@@ -56,7 +56,7 @@ export class Handover {
   async #passOn(): Promise<void> {
     // A task that is about to begin takes a place: no other is put back for it.
     const reservedOf = (key: string): number =>
-      this.#back.filter(({ candidate }) => candidate.task.links?.key?.key === key).length;
+      this.#back.filter(({ candidate }) => candidate.task.links?.concurrency?.key === key).length;
     try {
       while (this.#candidates.isOwing) this.propose(await this.#candidates.passOn(reservedOf));
     } catch (error) {

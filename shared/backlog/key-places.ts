@@ -63,37 +63,37 @@ export class KeyPlaces {
   /** A claim found its key full: so are the others of that key for a moment, or until its window turns if its rate is used up. */
   seeFull({ links }: Linked, full: Fullness): void {
     const now = this.#ports.runtime.clock.now();
-    if (links?.key === undefined) return;
-    const { key } = links.key;
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
     const since = this.#fullSince.get(key) ?? now;
     this.#fullSince.set(key, since);
     const enteredAt = full.enteredAt ?? since;
     const forMs = Math.min(FULL_MS.most, Math.max(FULL_MS.least, FULL_MS.ofStanding * (now - enteredAt)));
     const seen = { until: full.until, enteredAt };
-    this.#full.set(limitName(links.key), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
+    this.#full.set(limitName(links.concurrency), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
   }
 
   /** Whether its key was found to be full a moment ago. */
   isKnownFull({ links }: Linked): boolean {
-    const seen = links?.key === undefined ? undefined : this.#full.get(limitName(links.key));
+    const seen = links?.concurrency === undefined ? undefined : this.#full.get(limitName(links.concurrency));
     return seen !== undefined && this.#ports.runtime.clock.now() < seen.until;
   }
 
   /** Its key is full: worth another look when one of that key ends here, or after so long. */
   turnAway({ id, links }: Linked, forMs: number): void {
-    if (links?.key === undefined) return;
-    const { key } = links.key;
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
     const names = this.#turnedAway.get(key) ?? new Map<string, number>();
     this.#turnedAway.set(key, names.set(id, this.#ports.runtime.clock.now() + forMs));
   }
 
   /** A task of its key has ended here. Returns those that waited for that. */
   callBack({ links }: Linked): readonly string[] {
-    const key = links?.key?.key;
-    if (links?.key === undefined || key === undefined) return [];
+    const key = links?.concurrency?.key;
+    if (links?.concurrency === undefined || key === undefined) return [];
     this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
     // Whether its rate allows for more, the next claim finds out.
-    this.#full.delete(limitName(links.key));
+    this.#full.delete(limitName(links.concurrency));
     this.#fullSince.delete(key);
     const names = [...(this.#turnedAway.get(key)?.keys() ?? [])];
     this.#turnedAway.delete(key);
@@ -113,7 +113,7 @@ export class KeyPlaces {
 
   /** A place of its key was freed here, or its window has room for more: others may have it. */
   owe({ links }: Linked): void {
-    if (links?.key !== undefined) this.#owed.add(links.key.key);
+    if (links?.concurrency !== undefined) this.#owed.add(links.concurrency.key);
   }
 
   get isOwing(): boolean {
@@ -146,11 +146,11 @@ export class KeyPlaces {
   async park(tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
     const byLimit = Map.groupBy(
       tasks.filter((task) => this.#isWorthParking(task)),
-      ({ links }) => (links?.key === undefined ? '' : limitName(links.key)),
+      ({ links }) => (links?.concurrency === undefined ? '' : limitName(links.concurrency)),
     );
     const back: ReadyTask[] = [];
     for (const [name, ofLimit] of byLimit) {
-      const key = ofLimit[0]?.links?.key?.key;
+      const key = ofLimit[0]?.links?.concurrency?.key;
       if (key === undefined) continue;
       const rest = await this.#withoutHead(name, ofLimit);
       const { parking } = this.#ports.tasks;
@@ -176,7 +176,7 @@ export class KeyPlaces {
   }
 
   #isWorthParking({ links, isHeld }: ReadyTask): boolean {
-    const limit = links?.key;
+    const limit = links?.concurrency;
     const seen = limit === undefined ? undefined : this.#full.get(limitName(limit));
     if (limit === undefined || seen === undefined || isHeld) return false;
     const waiting = this.#turnedAway.get(limit.key)?.size ?? 1;

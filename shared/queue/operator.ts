@@ -190,7 +190,7 @@ export class TaskOperator {
     if (standing.kind === 'free' || standing.kind === 'closed') {
       const outcome = await operations.cancelAbandoned(task, cancellation, stampOf(runtime));
       if (outcome.kind !== 'applied') return undefined;
-      const key = task.links?.key;
+      const key = task.links?.concurrency;
       if (key !== undefined) await this.#ports.tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
       return { kind: 'cancelled' };
     }

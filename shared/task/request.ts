@@ -215,7 +215,7 @@ function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): 
     throw new ConfigurationError('limit and rate require a key');
   }
   validWholeNumber('limit', limit, { min: 1, max: KEY_LIMIT_MAX });
-  return { key: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };
+  return { concurrency: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };
 }
 
 function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {

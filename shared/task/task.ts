@@ -59,7 +59,7 @@ export interface TaskLinks {
   /** The batch that counts its end. */
   readonly batch?: string | undefined;
   /** The key of which it takes a place while it runs. */
-  readonly key?: KeyLimit | undefined;
+  readonly concurrency?: KeyLimit | undefined;
   /** Where it stands in the line of its key, if order matters. */
   readonly line?: LinePlace | undefined;
 }

@@ -270,7 +270,7 @@ class Worker {
         takenOver: candidate.kind === 'abandoned',
       });
       // A window that has turned has room for more than the one that waited for it in sight.
-      if (task.links?.key?.rate !== undefined) this.#backlog.passOn(task);
+      if (task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(task);
       const takenOver = candidate.kind === 'abandoned';
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
@@ -340,7 +340,8 @@ class Worker {
     }
     const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
     if (full === undefined) this.#tally.count('claimsRefused');
-    if (candidate.kind !== 'ready' || candidate.task.links?.key === undefined) this.#backlog.skip(candidate.task);
+    if (candidate.kind !== 'ready' || candidate.task.links?.concurrency === undefined)
+      this.#backlog.skip(candidate.task);
     else await this.#backlog.turnAway(candidate.task, full);
     return undefined;
   }

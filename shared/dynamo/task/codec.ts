@@ -85,7 +85,7 @@ function decodeLinks(row: ItemReader): TaskLinks | undefined {
   if (!row.has('batch') && !row.has('key') && !row.has('ticket')) return undefined;
   return {
     batch: row.optional('batch', (attribute) => row.string(attribute)),
-    key: row.optional('key', (attribute) => decodeKeyLimit(row, attribute)),
+    concurrency: row.optional('key', (attribute) => decodeKeyLimit(row, attribute)),
     line: row.optional('ticket', (attribute) => ({ key: row.string('line'), ticket: row.count(attribute) })),
   };
 }

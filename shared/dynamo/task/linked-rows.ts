@@ -72,7 +72,7 @@ export class LinkedRows {
 
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
     const { task, from, to } = change;
-    const { batch, key } = task.links ?? {};
+    const { batch, concurrency: key } = task.links ?? {};
     const send = (companions: readonly Action[]): Promise<Sent> => {
       const leave =
         key !== undefined && from === 'running' && to !== 'running'

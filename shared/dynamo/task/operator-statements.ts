@@ -241,7 +241,7 @@ function optional(task: NewTask, nonce: string): Record<string, unknown> {
   const { queue, expiresAt, links, payload, traceparent, policy } = task;
   return {
     expiresAt,
-    key: links?.key && keyAttribute(queue, links.key),
+    key: links?.concurrency && keyAttribute(queue, links.concurrency),
     payload: payload && payloadAttribute(payload, nonce),
     traceparent,
     policy: policy && policyAttribute(policy),

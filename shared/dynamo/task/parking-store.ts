@@ -190,7 +190,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     const [item] = await itemsOf([entry]);
     if (item === undefined) return [];
     try {
-      const key = decodeTask(item).links?.key?.key;
+      const key = decodeTask(item).links?.concurrency?.key;
       const belongs = key !== undefined && isParkedItem(item) && entry.place.startsWith(parkedPrefix(key));
       if (belongs) return await putBackOfKey(queue, key, { now, rows: ENTRIES, reserved: 0 });
       return await putBackOne(entry, item.parkedName !== undefined);
@@ -252,7 +252,7 @@ class Room {
     if (task.state !== 'ready') return true;
     const { links, expiresAt } = task;
     const now = this.#now;
-    const limit = links?.key;
+    const limit = links?.concurrency;
     // Other work under its id may have another key; and what has expired is dropped by the worker that meets it.
     if (limit?.key !== this.#key || (expiresAt !== undefined && expiresAt <= now)) return true;
     if (hasRoom(limit, this.#state, now)) {

@@ -104,7 +104,7 @@ export function enqueueTask(
     ...(tenant === undefined ? {} : { tenant }),
     ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce) }),
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
-    ...(links?.key === undefined ? {} : { key: keyAttribute(queue, links.key) }),
+    ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
     ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
   });
 }

@@ -111,7 +111,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     async claim(observed, session, stamp, limits) {
       const own = statements.claimTask(table, observed, session, stamp);
       const result =
-        observed.links?.key === undefined
+        observed.links?.concurrency === undefined
           ? await sender.write(own, stamp.nonce, limits)
           : await claimWithPlace(own, observed, stamp, limits);
       if (result.kind === 'full')
@@ -214,7 +214,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
-    const limit = observed.links?.key;
+    const limit = observed.links?.concurrency;
     if (limit === undefined) throw new Error('a task without a key takes no place');
     const state = decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item);
     const full = fullnessOf(limit, state, stamp.now);

@@ -234,7 +234,7 @@ describeOnEveryStore('parked tasks', (open) => {
     await enqueue('wide', { limit: 3 });
     await park(...Array.from({ length: 6 }, (_, n) => `narrow-${n}`));
     const wide = await read('wide');
-    const { key } = wide.links ?? {};
+    const { concurrency: key } = wide.links ?? {};
     expect(key?.limit).toBe(3);
     // It was parked when the key had no room for it either.
     const others = [await enqueueAndRun('x'), await enqueueAndRun('y')];

@@ -134,7 +134,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     await q.tasks.createBatch({ queue: q.queue, id: 'batch', total: 1, waiter }, stamp());
     const rate = { count: 10, perMs: 60_000 };
     await q.tasks.enqueue(
-      { ...child('parent'), links: { batch: 'batch', key: { key: 'k', limit: 1, rate } } },
+      { ...child('parent'), links: { batch: 'batch', concurrency: { key: 'k', limit: 1, rate } } },
       stamp(),
     );
     const parent = await claim('parent');

@@ -20,7 +20,7 @@ describe('tasks that found their key full', () => {
 
   const taskOf = (id: string, key: string): Linked => ({
     ...{ queue: 'q', id },
-    links: { key: { key, limit: 1, rate: undefined } },
+    links: { concurrency: { key, limit: 1, rate: undefined } },
   });
   const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id });
 

@@ -35,7 +35,7 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
   } as unknown as DynamoDriver;
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const sender = new Sender({ driver, runtime: { clock, random: { next: () => 0.5 }, ids: systemIds } });
-  const links = { key: { key: 'k', limit: 1, rate: undefined } };
+  const links = { concurrency: { key: 'k', limit: 1, rate: undefined } };
   const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
   const companions = new LinkedRows(sender, { table: TABLE, shards: 1 });
   const change = { task: claim, from: 'running', to: 'ready' } as const;

@@ -31,7 +31,7 @@ const TABLE = 'leasehold';
 const NOW = 1_800_000_000_000;
 const ERROR = { name: 'Error', message: 'boom', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'enough' };
-const KEY = { key: { key: 'k', limit: 2, rate: undefined } };
+const KEY = { concurrency: { key: 'k', limit: 2, rate: undefined } };
 const PAYLOAD = { text: '"large"', bytes: 7, digest: 'd' };
 const CALLBACK = { queue: 'q', id: 'then', name: 'then', input: null, priority: 'normal' } as const;
 
