@@ -5,9 +5,13 @@ const WAIT = 'shared/wait/wait.ts';
 const TURNS = 'shared/wait/turns.ts';
 const CANDIDATES = 'shared/backlog/candidates.ts';
 const RUN = 'shared/run/run.ts';
+const CONTENDER = 'shared/session/contender.ts';
+const WORKER = 'shared/worker/worker.ts';
 
 /** One row after the other in trouble, and many callers in each process. */
 const CROWD = { users: 6, thinkMs: 1_000 } as const;
+/** The same, in a tenth of the time. */
+const SHORT_CROWD = { ...CROWD, faultyMs: 60_000, settleMs: 60_000 } as const;
 
 export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
@@ -78,5 +82,60 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
       },
     ],
     ...{ killedBy: ['I14', 'L11', 'L3'], profile: 'row' },
+  },
+  {
+    id: 'N40',
+    what: 'a caller that gives up leaves its place in the queue',
+    edits: [
+      {
+        file: 'shared/semaphore/contender.ts',
+        find: 'if (!this.#mayBeQueued) return;',
+        replace: 'if (this.#request) return;',
+      },
+    ],
+    ...{ killedBy: ['L14', 'L13'], profile: 'row', changes: CROWD },
+  },
+  {
+    id: 'N41',
+    what: 'the permits and places of dead sessions are left to them',
+    edits: [
+      {
+        file: 'shared/semaphore/survey.ts',
+        find: "session === mine ? !book.isOpen(since) : standings.get(session)?.kind === 'free';",
+        replace: 'session === mine && !book.isOpen(since);',
+      },
+    ],
+    ...{ killedBy: ['L13', 'L14'], profile: 'row', changes: SHORT_CROWD },
+  },
+  {
+    id: 'N42',
+    what: 'a parked task stays out of sight when its key has room',
+    edits: [
+      {
+        file: 'shared/dynamo/task/parking-store.ts',
+        find: 'const fitting = (await withTasks(batch)).filter(({ task }) => room.admits(task));',
+        replace:
+          'const fitting = (await withTasks(batch)).filter(({ task }) => room.admits(task) && task.queue === undefined);',
+      },
+    ],
+    ...{ killedBy: ['L10', 'L3'], profile: 'flood', changes: { floodOf: 'key' } },
+  },
+  {
+    id: 'N43',
+    what: 'a place in a worker is never given up, so that a task on its last chance waits for ever',
+    edits: [{ file: WORKER, find: '} finally { leave(); }', replace: '} finally { candidate; }' }],
+    ...{ killedBy: ['L10', 'L3'], profile: 'processes' },
+  },
+  {
+    id: 'N44',
+    what: 'a session that has expired is taken to live',
+    edits: [
+      {
+        file: CONTENDER,
+        find: "if (verdict.kind !== 'expired') return verdict;",
+        replace: "if (verdict.kind === 'expired') return { kind: 'live', until: null }; else return verdict;",
+      },
+    ],
+    ...{ killedBy: ['L10', 'L13', 'L3'], profile: 'processes' },
   },
 ];
