@@ -261,17 +261,10 @@ class Worker {
       }
       this.#tally.count('claimed');
       const { id, name, leaseCounter, attempts } = task;
-      log.debug('task claimed', {
-        task: id,
-        name,
-        leaseCounter,
-        attempt: attempts,
-        session: session.id,
-        takenOver: candidate.kind === 'abandoned',
-      });
+      const takenOver = candidate.kind === 'abandoned';
+      log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
       // A window that has turned has room for more than the one that waited for it in sight.
       if (task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(task);
-      const takenOver = candidate.kind === 'abandoned';
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
       const { settlement, settled } = await runTraced(
