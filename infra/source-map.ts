@@ -26,10 +26,11 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
   const written = { source: 0, line: 0, column: 0, name: 0 };
   const kept = map.sources.map((source) => keeps(source));
 
+  // Over the ends of lines: Node takes what stands before a line's first segment for the last one of the line before.
+  let isMapped = false;
   const lines = map.mappings.split(';').map((line) => {
     let generatedRead = 0;
     let generatedWritten = 0;
-    let isMapped = false;
     const segments: string[] = [];
     for (const segment of line === '' ? [] : line.split(',')) {
       const [generated = 0, source, originalLine = 0, column = 0, name] = decode(segment);
@@ -59,7 +60,9 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
     }
     return segments.join(',');
   });
-  return { ...map, sources: sources.used, names: names.used, mappings: lines.join(';') };
+  // Node reads the last segment as one of a source, unless something follows.
+  const end = isMapped ? '' : ';';
+  return { ...map, sources: sources.used, names: names.used, mappings: `${lines.join(';')}${end}` };
 }
 
 /** Gives the used ones of a list new numbers, in the order of their first use. */

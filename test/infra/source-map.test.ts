@@ -5,7 +5,11 @@ import { build } from 'esbuild';
 import path from 'node:path';
 import { trimSourceMap } from '../../infra/source-map.ts';
 
-const fixture = path.join(import.meta.dirname, 'fixtures', 'tasks.ts');
+/** Tasks of ours, and a library behind them. */
+const stdin = {
+  contents: `export * from './tasks.ts'; export { Cron } from 'croner';`,
+  resolveDir: path.join(import.meta.dirname, 'fixtures'),
+};
 const options = { bundle: true, write: false, minify: true, sourcemap: true, platform: 'node', format: 'esm' } as const;
 
 /** Where each position of the bundle comes from, read by Node's own decoder. */
@@ -24,7 +28,7 @@ function positions(map: ConstructorParameters<typeof SourceMap>[0], code: string
 
 describe('trimSourceMap', () => {
   test('keeps every position of the kept sources, and lets no dropped one pass for them', async () => {
-    const { outputFiles } = await build({ ...options, entryPoints: [fixture], outfile: 'out.mjs' });
+    const { outputFiles } = await build({ ...options, stdin, outfile: 'out.mjs' });
     const [mapFile, codeFile] = outputFiles;
     const code = codeFile!.text;
     const map = JSON.parse(mapFile!.text) as ConstructorParameters<typeof SourceMap>[0];
@@ -41,8 +45,28 @@ describe('trimSourceMap', () => {
     expect(trimmed.sources.every(isOurs)).toBe(true);
   });
 
+  test('lets a dropped source not pass for the kept one on the line above it', () => {
+    const map = {
+      ...{
+        file: 'out.mjs',
+        version: 3,
+        sources: ['ours.ts', 'node_modules/theirs.js'],
+        names: [],
+        mappings: 'AAAA;ACAA',
+      },
+      ...{ sourcesContent: [], sourceRoot: '' },
+    };
+
+    const trimmed = trimSourceMap(map, (source) => source === 'ours.ts');
+
+    expect(positions({ ...map, ...trimmed, sources: [...trimmed.sources], names: [] }, 'a\nb')).toEqual([
+      'ours.ts:0:0',
+      undefined,
+    ]);
+  });
+
   test('of everything is the same map', async () => {
-    const { outputFiles } = await build({ ...options, entryPoints: [fixture], outfile: 'out.mjs' });
+    const { outputFiles } = await build({ ...options, stdin, outfile: 'out.mjs' });
     const map = JSON.parse(outputFiles[0]!.text) as ConstructorParameters<typeof SourceMap>[0];
 
     expect(trimSourceMap(map, () => true).mappings.length).toBeCloseTo(map.mappings.length, -2);
