@@ -60,9 +60,8 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
     }
     return segments.join(',');
   });
-  // Node reads the last segment as one of a source, unless something follows.
-  const end = isMapped ? '' : ';';
-  return { ...map, sources: sources.used, names: names.used, mappings: `${lines.join(';')}${end}` };
+  // With an empty line at the end, because Node reads a last segment that maps to nothing as one of a source, unless something follows.
+  return { ...map, sources: sources.used, names: names.used, mappings: `${lines.join(';')};` };
 }
 
 /** Gives the used ones of a list new numbers, in the order of their first use. */

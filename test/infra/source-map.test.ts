@@ -47,14 +47,13 @@ describe('trimSourceMap', () => {
 
   test('lets a dropped source not pass for the kept one on the line above it', () => {
     const map = {
-      ...{
-        file: 'out.mjs',
-        version: 3,
-        sources: ['ours.ts', 'node_modules/theirs.js'],
-        names: [],
-        mappings: 'AAAA;ACAA',
-      },
-      ...{ sourcesContent: [], sourceRoot: '' },
+      version: 3,
+      file: 'out.mjs',
+      sources: ['ours.ts', 'node_modules/theirs.js'],
+      sourcesContent: [],
+      sourceRoot: '',
+      names: [],
+      mappings: 'AAAA;ACAA',
     };
 
     const trimmed = trimSourceMap(map, (source) => source === 'ours.ts');
