@@ -47,7 +47,7 @@ const SHARDS = 2;
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): QueueUnderTest {
-  const { sender, meter } = store.openSender(runtime);
+  const { sender, meter } = store.openSender(runtime, store.driver);
   const { table } = store;
   const queue = `q-${runtime.ids.unique()}`;
   const { tasks, operations, sessions, queues } = createStores(sender, { table, shards: SHARDS });

@@ -18,8 +18,8 @@ export interface TestStore {
   readonly client: DynamoDBClient;
   /** A table of this file's own, as the stack deploys it. */
   readonly table: string;
-  /** A sender over the driver, with its own meter. */
-  openSender(runtime?: Runtime): { readonly sender: Sender; readonly meter: Meter };
+  /** A sender over the driver, or another one, with its own meter. */
+  openSender(runtime?: Runtime, through?: DynamoDriver): { readonly sender: Sender; readonly meter: Meter };
 }
 
 /** Credentials that emulators take, as they take any. */
@@ -87,10 +87,10 @@ async function openStore(engine: TestStore['engine'], endpoint: string): Promise
   const driver = await openDriver(endpoint);
   return {
     ...{ engine, driver, client, table },
-    openSender(runtime = systemRuntime) {
+    openSender(runtime = systemRuntime, through = driver) {
       const meter = createMeter();
       const patience = runtime === systemRuntime ? { policy: PATIENT } : {};
-      return { meter, sender: new Sender({ driver, runtime, observer: meter, ...patience }) };
+      return { meter, sender: new Sender({ driver: through, runtime, observer: meter, ...patience }) };
     },
   };
 }
