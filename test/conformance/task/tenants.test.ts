@@ -68,7 +68,6 @@ describeOnEveryStore('fairness between tenants', (open) => {
     const lastSmall = order.findLastIndex((tenant) => tenant !== 'big');
     const bigBefore = order.slice(0, lastSmall).filter((tenant) => tenant === 'big').length;
     // In two shards a round takes a quantum of the big one each; a second round may have begun before the first was over everywhere.
-    console.log('BIG', bigBefore);
     expect(bigBefore).toBeLessThanOrEqual(2 * QUANTUM * 3);
     expect(bigBefore).toBeGreaterThan(0);
   });
