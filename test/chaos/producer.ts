@@ -11,6 +11,7 @@ import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { TaskClient } from '../../shared/queue/client.ts';
 import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
 import type { TaskRecord, TaskState } from '../../shared/task/task.ts';
+import { PATIENT } from '../support/patient.ts';
 import { QUEUE, SHARDS } from './deployment.ts';
 import type { Arm } from './journal.ts';
 import { TASK_NAMES } from './task-names.ts';
@@ -42,13 +43,13 @@ export class Producer {
     clients: { readonly faulty: DynamoDBClient; readonly direct: DynamoDBClient },
     options: { readonly table: string; readonly openTasks: number },
   ) {
-    const storeOver = (client: DynamoDBClient): TaskAndPackStore =>
-      createTaskStore(new Sender({ driver: createSdkDriver(client), runtime: systemRuntime }), {
+    const storeOver = (client: DynamoDBClient, policy = {}): TaskAndPackStore =>
+      createTaskStore(new Sender({ driver: createSdkDriver(client), runtime: systemRuntime, ...policy }), {
         table: options.table,
         shards: SHARDS,
       });
     this.#client = new TaskClient({ store: storeOver(clients.faulty), runtime: systemRuntime }, { queue: QUEUE });
-    this.#onlooker = storeOver(clients.direct);
+    this.#onlooker = storeOver(clients.direct, { policy: PATIENT });
     this.#openTasks = options.openTasks;
   }
 

@@ -16,6 +16,7 @@ import { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import { SessionClient } from '../../shared/session/client.ts';
 import { Prng } from '../simulation/machines/prng.ts';
 import type { Deployment } from './deployment.ts';
+import { PATIENT } from '../support/patient.ts';
 import { FUNCTIONS, QUEUE, deploy } from './deployment.ts';
 import type { Evidence, PlatformTally } from './evidence.ts';
 import { readLedger, readRegisters } from './evidence.ts';
@@ -209,7 +210,7 @@ function isIdle({ lambda }: Deployment): boolean {
 /** Sessions end by themselves, or by their TTL once they are no longer renewed: what is still believed in after that was leaked. */
 async function findLeaks({ client, tables }: Deployment, { protocol }: Profile): Promise<Evidence['leaks']> {
   await systemClock.sleep(protocol.sessionTtlMs + 2 * protocol.maxClockSkewMs);
-  const sender = new Sender({ driver: createSdkDriver(client), runtime: systemRuntime });
+  const sender = new Sender({ driver: createSdkDriver(client), runtime: systemRuntime, policy: PATIENT });
   const sessions = createSessionStore(sender, tables.leasehold);
   const semaphores = createSemaphoreStore(sender, tables.leasehold);
   const ports = { sessions, semaphores, runtime: systemRuntime, gauge: noSkewGauge };

@@ -6,11 +6,11 @@ import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
-import type { SendPolicy } from '../../shared/dynamo/engine/send.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { PATIENT } from './patient.ts';
 
 export interface TestStore {
   readonly engine: 'dynamodb-local' | 'embedded' | 'memory';
@@ -28,9 +28,6 @@ export const TEST_CLIENT_SETTINGS = {
   region: 'us-east-1',
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 } as const;
-
-/** In real time, an engine on a machine with other work is slow and not away. */
-const PATIENT: SendPolicy = { attemptTimeoutMs: 300_000, budgetMs: 600_000, backoff: { baseMs: 25, capMs: 1_000 } };
 
 let memory: string | undefined;
 
