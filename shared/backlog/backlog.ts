@@ -33,9 +33,10 @@ import { LANES, lanesOf } from '../task/lane.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import { Handover } from './handover.ts';
 import type { Linked } from './key-places.ts';
-import type { PartitionPlace, PartitionView } from './partition-view.ts';
+import type { PartitionView } from './partition-view.ts';
 import type { PartitionPorts, PartitionSettings } from './partitions.ts';
 import { Partitions } from './partitions.ts';
+import { Patrol } from './patrol.ts';
 import type { ReadyHint } from '../task/store.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
@@ -65,12 +66,6 @@ const FRESH_MS = 500;
 const LOOKS_ELSEWHERE = { whileBusy: 1, atLast: 4 };
 /** Rows read at a time of an others' shard that has proven to have more than they take; of any other, one. */
 const HELPED_AT_A_TIME = 4;
-/** A dead worker's shards wait for a heartbeat at most until another worker passes by: a third of what it takes to see that it is dead. */
-const PATROL_HEARTBEATS = 1;
-/** Entries of a shard that is passed by: as many as half a read unit buys. Those that are known to be held are left out. */
-const PATROL_LIMIT = 25;
-/** One of so many oldest is read: a worker takes the oldest first, so where it has died, it held most of them. */
-const PATROLLED = 4;
 /** After a find, partitions at home are looked at that were not looked at for so long: tasks seldom come alone. */
 const STIRRED_AFTER_MS = 500;
 /**
@@ -85,8 +80,6 @@ const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
  */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
-/** Enqueued tasks that are read by their ids: of more, the index is the cheaper list. */
-const HEARD_LIMIT = 25;
 
 export class Backlog {
   readonly #settings: BacklogSettings;
@@ -94,6 +87,7 @@ export class Backlog {
   readonly #candidates: Candidates;
   readonly #partitions: Partitions;
   readonly #handover: Handover;
+  readonly #patrol: Patrol;
   readonly #turns: Turns;
   #buffer: Candidate[] = [];
   #filledAtMonotonicMs = 0;
@@ -113,10 +107,6 @@ export class Backlog {
   #flowsUntilMonotonicMs = -Infinity;
   /** When something here made others due last, in any shard. */
   #followedAtMonotonicMs = -Infinity;
-  #nextPatrolMonotonicMs: number;
-  /** Ids of tasks that were enqueued and whose rows were not read yet; and the reading of such rows. */
-  readonly #heard: string[] = [];
-  #proposing: Promise<unknown> | undefined;
   #refilling: Promise<void> | undefined;
   /** Partitions that the last look had not seen to their ends when it ended. */
   #unfinished = 0;
@@ -125,19 +115,23 @@ export class Backlog {
     this.#settings = settings;
     this.#ports = ports;
     this.#candidates = new Candidates({ session, ...settings }, ports);
-    const { clock, random } = ports.runtime;
+    const { clock } = ports.runtime;
     this.#handover = new Handover(this.#candidates, clock);
     this.#turns = new Turns(settings, ports.runtime);
     this.#partitions = new Partitions(settings, ports, (view) => this.#rest(view));
     this.#reckonedAtMonotonicMs = clock.monotonic();
-    this.#nextPatrolMonotonicMs = clock.monotonic() + this.#patrolEveryMs() * random.next();
+    this.#patrol = new Patrol(settings, ports, {
+      partitions: this.#partitions,
+      candidates: this.#candidates,
+      nextOf: (view) => this.#nextOf(view, 1),
+    });
   }
 
   /** The next candidate, in hand until `settle`, `putBack` or `park` is called; undefined when nothing is due that others do not hold. */
   async next(): Promise<Candidate | undefined> {
     const { clock } = this.#ports.runtime;
     if (clock.monotonic() > this.#filledAtMonotonicMs + FRESH_MS) this.#dropBuffer();
-    await this.#proposeHeard();
+    await this.#handover.readHeard();
     const first = this.#handover.next();
     if (first !== undefined) return first;
     if (this.#buffer.length === 0 && clock.monotonic() >= this.#emptyUntilMonotonicMs) await this.#refillOnce();
@@ -149,21 +143,8 @@ export class Backlog {
   }
 
   /** Those of the tasks that may be tried are proposed before all others: the index may not show them yet. */
-  async beginWith(tasks: readonly TaskKey[]): Promise<void> {
-    this.#handover.propose(await this.#candidates.choose(tasks));
-  }
-
-  /** All slots that ask meanwhile wait for the same rows, and share what they show. */
-  async #proposeHeard(): Promise<void> {
-    const { queue } = this.#settings;
-    const keys = this.#heard.splice(0).map((id) => ({ queue, id }));
-    if (keys.length > 0) {
-      const proposing = allOf([this.#proposing, this.beginWith(keys)]).finally(() => {
-        if (this.#proposing === proposing) this.#proposing = undefined;
-      });
-      this.#proposing = proposing;
-    }
-    await this.#proposing;
+  beginWith(tasks: readonly TaskKey[]): Promise<void> {
+    return this.#handover.read(tasks);
   }
 
   async #refillOnce(): Promise<void> {
@@ -223,10 +204,8 @@ export class Backlog {
    * @param ids of those whose rows are read then, whether or not the index shows them yet; none: all that is at home is worth a look
    */
   expectTasks(ids: readonly string[] = []): void {
-    if (ids.length > 0 && this.#heard.length + ids.length <= HEARD_LIMIT) {
-      this.#heard.push(...ids);
-      return;
-    }
+    const { queue } = this.#settings;
+    if (ids.length > 0 && this.#handover.hear(ids.map((id) => ({ queue, id })))) return;
     this.#emptyUntilMonotonicMs = 0;
     this.#turns.quicken();
     this.#partitions.wakeHome();
@@ -234,7 +213,7 @@ export class Backlog {
 
   /** How long nothing is looked at, unless something happens. */
   get restMs(): number {
-    if (this.#heard.length > 0) return 0;
+    if (this.#handover.isHearing) return 0;
     return Math.max(0, this.#emptyUntilMonotonicMs - this.#ports.runtime.clock.monotonic());
   }
 
@@ -267,7 +246,7 @@ export class Backlog {
 
   /** Whether, besides, a look that began after the last end of a task here has found nothing. */
   get isDrained(): boolean {
-    const isQuiet = this.#heard.length === 0 && !this.isExpecting && !this.#handover.isUnderWay;
+    const isQuiet = !this.#handover.isHearing && !this.isExpecting && !this.#handover.isUnderWay;
     return this.isIdle && this.#emptyAfterEnds === this.#ends && isQuiet;
   }
 
@@ -291,7 +270,7 @@ export class Backlog {
     this.#forgetHeld(now);
     this.#unfinished = 0;
     this.#takeTurn();
-    this.#buffer = await this.#patrol(now);
+    this.#buffer = await this.#patrol.next(now);
     if (this.#buffer.length === 0) await this.#look();
     // What rests may be all that is left.
     const isLast = this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore;
@@ -440,38 +419,6 @@ export class Backlog {
     return [];
   }
 
-  /**
-   * Looks at one of another shard's oldest entries, for tasks whose holders are dead: the worker at home there may be the one that died.
-   */
-  async #patrol(now: number): Promise<Candidate[]> {
-    if (now < this.#nextPatrolMonotonicMs) return [];
-    const shard = this.#partitions.passBy();
-    if (shard === undefined) return [];
-    this.#nextPatrolMonotonicMs = now + this.#patrolEveryMs();
-    const oldest = await allOf(this.#partitions.namedLanes.map((lane) => this.#oneOfOldest({ shard, lane })));
-    const seen = await this.#candidates.choose(oldest.flat(), this.#aHeartbeatAgo());
-    const abandoned = seen.filter(({ kind }) => kind === 'abandoned');
-    for (const { kind, task } of seen) if (kind !== 'abandoned') this.#candidates.putBack(task);
-    if (abandoned.length > 0) this.#partitions.moveIn(shard);
-    return abandoned;
-  }
-
-  async #oneOfOldest({ shard, lane }: PartitionPlace): Promise<readonly ReadyHint[]> {
-    if (lane.isOfTenants) return this.#nextOf(this.#partitions.viewOf({ shard, lane }), 1);
-    const { tasks, runtime } = this.#ports;
-    const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
-    const { hints } = await tasks.page(partition, { now: runtime.clock.now(), limit: PATROL_LIMIT });
-    const oldest = hints.filter((hint) => this.#candidates.isWorthReading(hint)).slice(0, PATROLLED);
-    return shuffled(runtime.random, oldest).slice(0, 1);
-  }
-
-  /** All workers together pass by every shard once in this time; how many there are is told by how many shards each was given. */
-  #patrolEveryMs(): number {
-    const { homeShards, heartbeatMs } = this.#settings;
-    const workers = this.#partitions.shards / homeShards.length;
-    return (PATROL_HEARTBEATS * heartbeatMs * workers) / Math.max(1, this.#partitions.elsewhere.length);
-  }
-
   async #nextOf(view: PartitionView, wanted: number): Promise<readonly ReadyHint[]> {
     const hints = await view.next({
       now: this.#ports.runtime.clock.now(),
@@ -507,7 +454,7 @@ export class Backlog {
     // All workers together look at each of the others' as often as they pass by it.
     else
       view.rest(
-        { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrolEveryMs() * this.#partitions.elsewhere.length) },
+        { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrol.everyMs * this.#partitions.elsewhere.length) },
         random,
       );
   }
