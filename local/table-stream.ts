@@ -9,7 +9,7 @@ import type { StreamRecord } from '../shared/dynamo/inserted.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 
 export interface TableStreamOptions {
-  /** Of an engine. */
+  /** The engine's address. */
   readonly endpoint: string;
   readonly table: string;
   readonly clock: Clock;
@@ -32,9 +32,10 @@ export async function followTable(
   deliver: (records: readonly StreamRecord[]) => Promise<void> | void,
   stop: AbortSignal,
 ): Promise<void> {
+  const engine = { endpoint, clock, stop };
   while (!stop.aborted) {
     try {
-      let iterators: readonly string[] = await openShards(endpoint, table, stop);
+      let iterators: readonly string[] = await openShards(engine, table);
       let haveEnded = false;
       // A shard that has ended has others after it.
       while (!haveEnded) {
@@ -42,7 +43,7 @@ export async function followTable(
         stop.throwIfAborted();
         const next: string[] = [];
         for (const iterator of iterators) {
-          const page = await ask(endpoint, 'DynamoDBStreams_20120810.GetRecords', { ShardIterator: iterator }, stop);
+          const page = await ask(engine, 'DynamoDBStreams_20120810.GetRecords', { ShardIterator: iterator });
           const { Records = [], NextShardIterator } = page as RecordsPage;
           if (Records.length > 0) await deliver(Records);
           if (typeof NextShardIterator === 'string') next.push(NextShardIterator);
@@ -73,8 +74,8 @@ interface ShardsPage {
 }
 
 /** Iterators at the ends of the shards that are open. @throws Error */
-async function openShards(endpoint: string, table: string, stop: AbortSignal): Promise<string[]> {
-  const described = await ask(endpoint, 'DynamoDB_20120810.DescribeTable', { TableName: table }, stop);
+async function openShards(engine: Engine, table: string): Promise<string[]> {
+  const described = await ask(engine, 'DynamoDB_20120810.DescribeTable', { TableName: table });
   const { LatestStreamArn: StreamArn } = (described as { readonly Table: { readonly LatestStreamArn?: string | null } })
     .Table;
   if (typeof StreamArn !== 'string') throw new Error(`table ${table} has no stream`);
@@ -82,7 +83,7 @@ async function openShards(endpoint: string, table: string, stop: AbortSignal): P
   let after: string | null | undefined;
   do {
     const input = { StreamArn, ...(after ? { ExclusiveStartShardId: after } : {}) };
-    const page = (await ask(endpoint, 'DynamoDBStreams_20120810.DescribeStream', input, stop)) as ShardsPage;
+    const page = (await ask(engine, 'DynamoDBStreams_20120810.DescribeStream', input)) as ShardsPage;
     shards.push(...(page.StreamDescription.Shards ?? []));
     after = page.StreamDescription.LastEvaluatedShardId;
   } while (after);
@@ -93,26 +94,38 @@ async function openShards(endpoint: string, table: string, stop: AbortSignal): P
   return Promise.all(
     open.map(async (ShardId) => {
       const input = { StreamArn, ShardId, ShardIteratorType: 'LATEST' };
-      const answer = await ask(endpoint, 'DynamoDBStreams_20120810.GetShardIterator', input, stop);
+      const answer = await ask(engine, 'DynamoDBStreams_20120810.GetShardIterator', input);
       return (answer as { readonly ShardIterator: string }).ShardIterator;
     }),
   );
 }
 
-/** @throws Error when there is no answer, or it is a refusal */
-async function ask(endpoint: string, target: string, input: unknown, stop: AbortSignal): Promise<unknown> {
-  const response = await fetch(endpoint, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-amz-json-1.0',
-      'x-amz-target': target,
-      'x-amz-date': '20260101T000000Z',
-      authorization: UNCHECKED_AUTHORIZATION,
-    },
-    body: JSON.stringify(input),
-    signal: AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
-  });
-  const answer = (await response.json()) as { readonly message?: string };
-  if (!response.ok) throw new Error(answer.message ?? `HTTP ${response.status}`);
-  return answer;
+interface Engine {
+  readonly endpoint: string;
+  readonly clock: Clock;
+  readonly stop: AbortSignal;
+}
+
+/** @throws Error when there is no answer in time, or it is a refusal */
+async function ask({ endpoint, clock, stop }: Engine, target: string, input: unknown): Promise<unknown> {
+  const overdue = new AbortController();
+  const cancel = clock.after(REQUEST_TIMEOUT_MS, () => overdue.abort(new Error('the stream did not answer')));
+  try {
+    const response = await fetch(endpoint, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': target,
+        'x-amz-date': '20260101T000000Z',
+        authorization: UNCHECKED_AUTHORIZATION,
+      },
+      body: JSON.stringify(input),
+      signal: AbortSignal.any([stop, overdue.signal]),
+    });
+    const answer = (await response.json()) as { readonly message?: string };
+    if (!response.ok) throw new Error(answer.message ?? `HTTP ${response.status}`);
+    return answer;
+  } finally {
+    cancel();
+  }
 }

@@ -234,11 +234,13 @@ export class PackRecorder {
     const results = this.#resultsWith(ended) ?? {};
     this.#writtenSequence = this.#sequence;
     this.#state = { ...this.#state, results, done: new Set([...this.#state.done, ...ended.keys()]) };
-    for (const index of ended.keys()) {
-      this.#ended.delete(index);
-      this.#count('done');
-    }
+    for (const index of ended.keys()) this.#noteDone(index);
     this.#waitingSinceMonotonicMs = this.#ports.runtime.clock.monotonic();
+  }
+
+  #noteDone(index: number): void {
+    this.#ended.delete(index);
+    this.#count('done');
   }
 
   /** What others have written meanwhile: items cancelled by an operator. */
@@ -253,7 +255,10 @@ export class PackRecorder {
       this.#state = current.bulk;
       this.#sequence = Math.max(this.#sequence, current.bulk.sequence);
       this.#writtenSequence = current.bulk.sequence;
-      for (const index of this.#ended.keys()) if (this.#state.done.has(index)) this.#ended.delete(index);
+      for (const index of this.#ended.keys()) {
+        // A record that was given up for lost had arrived.
+        if (this.#state.done.has(index)) this.#noteDone(index);
+      }
       return;
     }
     this.#isLost = true;

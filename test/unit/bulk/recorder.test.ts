@@ -153,6 +153,27 @@ describe('a pack that has moved on', () => {
     expect(losses).toEqual([]);
   });
 
+  test('by a record without an answer counts its items as done once', async () => {
+    const q = openMemoryQueue();
+    const pack = await claimedPack(q, 4);
+    const packs: PackStore = Object.create(q.tasks.bulk) as PackStore;
+    packs.record = async (...call) => {
+      packs.record = q.tasks.bulk.record.bind(q.tasks.bulk);
+      await q.tasks.bulk.record(...call);
+      throw new StoreUnavailableError('no answer', { applied: 'unknown' });
+    };
+    const { recorder, losses } = recorderOf(q, pack, 60_000, packs);
+
+    await recorder.complete(0, 'a', undefined);
+    await expect(recorder.flush({})).rejects.toThrow('no answer');
+    await recorder.complete(1, 'b', undefined);
+    await recorder.flush(undefined);
+
+    expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });
+    expect(recorder.settled).toEqual({ done: 2 });
+    expect(losses).toEqual([]);
+  });
+
   test('by a request of this very claim that had been given up for lost is taken as it is, and gone on with', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 4);
