@@ -46,10 +46,10 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     await lambda[Symbol.asyncDispose]();
   });
 
-  const contextOf = (remainingMs: number): Context => {
+  const contextOf = (remainingMs: number, functionName = 'the-worker'): Context => {
     const startedAt = systemRuntime.clock.monotonic();
     return {
-      ...{ functionName: 'the-worker', awsRequestId: systemRuntime.ids.unique(), logStreamName: 'stream' },
+      ...{ functionName, awsRequestId: systemRuntime.ids.unique(), logStreamName: 'stream' },
       getRemainingTimeInMillis: () => remainingMs - (systemRuntime.clock.monotonic() - startedAt),
     } as Context;
   };
@@ -60,8 +60,8 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     },
   });
   const quick = defineTask({ name: 'quick', run: () => undefined });
-  const enqueue = async (name: string, id: string, shards = 1): Promise<void> => {
-    using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q', shards });
+  const enqueue = async (name: string, id: string, { shards = 1, queue = 'q' } = {}): Promise<void> => {
+    using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue, shards });
     await leasehold.tasks.enqueue(name, {}, { id });
   };
 
@@ -69,7 +69,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     const START = { queue: 'q', homeShards: [0] };
 
     test('works in shards that only clients have, when it is sent there', async () => {
-      await Promise.all(Array.from({ length: 16 }, (_, n) => enqueue('quick', `t${n}`, 2)));
+      await Promise.all(Array.from({ length: 16 }, (_, n) => enqueue('quick', `t${n}`, { shards: 2 })));
       const there = Array.from({ length: 16 }, (_, n) => `t${n}`).filter((id) => shardOf(id, 2) === 1);
 
       const result = await createWorkHandler({ quick })({ queue: 'q', homeShards: [1] }, contextOf(300_000));
@@ -79,13 +79,31 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       for (const id of there) expect(await leasehold.tasks.get(id)).toMatchObject({ state: 'done' });
     });
 
-    test('that has to end with tasks left starts one successor, and says whom it follows', async () => {
-      await enqueue('slow', 't');
+    // Beside each other, because each takes its whole time.
+    test('that has to end with tasks left hands them back and starts one successor, unless that is refused or switched off', async () => {
+      const end = async (queue: string, functionName: string, continuation: string) => {
+        vi.stubEnv(ENV.queue, queue);
+        vi.stubEnv(ENV.continuation, continuation);
+        const work = createWorkHandler({ slow });
+        await enqueue('slow', 't', { queue });
+        return work({ ...START, queue }, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS, functionName));
+      };
+      lambda.refuse('refused');
 
-      const result = await createWorkHandler({ slow })(START, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS));
+      const [continued, refused, off] = await Promise.all([
+        end('a', 'continued', '1'),
+        end('b', 'refused', '1'),
+        end('c', 'off', '0'),
+      ]);
 
-      expect(result).toMatchObject({ permit: true, report: { ended: 'handedBack', settled: { released: 1 } } });
-      expect(lambda.invoked).toEqual([{ functionName: 'the-worker', event: { ...START, after: result.session } }]);
+      for (const result of [continued, refused, off])
+        expect(result).toMatchObject({ permit: true, report: { ended: 'handedBack', settled: { released: 1 } } });
+      expect(lambda.invoked).toHaveLength(2);
+      expect(lambda.invoked).toContainEqual({
+        functionName: 'continued',
+        event: { ...START, queue: 'a', after: continued.session },
+      });
+      expect(lambda.invoked).toContainEqual(expect.objectContaining({ functionName: 'refused' }));
     });
 
     test('that has nothing left starts no worker', async () => {
@@ -104,25 +122,6 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       const results = [await work(event, contextOf(60_000)), await work(event, contextOf(60_000))];
 
       expect(results.map(({ permit }) => permit)).toEqual([true, false]);
-    });
-
-    test('whose successor cannot be started has handed its tasks back all the same', async () => {
-      lambda.fail();
-      await enqueue('slow', 't');
-
-      const result = await createWorkHandler({ slow })(START, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS));
-
-      expect(result).toMatchObject({ report: { settled: { released: 1 } } });
-      expect(lambda.invoked).toHaveLength(1);
-    });
-
-    test('starts no worker where that is switched off', async () => {
-      vi.stubEnv(ENV.continuation, '0');
-      await enqueue('slow', 't');
-
-      await createWorkHandler({ slow })(START, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS));
-
-      expect(lambda.invoked).toEqual([]);
     });
   });
 

@@ -8,10 +8,13 @@ export interface InvokeServer extends AsyncDisposable {
   readonly invoked: readonly { readonly functionName: string; readonly event: unknown }[];
   /** Answers the next calls with an error; or only some of them: how many, from now on, are still taken. */
   fail(taken?: number): void;
+  /** Answers each call for this function with an error. */
+  refuse(functionName: string): void;
 }
 
 export async function openInvokeServer(): Promise<InvokeServer> {
   const invoked: { functionName: string; event: unknown }[] = [];
+  const refused = new Set<string>();
   let taken = Infinity;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -20,11 +23,9 @@ export async function openInvokeServer(): Promise<InvokeServer> {
     });
     request.on('end', () => {
       const [, functionName = ''] = /functions\/([^/]+)\/invocations/.exec(request.url ?? '') ?? [];
-      invoked.push({
-        functionName: decodeURIComponent(functionName),
-        event: JSON.parse(String(Buffer.concat(chunks))),
-      });
-      if (taken-- > 0) response.writeHead(202, { 'content-type': 'application/json' }).end('{}');
+      const name = decodeURIComponent(functionName);
+      invoked.push({ functionName: name, event: JSON.parse(String(Buffer.concat(chunks))) });
+      if (taken-- > 0 && !refused.has(name)) response.writeHead(202, { 'content-type': 'application/json' }).end('{}');
       else response.writeHead(403, { 'x-amzn-errortype': 'AccessDeniedException' }).end('{"Message":"you may not"}');
     });
   });
@@ -36,6 +37,7 @@ export async function openInvokeServer(): Promise<InvokeServer> {
     fail(first = 0) {
       taken = first;
     },
+    refuse: (functionName) => void refused.add(functionName),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
