@@ -321,7 +321,8 @@ function tableOf(
   }
   return (
     `${table.toString()}\n` +
-    `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} requests; before, ${BEFORE.longTask.queries} queries.`
+    `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} ` +
+    `requests; before, ${BEFORE.longTask.queries} queries.`
   );
 }
 

@@ -107,7 +107,8 @@ const turnsOf = ({ turns }: Entrant): Turns => turns;
 function report(figures: Figures, { engine, latency, rounds }: Settings): string {
   const { rescues, crowdRequestsPerSecond } = figures;
   const sections = [
-    `cycles a second, median of ${rounds} rounds (least to most); engine ${engine}${latency === 0 ? '' : `, every answer ${latency} ms later`}`,
+    `cycles a second, median of ${rounds} rounds (least to most); engine ` +
+      `${engine}${latency === 0 ? '' : `, every answer ${latency} ms later`}`,
     cyclesTable(figures.entrants),
     ratiosTable(figures),
     ...(rescues === undefined ? [] : [takeoverTable(rescues)]),

@@ -179,7 +179,10 @@ function report(rounds: readonly Round[], { tasks, workers, concurrency, engine,
   row('read units a task', ({ wire }) => wire.cost.readUnits / tasks, 3);
   row('refused claims, % of claims', ({ wire }) => (wire.claimsRefused / (tasks + wire.claimsRefused)) * 100, 2);
   row('done', ({ wire }) => wire.done, 0);
-  return `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn\n${table.toString()}`;
+  return (
+    `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ` +
+    `${engine}, ${rounds.length} rounds in turn\n${table.toString()}`
+  );
 }
 
 const NAMES: Readonly<Record<Contestant, string>> = {

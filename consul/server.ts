@@ -25,7 +25,8 @@ export interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
 export async function startGateway({ host, port, ...options }: ServerOptions): Promise<RunningGateway> {
   if (options.tokens === undefined && !isLoopbackHost(host))
     throw new ConfigurationError(
-      `host ${host} is not loopback, and there are no tokens: every caller that reaches it could do everything; give --tokens, or listen on 127.0.0.1`,
+      `host ${host} is not loopback, and there are no tokens: every caller that reaches it ` +
+        'could do everything; give --tokens, or listen on 127.0.0.1',
     );
   const closing = new AbortController();
   const app = createConsulApp({ ...options, closing: closing.signal });

@@ -115,7 +115,8 @@ export class HandlerFunction extends Construct {
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaDLQ',
       reason:
-        'An event only says that there may be something to do, and the table says what: a lost one is made up for by the next tick, and failed invocations ring the alarms of the worker and the dispatcher.',
+        'An event only says that there may be something to do, and the table says what: a lost one is made up for by the next ' +
+        'tick, and failed invocations ring the alarms of the worker and the dispatcher.',
     });
   }
 

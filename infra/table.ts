@@ -203,7 +203,8 @@ export class CoordinationTable extends Construct {
         Token.isUnresolved(account)
           ? `a grant to a principal of account ${principalAccount}, in a stack that does not say its account: give the stack \`env\`, ` +
               'because a role of the same name in another account would get the policy'
-          : `a grant to a principal of account ${principalAccount}, in a stack of account ${account}: a policy of this stack cannot reach it; ` +
+          : `a grant to a principal of account ${principalAccount}, in a stack of account ` +
+              `${account}: a policy of this stack cannot reach it; ` +
               'let it assume a role of this account, and grant to that role',
       );
   }

@@ -80,8 +80,9 @@ export interface TaskWorkersProps {
   /** Let a worker that nears its end with tasks left start its successor. Default: true; otherwise they wait for the next tick. */
   readonly continuation?: boolean;
   /**
-   * Start workers as soon as tasks are enqueued, by the table's stream; the schedule stays as the safety net. Default: true, unless the table
-   * was there already (`CoordinationTable.fromTable`) and has no stream. With `false` there is neither stream nor function, nor their price.
+   * Start workers as soon as tasks are enqueued, by the table's stream; the schedule stays as the safety net. Default: true, unless
+   * the table was there already (`CoordinationTable.fromTable`) and has no stream. With `false` there is neither stream nor
+   * function, nor their price.
    */
   readonly wakeOnEnqueue?: boolean;
   /** Memory of the worker in MB; it is also its share of a processor. Default: 512. */
@@ -92,7 +93,10 @@ export interface TaskWorkersProps {
   readonly environment?: Readonly<Record<string, string>>;
   /** Bundling of the worker, on top of ours. */
   readonly bundling?: BundlingOptions;
-  /** Put the worker into this network, for tasks that reach what is in it. DynamoDB needs an endpoint or a way out there, and Lambda with `continuation`. Default: none. */
+  /**
+   * Put the worker into this network, for tasks that reach what is in it. DynamoDB needs an endpoint or a way out
+   * there, and Lambda with `continuation`. Default: none.
+   */
   readonly vpc?: IVpc;
   /** Which of its subnets. Default: private ones. */
   readonly vpcSubnets?: SubnetSelection;
@@ -102,13 +106,14 @@ export interface TaskWorkersProps {
   /** X-Ray's tracing of the functions. Default: active; `Tracing.DISABLED` for those who trace otherwise, or not at all. */
   readonly tracing?: Tracing;
   /**
-   * How the OpenTelemetry spans of attempts hang on the trace that their task was enqueued in. Default: `parent`, so that one trace leads from
-   * the enqueueing to the last child. `link`: each attempt begins a trace, for tasks that wait for longer than your collector keeps one open.
+   * How the OpenTelemetry spans of attempts hang on the trace that their task was enqueued in. Default: `parent`, so that one trace
+   * leads from the enqueueing to the last child. `link`: each attempt begins a trace, for tasks that wait for longer than your
+   * collector keeps one open.
    */
   readonly attemptSpans?: AttemptSpans;
   /**
-   * Task names that have metrics of their own for wait, run and end to end, in the order in which the module exports them; the rest is `other`.
-   * Default: 10. Each costs three metrics.
+   * Task names that have metrics of their own for wait, run and end to end, in the order in which the module exports them; the rest
+   * is `other`. Default: 10. Each costs three metrics.
    */
   readonly timedNames?: number;
   /** Default: a month. */

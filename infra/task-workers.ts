@@ -168,7 +168,10 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.table.grantCoordinate(grantee);
   }
 
-  /** Define, list and remove the schedules of this queue: a task that recurs is enqueued by the dispatcher, so that is a right to enqueue. */
+  /**
+   * Define, list and remove the schedules of this queue: a task that recurs is enqueued by the dispatcher, so that is a
+   * right to enqueue.
+   */
   grantSchedule(grantee: IGrantable): Grant {
     return this.table.grant(grantee, scheduleAccess(this.queue));
   }

@@ -139,7 +139,8 @@ function validateSchedule({ expression, flexibleWindowMs }: ScheduleText): void 
     );
   if (period !== undefined && flexibleWindowMs >= period)
     throw new ConfigurationError(
-      `flexibleWindow = ${seconds(flexibleWindowMs)} is not shorter than the schedule's period, ${expression}: ticks could change their order`,
+      `flexibleWindow = ${seconds(flexibleWindowMs)} is not shorter than the schedule's ` +
+        `period, ${expression}: ticks could change their order`,
     );
 }
 
@@ -149,7 +150,8 @@ function validateSchedules({ schedules, queue }: WorkerSettings): void {
     validCron(`schedule ${name}`, { cron, zone }, systemClock.now());
     if (options.queue !== undefined && options.queue !== queue)
       throw new ConfigurationError(
-        `schedule ${name}: queue = "${options.queue}", and the dispatcher is of queue "${queue}": leave the option out, or give the schedule to that queue`,
+        `schedule ${name}: queue = "${options.queue}", and the dispatcher is of queue "${queue}": ` +
+          'leave the option out, or give the schedule to that queue',
       );
   }
   const characters = schedulesText(schedules).length;

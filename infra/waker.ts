@@ -127,8 +127,10 @@ export class Waker extends Construct {
     ).length;
     if (characters > WAKE_QUEUES_LIMIT_CHARACTERS)
       throw new ConfigurationError(
-        `wakeOnEnqueue of queue ${settings.queue}: the settings of ${this.#queues.length} queues take ${characters} characters of the waker's ` +
-          `variables, and ${WAKE_QUEUES_LIMIT_CHARACTERS} are free; set wakeOnEnqueue: false where a minute's wait is no matter, or use another table`,
+        `wakeOnEnqueue of queue ${settings.queue}: the settings of ${this.#queues.length} ` +
+          `queues take ${characters} characters of the waker's ` +
+          `variables, and ${WAKE_QUEUES_LIMIT_CHARACTERS} are free; set wakeOnEnqueue: false ` +
+          `where a minute's wait is no matter, or use another table`,
       );
     this.#table.grant(this.function, wakeAccess(settings.queue));
     // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.

@@ -1,5 +1,6 @@
 /**
- * What changes in a table, as the engine's stream tells it: for the processes of this machine that a deployed table's waker serves elsewhere.
+ * What changes in a table, as the engine's stream tells it: for the processes of this machine that a deployed table's waker serves
+ * elsewhere.
  *
  * Engines serve their streams at the table's endpoint, and ask nothing for reading them.
  * AWS does, and lets two readers have a shard, which wakers are: so nothing here is for AWS.

@@ -51,7 +51,10 @@ export interface Worker {
    * @throws ConfigurationError when it is called twice, or a schedule of the module cannot be defined
    */
   run(): Promise<WorkTotals>;
-  /** Stops what runs through `task.signal`, hands it back, its attempts not counted, and lets `run` end. Does no harm twice, or before `run`. */
+  /**
+   * Stops what runs through `task.signal`, hands it back, its attempts not counted, and lets `run` end. Does no harm
+   * twice, or before `run`.
+   */
   stop(): void;
 }
 

@@ -72,9 +72,9 @@ const OF_STEPS: Readonly<Record<Model['module'], string | undefined>> = {
 };
 
 const HAND_BACKS = ['Retry', 'Release', 'Progress'];
-/** Of a model with one worker. */
+/** What a model with one worker lacks. */
 const OF_OTHERS = ['Expire', 'TakeOver', 'Bury'];
-/** Of a model whose requests are never late. */
+/** What a model whose requests are never late lacks. */
 const OF_NETWORK = ['Arrive', 'ArriveMute', 'GetLost', 'Resend', 'GiveUp'];
 
 export const MODELS: readonly Model[] = [

@@ -52,6 +52,6 @@ function movedItem({ queue, id, leaseCounter, claimedAt }: RunningTask, index: n
   return {
     ...{ index, isDead, attempts: 1, deaths: 0, error, isSuspect: isDead },
     task: { queue, id: `${id}/${index}`, name, input: { key: 'x' }, priority: 'normal', runAt: now + 3_600_000 },
-    lastAttempt: { leaseCounter, session: 'somebody', claimedAt, endedAt: now, how: 'failed', error: undefined },
+    lastAttempt: { leaseCounter, session: 'another', claimedAt, endedAt: now, how: 'failed', error: undefined },
   };
 }

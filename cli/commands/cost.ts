@@ -165,17 +165,18 @@ function capacityText({
 }
 
 function limitsText({ limits }: Estimate): string {
-  const rows = limits.map(({ what, atTasksPerDay, used, mend }) => [
+  const rows = limits.map(({ what, atTasksPerDay, used, remedy }) => [
     what,
     `${large(atTasksPerDay)} tasks a day`,
     `${round(used * 100)} %`,
-    used > 1 ? mend : '',
+    used > 1 ? remedy : '',
   ]);
   const [first] = limits;
   const verdict =
     first === undefined
       ? ''
-      : `\nthe first to bite: ${first.what}, ${first.used > 1 ? 'EXCEEDED' : `at ${large(first.atTasksPerDay)} tasks a day`}; then ${first.mend}`;
+      : `\nthe first to bite: ${first.what}, ${first.used > 1 ? 'EXCEEDED' : `at ${large(first.atTasksPerDay)} tasks a day`}; ` +
+        `then ${first.remedy}`;
   return tableOf(['limit', 'met at', 'used', 'so'], rows) + verdict;
 }
 
@@ -187,7 +188,8 @@ function priceText(price: number): string {
 }
 
 function money(dollars: number): string {
-  return `$${dollars < 0.01 && dollars > 0 ? dollars.toFixed(4) : dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  if (dollars < 0.01 && dollars > 0) return `$${dollars.toFixed(4)}`;
+  return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
 function round(value: number): string {
@@ -203,7 +205,8 @@ function dashed(figure: string): string {
 }
 
 const HELP = `
-The arithmetic is that of the tests: rows as the statements write them, sized and rounded as DynamoDB does. 'npm run units' compares it with an engine.
+The arithmetic is that of the tests: rows as the statements write them, sized and rounded as DynamoDB does.
+'npm run units' compares it with an engine.
 
 Examples:
   $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2

@@ -65,10 +65,10 @@ async function doctor(
 export function findingsText(findings: readonly Finding[], output: Output): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings
-    .map(({ check, health, found, mend }) => {
+    .map(({ check, health, found, remedy }) => {
       const { sign, style } = SIGNS[health];
       const line = `${output.style(style, sign)} ${check.padEnd(width)}  ${printable(found)}`;
-      return mend === undefined ? line : `${line}\n  ${' '.repeat(width)}  → ${mend}`;
+      return remedy === undefined ? line : `${line}\n  ${' '.repeat(width)}  → ${remedy}`;
     })
     .join('\n');
 }

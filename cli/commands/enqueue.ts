@@ -234,7 +234,8 @@ A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "
 Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn, maxAttempts, timeout.
 Tasks with ids may be added again after a failure: those that are there stay as they are. Those without are new each time.
 
-Exit codes: 1 there are bad lines, and nothing was added, or with --wait: the task is dead, cancelled, or not done by then; 5 some ids stand for other work already, and all others were added.
+Exit codes: 1 there are bad lines, and nothing was added, or with --wait: the task is dead, cancelled, or not done by then;
+5 some ids stand for other work already, and all others were added.
 
 Examples:
   $ leasehold enqueue resize '{"key": "a.png"}' --id a.png

@@ -184,13 +184,16 @@ function parsePlace(place: string): Progress {
 }
 
 function reportText({ floor, looked, raised, ended, changed }: Report, table: string): string {
-  const done = `table ${table}: ${plural(looked, 'row')} looked at, counters of ${raised} lifted to ${floor}, ${plural(ended, 'session')} ended`;
+  const done =
+    `table ${table}: ${plural(looked, 'row')} looked at, counters of ${raised} ` +
+    `lifted to ${floor}, ${plural(ended, 'session')} ended`;
   if (changed === 0) return done;
   return `${done}; ${plural(changed, 'row')} changed meanwhile: something writes to this table, so stop it and call this again`;
 }
 
 const HELP = `
-It reads the whole table twice, and writes every row that counts: a unit each, a KB of row. The runbook is "A table was restored" in docs/operating.md.
+It reads the whole table twice, and writes every row that counts: a unit each, a KB of row.
+The runbook is "A table was restored" in docs/operating.md.
 
 Examples:
   $ leasehold epoch raise --table media-restored --old-table media --reason 'restored to 12:00' --yes media-restored

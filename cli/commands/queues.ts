@@ -57,7 +57,8 @@ export function queuesCommand(bind: Bind): Command {
   const drain = new Command('drain')
     .argument('<name>', 'the queue', name)
     .description(
-      'Waits until no task is due or running; of a paused queue, until none is running. Changes nothing: stop adding, or pause another queue, as you like.',
+      'Waits until no task is due or running; of a paused queue, until none is running. Changes ' +
+        'nothing: stop adding, or pause another queue, as you like.',
     )
     .addOption(shardsOption())
     .addOption(spanOption('--timeout <span>', 'give up after this time, with code 1'));
@@ -192,7 +193,8 @@ function parkedText({ parked, more, oldestParkedAgeMs }: Census): string {
 }
 
 const HELP = `
-Tasks that run still count as due: their index entry stays until they end. Which of them run is looked up for the oldest 200, and for more while none of these waits.
+Tasks that run still count as due: their index entry stays until they end.
+Which of them run is looked up for the oldest 200, and for more while none of these waits.
 Parked tasks are due, and wait for a place of their key where workers do not look; drain waits for them, too.
 Workers see a pause within 5 seconds, so drain ends when a paused queue has been seen for 6 without a task that runs, whatever waits in it.
 

@@ -38,7 +38,8 @@ export function taskRunCommand(bind: Bind): Command {
     .requiredOption('--entry <module>', 'the module that defines the tasks')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done or put off, 1 it, or a task of its pack, failed or was handed back; 4 there is no such task; 5 it cannot be claimed, or not yet.',
+      '\nExit codes: 0 done or put off, 1 it, or a task of its pack, failed or was handed back; 4 ' +
+        'there is no such task; 5 it cannot be claimed, or not yet.',
     );
   return bind<Options>(command, runTask);
 }
@@ -53,7 +54,8 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   if (definition === undefined)
     throw new CommandError(
       EXIT.refused,
-      `${describeTask(waiting)} is a ${JSON.stringify(waiting.name)}, which ${options.entry} does not define: it has ${[...registry.keys()].join(', ')}`,
+      `${describeTask(waiting)} is a ${JSON.stringify(waiting.name)}, which ${options.entry} ` +
+        `does not define: it has ${[...registry.keys()].join(', ')}`,
     );
   await using session = await connection.leasehold.session({ name: `tasks run ${id}` });
   const task = await claim(there, waiting, session.id, context);

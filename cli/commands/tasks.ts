@@ -40,7 +40,8 @@ export function tasksCommand(bind: Bind): Command {
     .description('Lists, shows, runs, retries, redrives and cancels tasks.');
   const listing = new Command('list')
     .description(
-      'Tasks that wait, run or are dead, from high priority to low. Done and cancelled ones, which are kept for 14 days, only by --state: ' +
+      'Tasks that wait, run or are dead, from high priority to low. Done and cancelled ' +
+        'ones, which are kept for 14 days, only by --state: ' +
         'they are in no index, so the table is read in no order until --limit are found; this needs dynamodb:Scan, which no grant has.',
     )
     .addOption(new Option('--state <state>', 'only these').choices(STATES).default('unfinished'))
@@ -176,7 +177,8 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
     ['priority', task.priority],
     [
       'attempts',
-      `${task.attempts}${task.deaths > 0 ? `, of which ${task.deaths} killed their workers` : ''}${task.generation > 0 ? `, brought back ${task.generation} times` : ''}`,
+      `${task.attempts}${task.deaths > 0 ? `, of which ${task.deaths} killed their workers` : ''}` +
+        (task.generation > 0 ? `, brought back ${task.generation} times` : ''),
     ],
     ['its own', policyText(task.policy)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],

@@ -60,7 +60,10 @@ function screenOf(output: Output, { clock }: Runtime): (census: Census) => void 
 function summary(census: Census): string {
   const { due, later, parked, dead, running, workers, isPaused, oldestReadyAgeMs } = census;
   const age = oldestReadyAgeMs === 0 ? '' : `, oldest ready ${span(oldestReadyAgeMs)}`;
-  return `${isPaused ? 'paused, ' : ''}${sumOf(due)} due (${running} running), ${sumOf(later)} for later, ${parked} parked, ${dead} dead, ${plural(workers.live, 'worker')}${age}`;
+  return (
+    `${isPaused ? 'paused, ' : ''}${sumOf(due)} due (${running} running), ${sumOf(later)} for later, ` +
+    `${parked} parked, ${dead} dead, ${plural(workers.live, 'worker')}${age}`
+  );
 }
 
 function picture(census: Census, output: Output): string {

@@ -23,8 +23,8 @@ export async function examine(patient: Patient): Promise<readonly Finding[]> {
   const description = await describeTable(client, table);
   const findings = [judgeVersions(versions)];
   if (description === undefined) {
-    const mend = `leasehold up --table ${table}, or deploy the stack and pass the name that it gave its table`;
-    return [...findings, broken('table', `there is no table ${table} in this account and region`, mend)];
+    const remedy = `leasehold up --table ${table}, or deploy the stack and pass the name that it gave its table`;
+    return [...findings, broken('table', `there is no table ${table} in this account and region`, remedy)];
   }
   findings.push(...(await examineTable(patient, description)));
   findings.push(...(await probePermissions(client, table)));
@@ -70,8 +70,8 @@ function judgeClock(provenMs: number, maxClockSkewMs: number): Finding {
   const bound = `the bound is ${maxClockSkewMs} ms`;
   if (provenMs === 0) return ok(check, `no difference from the service's can be proven; ${bound}`);
   const found = `at least ${Math.round(provenMs)} ms off the service's; ${bound}`;
-  const mend = 'keep the clock with NTP or chrony: a process whose clock is off by more refuses to take over';
-  return provenMs > maxClockSkewMs ? broken(check, found, mend) : warning(check, found, mend);
+  const remedy = 'keep the clock with NTP or chrony: a process whose clock is off by more refuses to take over';
+  return provenMs > maxClockSkewMs ? broken(check, found, remedy) : warning(check, found, remedy);
 }
 
 const OLDEST_NODE = [22, 18] as const;

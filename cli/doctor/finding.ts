@@ -13,23 +13,23 @@ export interface Finding {
   readonly health: Health;
   readonly found: string;
   /** A command, or a sentence. */
-  readonly mend?: string;
+  readonly remedy?: string;
 }
 
 export const ok = (check: string, found: string): Finding => ({ check, health: 'ok', found });
 
-export const warning = (check: string, found: string, mend: string): Finding => ({
+export const warning = (check: string, found: string, remedy: string): Finding => ({
   check,
   health: 'warning',
   found,
-  mend,
+  remedy,
 });
 
-export const broken = (check: string, found: string, mend: string): Finding => ({
+export const broken = (check: string, found: string, remedy: string): Finding => ({
   check,
   health: 'broken',
   found,
-  mend,
+  remedy,
 });
 
 export const unknown = (check: string, found: string): Finding => ({ check, health: 'unknown', found });

@@ -21,6 +21,8 @@ export async function judgeParked(
   const waitsMs = Math.max(0, clock.now() - parked.oldestAt);
   const found = `${counted(parked.count, parked.isMore)} tasks wait for places of their keys, the oldest for ${span(waitsMs)}`;
   if (waitsMs < LONG_MS) return ok(check, found);
-  const mend = `leasehold tasks list --queue ${queue.queue} --state ready, and leasehold tasks show of one: raise its key's limit or rate, or cancel what holds the key`;
-  return warning(check, found, mend);
+  const remedy =
+    `leasehold tasks list --queue ${queue.queue} --state ready, and leasehold tasks show of ` +
+    `one: raise its key's limit or rate, or cancel what holds the key`;
+  return warning(check, found, remedy);
 }

@@ -37,10 +37,10 @@ function judgeIndex(table: TableDescription, name: string): Finding {
   const wanted = definition.GlobalSecondaryIndexes?.find(({ IndexName }) => IndexName === name);
   const index = table.GlobalSecondaryIndexes?.find(({ IndexName }) => IndexName === name);
   const keys = describeKeys({ ...definition, KeySchema: wanted?.KeySchema });
-  const mend = `make it with the keys ${keys}, projection KEYS_ONLY: aws dynamodb update-table, or deploy the stack again`;
-  if (index === undefined) return broken(check, 'is missing', mend);
+  const remedy = `make it with the keys ${keys}, projection KEYS_ONLY: aws dynamodb update-table, or deploy the stack again`;
+  if (index === undefined) return broken(check, 'is missing', remedy);
   const found = describeKeys({ ...table, KeySchema: index.KeySchema });
-  if (found !== keys) return broken(check, `${found}, and should be ${keys}`, `delete it, then ${mend}`);
+  if (found !== keys) return broken(check, `${found}, and should be ${keys}`, `delete it, then ${remedy}`);
   const projection = index.Projection?.ProjectionType ?? 'unknown';
   if (index.IndexStatus !== undefined && index.IndexStatus !== 'ACTIVE')
     return broken(
@@ -52,7 +52,7 @@ function judgeIndex(table: TableDescription, name: string): Finding {
     return warning(
       check,
       `projects ${projection}: every heartbeat of a row is written twice`,
-      `delete it, then ${mend}`,
+      `delete it, then ${remedy}`,
     );
   return ok(check, `${found}, KEYS_ONLY`);
 }
@@ -111,14 +111,14 @@ export function judgeTtl(ttl: TimeToLiveDescription | undefined, table: string):
   const check = 'ttl';
   const { TimeToLiveStatus: status = 'DISABLED', AttributeName: attribute = '' } = ttl ?? {};
   const specification = `"Enabled=true,AttributeName=${TABLE.ttlAttribute}"`;
-  const mend = `aws dynamodb update-time-to-live --table-name ${table} --time-to-live-specification ${specification}`;
+  const remedy = `aws dynamodb update-time-to-live --table-name ${table} --time-to-live-specification ${specification}`;
   if (status === 'DISABLED' || status === 'DISABLING')
-    return warning(check, `${status.toLowerCase()}: expired rows are never deleted`, mend);
+    return warning(check, `${status.toLowerCase()}: expired rows are never deleted`, remedy);
   if (attribute !== TABLE.ttlAttribute)
     return broken(
       check,
       `sweeps by the attribute ${attribute}, and should by ${TABLE.ttlAttribute}`,
-      `disable it, then ${mend}`,
+      `disable it, then ${remedy}`,
     );
   return ok(check, `${status.toLowerCase()} on ${attribute}`);
 }

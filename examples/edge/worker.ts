@@ -19,7 +19,7 @@ export interface Env {
   readonly CREDENTIALS_SECRET: string;
 }
 
-/** Of one caller. */
+/** What one caller may ask for. */
 export const RATE = { rate: 3, per: '1h', burst: 3 } as const;
 const RATE_PER_CALLER = 'quotes';
 /** As long as a person may look at an empty page. */

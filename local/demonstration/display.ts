@@ -62,7 +62,10 @@ function bar(picture: Picture): string {
   const { counts, total } = picture;
   const finished = counts.done + counts.dead + counts.cancelled;
   const filled = total === 0 ? BAR_WIDTH : Math.floor((finished / total) * BAR_WIDTH);
-  return `  ${styleText('green', '█'.repeat(filled))}${styleText('dim', '░'.repeat(BAR_WIDTH - filled))}  ${countsLine(picture)}  ${seconds(picture.elapsedMs)}`;
+  return (
+    `  ${styleText('green', '█'.repeat(filled))}${styleText('dim', '░'.repeat(BAR_WIDTH - filled))}` +
+    `  ${countsLine(picture)}  ${seconds(picture.elapsedMs)}`
+  );
 }
 
 function countsLine({ counts, total }: Picture): string {
@@ -76,7 +79,10 @@ function workerLine(worker: WorkerView, now: number): string {
     .map(([task, counter]) => `${shorten(task)} #${counter % 1_000_000}`);
   const more = worker.running.size > TASKS_SHOWN ? ` +${worker.running.size - TASKS_SHOWN}` : '';
   const beat = worker.lastHeartbeatAt === undefined ? '' : `♥ ${seconds(now - worker.lastHeartbeatAt)}`;
-  return `  ${worker.environmentId.padEnd(22)} ${colour(worker.state)} ${beat.padEnd(8)} ${String(worker.settled).padStart(5)} settled  ${tasks.join(', ')}${more}`;
+  return (
+    `  ${worker.environmentId.padEnd(22)} ${colour(worker.state)} ${beat.padEnd(8)} ` +
+    `${String(worker.settled).padStart(5)} settled  ${tasks.join(', ')}${more}`
+  );
 }
 
 function colour(state: WorkerView['state']): string {

@@ -2,8 +2,8 @@
  * The engine in memory: the exact table of the test kit behind a small HTTP server that speaks DynamoDB's JSON, in this process.
  *
  * It runs wherever Node runs, and what it holds ends with it. It has the operations on rows that Leasehold sends, for tables of any keys
- * and global indexes, those that make, describe and delete tables, and those that read their streams; scans, batch writes and PartiQL it refuses by name.
- * Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
+ * and global indexes, those that make, describe and delete tables, and those that read their streams; scans, batch writes and
+ * PartiQL it refuses by name. Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

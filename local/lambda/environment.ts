@@ -74,7 +74,9 @@ async function succeed(requestId: string, result: unknown): Promise<void> {
   const payload = (JSON.stringify(result) as string | undefined) ?? 'null';
   const bytes = Buffer.byteLength(payload);
   if (bytes > SYNCHRONOUS_PAYLOAD_LIMIT_BYTES) {
-    const errorMessage = `Response payload size (${bytes} bytes) exceeded maximum allowed payload size (${SYNCHRONOUS_PAYLOAD_LIMIT_BYTES} bytes).`;
+    const errorMessage =
+      `Response payload size (${bytes} bytes) exceeded maximum allowed ` +
+      `payload size (${SYNCHRONOUS_PAYLOAD_LIMIT_BYTES} bytes).`;
     const error = { errorType: 'Function.ResponseSizeTooLarge', errorMessage };
     await report({ type: 'failed', requestId, error, maxRssMb: maxRssMb(), fatal: false });
     return;

@@ -1,5 +1,6 @@
 /**
- * The partitions of one queue as one worker sees them: which shards it is at home in, which lanes are in use, and one view of each partition.
+ * The partitions of one queue as one worker sees them: which shards it is at home in, which lanes are in use, and one view of each
+ * partition.
  *
  * Shards beyond those of the settings are met when the queue's row tells of them: clients may have more than this deployment.
  * A lane is named by the queue's row, or by an entry that was met in it here.

@@ -66,7 +66,10 @@ const STAYS = { kind: 'applied', row: undefined } as const;
 function excessOf(claim: Claim, result: Json | undefined): string | undefined {
   const bytes = result === undefined ? 0 : utf8Bytes(JSON.stringify(result));
   if (bytes <= ITEM_RESULT_LIMIT_BYTES) return undefined;
-  return `the result of ${describeTask(claim)} has ${bytes} bytes as JSON: at most ${ITEM_RESULT_LIMIT_BYTES} of one item are kept in a pack; store it elsewhere and return a reference`;
+  return (
+    `the result of ${describeTask(claim)} has ${bytes} bytes as JSON: at most ${ITEM_RESULT_LIMIT_BYTES} of ` +
+    'one item are kept in a pack; store it elsewhere and return a reference'
+  );
 }
 
 function unsupported(claim: Claim, what: string): Promise<never> {

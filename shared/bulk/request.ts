@@ -71,7 +71,8 @@ export async function newBulkOf(
   const large = tasks.findIndex(({ payload }) => payload !== undefined);
   if (large >= 0)
     throw new ConfigurationError(
-      `input ${large} of bulk ${id} has ${tasks[large]?.payload?.bytes} bytes as JSON: at most ${INPUT_LIMIT_BYTES} fit into a pack; enqueue it by itself`,
+      `input ${large} of bulk ${id} has ${tasks[large]?.payload?.bytes} bytes as JSON: at most ` +
+        `${INPUT_LIMIT_BYTES} fit into a pack; enqueue it by itself`,
     );
   const packs = cut(tasks, size).map((pack, n) => ({ ...pack, id: itemId(id, n) }));
   const queue = packs[0]?.queue ?? defaults.queue;

@@ -65,7 +65,7 @@ export interface Limit {
   /** Share of it that is used: above 1 the workload does not fit. */
   readonly used: number;
   /** What moves it. */
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 export interface Estimate {
@@ -220,11 +220,11 @@ function limitsOf(workload: Workload, task: TaskUnits, flow: Flow): readonly Lim
   const { shards, maxWorkers, concurrency, utilisation, tasksPerDay } = workload;
   const unitsPerSecond = flow.tasksPerSecond * task.total;
   const places = concurrency * utilisation;
-  const limit = (what: string, used: number, mend: string): Limit => ({
+  const limit = (what: string, used: number, remedy: string): Limit => ({
     what,
     used,
     atTasksPerDay: tasksPerDay / used,
-    mend,
+    remedy,
   });
   return [
     limit(

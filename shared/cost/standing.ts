@@ -22,7 +22,7 @@ export interface Standing {
   readonly gbSeconds: number;
 }
 
-/** Of a workload, what this depends on. */
+/** What the cost of standing by depends on. */
 export interface StandingWorkload {
   readonly tasksPerDay: number;
   readonly tickSeconds: number;
@@ -44,18 +44,18 @@ const READ_UNITS_PER_PAGE = 0.5;
 /** Lanes: three priorities, with tenants and without. Beyond the shards, a look at the backlog sees two more. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
-/** Of a tick beside the backlog: the queue's row, recurring tasks, parked tasks. */
+/** What a tick reads beside the backlog: the queue's row, recurring tasks, parked tasks. */
 const READ_UNITS_PER_TICK = 3.5;
-/** Of a wake: the permits; where it starts a worker, besides the backlog, an inserted row, the queue's row and the permits again. */
+/** A wake reads the permits; one that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again. */
 const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5 };
-/** Of a worker that starts: permits, the queue's row, a task's, and its shards, until it has found nothing more. */
+/** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
-/** `perStart`: of a worker, beside its tasks. */
+/** `perStart`: what a worker takes beside its tasks. */
 const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads a shard of the stream as often, and hands over what has gathered. */
 const WAKES_PER_SECOND = 4;
-/** Of a worker that lingers. */
+/** How often a worker that lingers looks. */
 const SECONDS_PER_LOOK = 1.25;
 
 /** With `wakeOnEnqueue`, which is on unless it was switched off. */

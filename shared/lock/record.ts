@@ -202,7 +202,8 @@ export function validContent(
   const bytes = encoding === 'text' ? utf8Bytes(value) : base64Bytes(value);
   if (bytes > VALUE_LIMIT_BYTES)
     throw new ConfigurationError(
-      `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} are allowed; store it elsewhere and put a reference here`,
+      `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} ` +
+        'are allowed; store it elsewhere and put a reference here',
     );
   // What a decoder skips or rounds off would be gone from the row, without a word.
   if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
@@ -285,7 +286,10 @@ export function describeRefusal(refusal: Refusal): string {
     return `its last holder was lost, and its lock-delay lasts until ${momentText(refusal.until)}`;
   const { session, name, node, since, until } = refusal.by;
   if (refusal.isOwn === true)
-    return `held since ${momentText(since)} by this very session, ${session}: it is free when the caller that has it releases it; a caller that waits for itself waits in vain, see the option reentrant`;
+    return (
+      `held since ${momentText(since)} by this very session, ${session}: it is free when the caller that has it releases ` +
+      'it; a caller that waits for itself waits in vain, see the option reentrant'
+    );
   const end =
     until === null
       ? 'it never expires: destroy it if its holder is gone'

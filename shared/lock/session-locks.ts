@@ -144,7 +144,8 @@ export class SessionLocks {
     const key = keys.find((wanted) => this.doubts.has(wanted));
     if (key === undefined) return;
     throw new StoreUnavailableError(
-      `${describeLock(key)}: whether it was acquired is not known, for an answer was lost; this session gives it back with its coming heartbeats, try again then`,
+      `${describeLock(key)}: whether it was acquired is not known, for an answer was lost; this session ` +
+        'gives it back with its coming heartbeats, try again then',
       { applied: 'unknown', cause },
     );
   }

@@ -50,7 +50,8 @@ export async function newBatchOf(
   const lenient = tasks.find(({ dedup }) => dedup?.policy !== 'reject' || dedup.windowMs !== undefined);
   if (lenient !== undefined)
     throw new ConfigurationError(
-      `child ${lenient.id} of batch ${id} has a policy for ids that are taken: the batch counts children of its own, leave out onDuplicate and window`,
+      `child ${lenient.id} of batch ${id} has a policy for ids that are taken: the batch counts ` +
+        'children of its own, leave out onDuplicate and window',
     );
   if (new Set(tasks.map((task) => task.id)).size < tasks.length)
     throw new ConfigurationError(
@@ -70,7 +71,8 @@ export function ensureSameBatch(
   if (current?.total === asked.total && isSame(current.waiter, asked.waiter)) return;
   throw new MismatchError(
     `batch ${asked.id} of queue ${asked.queue}`,
-    `batch ${asked.id} of queue ${asked.queue} is there already, with ${current?.total ?? 'no'} children or another callback: give this one an id of its own`,
+    `batch ${asked.id} of queue ${asked.queue} is there already, with ${current?.total ?? 'no'} ` +
+      'children or another callback: give this one an id of its own',
   );
 }
 
@@ -85,12 +87,14 @@ async function waiterOf(
   const option = Object.entries(then.options).find(([name, value]) => value !== undefined && !KEPT_OPTIONS.has(name));
   if (option !== undefined)
     throw new ConfigurationError(
-      `the callback of batch ${id} takes no ${option[0]}: it is due when the last child has ended, give it ${[...KEPT_OPTIONS].join(', ')} at most`,
+      `the callback of batch ${id} takes no ${option[0]}: it is due when the last child has ` +
+        `ended, give it ${[...KEPT_OPTIONS].join(', ')} at most`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
   if (task.payload !== undefined)
     throw new ConfigurationError(
-      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it is kept in the batch's row until then, and takes ${INPUT_LIMIT_BYTES}`,
+      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it is kept in ` +
+        `the batch's row until then, and takes ${INPUT_LIMIT_BYTES}`,
     );
   const { name, input, priority, tenant } = task;
   const callback = { queue: task.queue, id: task.id, name, input, priority };

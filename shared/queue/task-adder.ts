@@ -71,7 +71,8 @@ export function hasBegun(outcome: Refused<TaskRecord>, { now }: Stamp): boolean 
 function mismatch(task: NewTask, current: TaskRecord): MismatchError {
   return new MismatchError(
     describeTask(task),
-    `${describeTask(task)} is there already (${current.state}) with ${current.name === task.name ? 'other input' : `another name, ${current.name}`}: ` +
+    `${describeTask(task)} is there already (${current.state}) with ` +
+      `${current.name === task.name ? 'other input' : `another name, ${current.name}`}: ` +
       `an id stands for one piece of work, give this one an id of its own`,
   );
 }

@@ -63,7 +63,8 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
   const msPerToken = msPerTokenOf(perMs / rate);
   if (burst * msPerToken > LONGEST_FILL_MS)
     throw new ConfigurationError(
-      `${what}: burst = ${burst} at rate = ${rate} per ${shown(per)} takes ${Math.round(burst * msPerToken)} ms to flow in, and no row holds such a moment: give a smaller burst, or a higher rate`,
+      `${what}: burst = ${burst} at rate = ${rate} per ${shown(per)} takes ${Math.round(burst * msPerToken)} ms to flow ` +
+        'in, and no row holds such a moment: give a smaller burst, or a higher rate',
     );
   return { msPerToken, burst };
 }

@@ -122,7 +122,8 @@ export function judgeHandBack(
   const count = handBacks + 1;
   if (count < MAX_HAND_BACKS) return { kind: 'release', handBacks: count };
   const message =
-    `was handed back at its worker's deadline ${count} times in a row without new progress, the last time after ${Math.round(ranMs / 1_000)} s: ` +
+    `was handed back at its worker's deadline ${count} times in a row without new progress, ` +
+    `the last time after ${Math.round(ranMs / 1_000)} s: ` +
     'save progress and go on from it, split the work, or give its workers a longer life';
   return { kind: 'dead', error: { name: 'NeverFits', message, at: now } };
 }

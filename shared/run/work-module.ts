@@ -66,7 +66,8 @@ function exportedMiddleware({ middleware }: Readonly<Record<string, unknown>>): 
   if (Array.isArray(middleware) && middleware.every((each) => hasSome(each, HOOKS)))
     return middleware as readonly TaskMiddleware[];
   throw new ConfigurationError(
-    `the module of tasks exports middleware = ${shown(middleware)}: export a list of objects with ${HOOKS.join(', ')}, or name it otherwise`,
+    `the module of tasks exports middleware = ${shown(middleware)}: export a list of ` +
+      `objects with ${HOOKS.join(', ')}, or name it otherwise`,
   );
 }
 

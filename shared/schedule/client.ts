@@ -130,7 +130,8 @@ export class ScheduleClient {
     );
     if (first.payload !== undefined)
       throw new ConfigurationError(
-        `${what}: its input has ${first.payload.bytes} bytes as JSON, and its row takes ${INPUT_LIMIT_BYTES}; store it elsewhere and pass a reference`,
+        `${what}: its input has ${first.payload.bytes} bytes as JSON, and its row takes ` +
+          `${INPUT_LIMIT_BYTES}; store it elsewhere and pass a reference`,
       );
     return {
       ...{ name, cron, zone, missed, queue: first.queue, task: first.name, input: first.input },

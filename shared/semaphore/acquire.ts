@@ -143,7 +143,8 @@ async function acquire<Granted>(
 
 function undecided(name: string, cause?: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
-    `${describeSemaphore(name)}: whether a permit was taken is not known, for an answer was lost; this session gives it back with its coming heartbeats, try again then`,
+    `${describeSemaphore(name)}: whether a permit was taken is not known, for an answer was lost; this ` +
+      'session gives it back with its coming heartbeats, try again then',
     { applied: 'unknown', cause },
   );
 }

@@ -39,8 +39,8 @@ export class PermitBook {
   }
 
   /**
-   * A permit of the session that the semaphore's row shows. Of earlier ones that it does not show, another process has given back what it was
-   * told of, or an operator has evicted them: they are open no more, or the book would grow for as long as its session lives.
+   * A permit of the session that the semaphore's row shows. Of earlier ones that it does not show, another process has given back
+   * what it was told of, or an operator has evicted them: they are open no more, or the book would grow for as long as its session lives.
    */
   admit({ name, holders }: SemaphoreRecord, { since, token }: PermitRecord): void {
     const admitted = this.#open.get(since);

@@ -14,7 +14,7 @@
  *
  *     register ──▶ passing ⇄ warning ⇄ critical      reports renew the check's own TTL
  *                     └──────── expired, judged as critical
- *                  any ──▶ deregistered, for good
+ *                  any ──▶ deregistered, and stays so
  */
 
 export const CHECK_STATUSES = ['passing', 'warning', 'critical', 'deregistered'] as const;

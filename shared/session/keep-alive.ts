@@ -4,14 +4,14 @@
  * Failure by failure:
  *   - A renewal that is not answered, or throttled: belief does not grow; the next beat tries again until the window closes.
  *   - A renewal that is refused: the session is lost at once, whatever time was left.
- *   - No beat at all (frozen, starved): `remainingTrustMs` runs out by the clocks; every write asks it before it is sent. That the beat itself
- *     was late is told apart from a store that did not answer (`lateness.ts`).
+ *   - No beat at all (frozen, starved): `remainingTrustMs` runs out by the clocks; every write asks it before it is sent. That the
+ *     beat itself was late is told apart from a store that did not answer (`lateness.ts`).
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
  *   - A health check that it is bound to fails: seen with the next beat; the session ends itself.
  *   - An operator takes away one thing that hangs on it: learnt from the next beat; the session goes on.
  *   - Without a TTL nothing expires: each beat reads the row instead, and learns what others did to it.
- *   - A renewal is not answered that removes from the row what was taken away: it removes only what an earlier answer had told of, so nothing is
- *     hidden by it.
+ *   - A renewal is not answered that removes from the row what was taken away: it removes only what an earlier answer had told of,
+ *     so nothing is hidden by it.
  *   - An answer is lost, of an acquire or a release of something that hangs on it: settled with the coming heartbeats (`settling.ts`).
  *   - A hook of `SessionEvents` throws: it stops nothing.
  *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
@@ -45,7 +45,7 @@ export interface SessionEvents {
   onRenewed?(session: LiveSession): void;
   /** Also of what else a beat does, and of the request that ends it. */
   onRenewalFailed?(error: unknown): void;
-  /** A heartbeat came so many milliseconds late, because the event loop was blocked or the process stopped: `describeBlock` has the words. */
+  /** A heartbeat came so many milliseconds late: the event loop was blocked, or the process stopped. `describeBlock` has the words. */
   onBlocked?(lateMs: number): void;
   /** Not of an orderly end. */
   onLost?(error: LeaseLostError): void;
@@ -55,7 +55,7 @@ export interface SessionEvents {
 export class SessionHolder implements AsyncDisposable {
   readonly id: string;
   readonly timing: SessionTiming;
-  /** Aborts, with a `LeaseLostError`, when the session may no longer be believed in: lost, or ended (`released`). Its `aborted` is computed when asked. */
+  /** Aborts, with a `LeaseLostError`, when the session is lost or ended (`released`). Its `aborted` is computed when asked. */
   readonly signal: AbortSignal;
 
   readonly #store: SessionStore;
@@ -139,7 +139,7 @@ export class SessionHolder implements AsyncDisposable {
     if (this.#ending !== undefined) throw this.#releasedError();
   }
 
-  /** Renews now, or shares a renewal under way, and judges belief after its answer. @returns as `remainingTrustMs` @throws LeaseLostError */
+  /** Renews now, or shares a renewal under way, and then judges belief. @returns as `remainingTrustMs` @throws LeaseLostError */
   async renew(): Promise<number> {
     this.ensureBelief();
     await this.#renewOnce(this.timing.ttlMs);
@@ -147,7 +147,7 @@ export class SessionHolder implements AsyncDisposable {
     return this.remainingTrustMs();
   }
 
-  /** Stops the heartbeat and ends the session, so that whatever still hangs on it is free at once. Never throws: a TTL ends what this cannot. */
+  /** Stops the heartbeat and ends the session, which frees what still hangs on it. Never throws: a TTL ends what this cannot. */
   end(): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = this.#end();

@@ -84,7 +84,8 @@ export async function checkedIn(task: NewTask, payloads: PayloadStore | undefine
   const reference = await payloads.put(name, payload.text);
   if (reference.length > REFERENCE_LIMIT_CHARACTERS)
     throw new ConfigurationError(
-      `the payload store answered with a reference of ${reference.length} characters: at most ${REFERENCE_LIMIT_CHARACTERS} fit into a task's row`,
+      `the payload store answered with a reference of ${reference.length} characters: at most ` +
+        `${REFERENCE_LIMIT_CHARACTERS} fit into a task's row`,
     );
   return { ...task, payload: { ...payload, reference } };
 }

@@ -27,13 +27,16 @@ export function ensureSpawnable(parent: Claim, children: readonly NewTask[], wri
   const actions = 1 + writes + children.reduce((sum, child) => sum + actionsOf(child), 0);
   if (actions > TRANSACTION_ACTIONS_LIMIT)
     throw new ConfigurationError(
-      `${key} would end with ${plural(writes, 'write')} and ${plural(children.length, 'task')}, which take ${actions} actions with its own: ` +
-        `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}, and a task whose input is beside its row takes two of them; write or spawn less at once`,
+      `${key} would end with ${plural(writes, 'write')} and ${plural(children.length, 'task')}, ` +
+        `which take ${actions} actions with its own: ` +
+        `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}, and a task whose input is beside ` +
+        'its row takes two of them; write or spawn less at once',
     );
   const bytes = children.reduce((sum, child) => sum + bytesOf(child), 0);
   if (bytes > TRANSACTION_LIMIT_BYTES)
     throw new ConfigurationError(
-      `the ${plural(children.length, 'task')} that ${key} spawns have ${bytes} bytes: one transaction takes ${TRANSACTION_LIMIT_BYTES}; spawn fewer at once, or pass references`,
+      `the ${plural(children.length, 'task')} that ${key} spawns have ${bytes} bytes: one transaction takes ` +
+        `${TRANSACTION_LIMIT_BYTES}; spawn fewer at once, or pass references`,
     );
 }
 
@@ -42,13 +45,15 @@ export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): vo
   const stranger = children.find(({ queue }) => queue !== parent.queue);
   if (stranger !== undefined)
     throw new ConfigurationError(
-      `${describeTask(parent)} would wait for ${describeTask(stranger)}: the children that a task waits for are of its own queue, leave the queue out`,
+      `${describeTask(parent)} would wait for ${describeTask(stranger)}: the children that a ` +
+        'task waits for are of its own queue, leave the queue out',
     );
   const line = parent.links?.line?.key;
   const behind = children.find((child) => line !== undefined && child.line === line);
   if (behind !== undefined)
     throw new ConfigurationError(
-      `${describeTask(parent)} would wait for ${describeTask(behind)}, which would stand behind it in the line of key ${line}, so that neither ever went on: ` +
+      `${describeTask(parent)} would wait for ${describeTask(behind)}, which would stand behind it ` +
+        `in the line of key ${line}, so that neither ever went on: ` +
         `give the child another key, or spawn it in the commit of its parent`,
     );
 }
@@ -59,7 +64,8 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
   if (policy === 'reject' && windowMs === undefined) return;
   const option = policy === 'reject' ? `window = ${windowMs} ms` : `onDuplicate = ${policy}`;
   throw new ConfigurationError(
-    `${describeTask({ queue, id })} is ${how} with ${option}: a transaction is refused when the id is taken; leave the option out, or enqueue the task by itself`,
+    `${describeTask({ queue, id })} is ${how} with ${option}: a transaction is refused when the id is ` +
+      'taken; leave the option out, or enqueue the task by itself',
   );
 }
 
@@ -70,7 +76,8 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
 export function ensureUnordered({ id, queue, line }: NewTask): void {
   if (line === undefined) return;
   throw new ConfigurationError(
-    `${describeTask({ queue, id })} is ordered, and cannot be part of a transaction of your own: to join the line of key ${line}, Leasehold reads it again ` +
+    `${describeTask({ queue, id })} is ordered, and cannot be part of a transaction of your own: ` +
+      `to join the line of key ${line}, Leasehold reads it again ` +
       `when another caller was faster, and writes that you send yourself cannot; enqueue it by itself, or spawn it in the commit of a task`,
   );
 }

@@ -21,7 +21,8 @@ export function ensureSurvives(what: string, value: unknown): void {
   if (loss === undefined) return;
   const place = loss.path.length === 0 ? 'it' : loss.path.join('.');
   throw new ConfigurationError(
-    `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach the worker; give texts, numbers, lists and plain objects`,
+    `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach the ` +
+      'worker; give texts, numbers, lists and plain objects',
   );
 }
 

@@ -2,8 +2,9 @@
  * A worker: claims and runs tasks under one session until the backlog is empty or it is told to stop.
  *
  * `concurrency` slots work side by side, each one claim at a time; one backlog feeds them all.
- * When nothing is due, the slots that have nothing to do wait as long as others are at work, for their tasks may come back, or new ones come in.
- * No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that is fenced.
+ * When nothing is due, the slots that have nothing to do wait as long as others are at work, for their tasks may come back, or new
+ * ones come in. No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that
+ * is fenced.
  */
 import { runTraced } from '../bulk/run-traced.ts';
 import { CorruptItemError, InvariantError, LeaseLostError, StoreUnavailableError, messageOf } from '../errors.ts';
@@ -44,7 +45,10 @@ export interface WorkerSettings {
   readonly named?: readonly string[] | undefined;
   /** Tasks at work side by side. */
   readonly concurrency: number;
-  /** Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each, see `backlog/turns.ts`. */
+  /**
+   * Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each,
+   * see `backlog/turns.ts`.
+   */
   readonly pollMs: number;
   /** The same from a minute without a find on; absent: no slower. */
   readonly idlePollMs?: number | undefined;
@@ -100,7 +104,7 @@ const STALLED_HAND_BACKS = 2;
 /** The pause of a worker that stays, between looks at whether its queue is still paused. */
 const CLOSED_MS = 1_000;
 const EXPECTING_POLL_MS = 1_000;
-/** Where the backlog is worth a look at once, a third of the time between looks: sooner, and workers try for the tasks of one key in vain. */
+/** Where the backlog is worth a look at once, a third of the time between looks: workers would try sooner for one key's tasks in vain. */
 const SHORTEST = 3;
 
 class Worker {

@@ -71,11 +71,11 @@ describe.skipIf(endpoint === null)('parked tasks', () => {
 
     const later = { now: () => systemRuntime.clock.now() + HOUR_MS };
 
-    const mend = expect.stringContaining('limit or rate') as string;
+    const remedy = expect.stringContaining('limit or rate') as string;
     expect(await judgeParked({ queue: 'media', store: tasks }, later)).toMatchObject({
       health: 'warning',
       found,
-      mend,
+      remedy,
     });
   });
 });

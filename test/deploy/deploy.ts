@@ -289,7 +289,7 @@ async function plantRowOfLaterVersion(deployed: Deployed, like: TaskKey): Promis
   return row;
 }
 
-/** Of the test's own, so that it stays when the stacks go. */
+/** The test makes it itself, so that it stays when the stacks go. */
 async function makeEffectsTable(emulator: Emulator): Promise<void> {
   await emulator.call('dynamodb', 'DynamoDB_20120810.CreateTable', {
     TableName: EFFECTS_TABLE,

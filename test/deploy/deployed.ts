@@ -11,7 +11,7 @@ import type { Emulator } from './emulator.ts';
 import { begunKey, EFFECTS_TABLE, gateKey, QUEUE, REGION, SHARDS } from './settings.ts';
 import { record } from './tasks.ts';
 
-/** Of single tasks. */
+/** Reads of single tasks. */
 const READS_AT_ONCE = 4;
 const MOST_ASKED = 20;
 
@@ -69,7 +69,7 @@ export class Deployed implements Disposable {
     return new Map(effects.map((effect) => [effect.id, effect]));
   }
 
-  /** Of the tasks that are running: who runs them. */
+  /** Who runs the tasks that are running. */
   async begun(keys: readonly TaskKey[]): Promise<ReadonlyMap<string, Begun>> {
     const running = (await this.tasks(keys)).filter(({ state }) => state === 'running');
     const trail = new Map((await this.#trail()).map((row) => [row.id, row]));

@@ -10,7 +10,7 @@ export const WORKER_TIMEOUT_MS = 900_000;
 export const DEADLINE_MARGIN_MS = 5_000;
 export const REGION = 'us-east-1';
 export const ACCOUNT = '000000000000';
-/** Of the test's own: where tasks leave their effects, and the gates that they wait at. */
+/** The test's own table: where tasks leave their effects, and the gates that they wait at. */
 export const EFFECTS_TABLE = 'effects-under-test';
 /** Says which attempt of a task waits at its gate, and in which process. */
 export const begunKey = (task: string): string => `begun/${task}`;

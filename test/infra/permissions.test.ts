@@ -107,7 +107,7 @@ const NEVER = [
   ...['PutResourcePolicy', 'CreateBackup', 'ExportTableToPointInTime', 'GetRecords', 'TagResource'],
 ];
 
-/** Of the stream, whose records have keys and whose requests have none. */
+/** What reads the stream, whose records have keys and whose requests have none. */
 const STREAM_ACTIONS = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
   (action) => `dynamodb:${action}`,
 );

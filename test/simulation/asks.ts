@@ -8,7 +8,7 @@ export interface Ask {
   readonly row: string;
   readonly session: string;
   readonly process: SimulatedProcess;
-  /** Of a permit: how much of the limit. */
+  /** How much of the limit a permit takes. */
   readonly permits: number;
   /** Whether it queues. */
   readonly fair: boolean;

@@ -50,7 +50,7 @@ export interface Sent extends At {
   readonly kind: 'sent';
   readonly request: number;
   readonly operation: number | undefined;
-  /** Of an attempt to end a session: true time of the reading of the clock that it should state as now. */
+  /** True time of the clock reading that an attempt to end a session should state as now. */
   readonly anchoredAt: number | undefined;
   /** Whether the session it is sent for is believed in by its holder at this moment; undefined where no belief is asked for. */
   readonly believed: boolean | undefined;
@@ -109,7 +109,7 @@ export interface Acknowledged extends At {
   readonly kind: 'acknowledged';
   readonly what:
     | ('enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched')
-    /** Of an object in a bucket of the user's own. */
+    /** The name of an object in the user's own bucket. */
     | ('stored' | 'removed');
   readonly row: string;
   /** What was acknowledged, as JSON. */

@@ -271,7 +271,7 @@ export class Recorder {
   }
 
   /**
-   * Of the first attempt to end a session it is the reading that it states;
+   * For the first attempt to end a session it is the reading that it states;
    * of a later one its sending, for it is to be stamped again. A process
    * that was stalled in between could not do so.
    */

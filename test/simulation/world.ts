@@ -44,7 +44,7 @@ import { QUEUE, storesAt, work } from './workloads/worker.ts';
 /** Not an invariant of the protocol: the code fell over. */
 const MISTAKE = 'ERR';
 
-/** Of the ticks: the others invoke a worker directly. */
+/** This share of ticks goes by the dispatcher: the others invoke a worker directly. */
 const DISPATCH_SHARE = 0.5;
 
 /** Beyond every retention of the table. */

@@ -1,7 +1,7 @@
 /** Certificates for servers of tests, valid for a hundred years; their keys are no secret. */
 import type { Certificate } from './fault-server.ts';
 
-/** Of 127.0.0.1 and localhost. */
+/** For 127.0.0.1 and localhost. */
 export const LOOPBACK_CERTIFICATE: Certificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLwn36epo45i44TMr
@@ -21,7 +21,7 @@ zj0EAwIDSQAwRgIhAP7i5ClQMiMynjwU38hjJwBuGT0mdOXveVacGXXEbcuHAiEA
 -----END CERTIFICATE-----`,
 };
 
-/** Of another name. */
+/** For another name. */
 export const OTHER_CERTIFICATE: Certificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpMbztOSyb5i9gg4c

@@ -14,7 +14,7 @@ export interface Died {
 const PROGRAM = path.join(import.meta.dirname, 'programs', 'invocation.ts');
 
 export interface Invocation {
-  /** Of the function, as the stack sets it. */
+  /** As the stack sets it for the function. */
   readonly environment: Readonly<Record<string, string>>;
   /** Tasks that the lethal one waits for. */
   readonly others: number;

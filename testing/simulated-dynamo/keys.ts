@@ -55,8 +55,10 @@ export function keyProblem(schema: KeySchema, item: StoredItem): string | undefi
     }
     if (isTooLong(schema, key, value)) {
       return key === schema.partition
-        ? `One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of${PARTITION_KEY_LIMIT_BYTES} bytes`
-        : `One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of ${SORT_KEY_LIMIT_BYTES} bytes`;
+        ? 'One or more parameter values were invalid: Size of hashkey has exceeded the ' +
+            `maximum size limit of${PARTITION_KEY_LIMIT_BYTES} bytes`
+        : 'One or more parameter values were invalid: Aggregated size of all range keys has ' +
+            `exceeded the size limit of ${SORT_KEY_LIMIT_BYTES} bytes`;
     }
   }
   return undefined;

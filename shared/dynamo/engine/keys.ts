@@ -171,6 +171,7 @@ function fitting(key: string, limitBytes: number, what: readonly string[]): stri
   const bytes = utf8Bytes(key);
   if (bytes <= limitBytes) return key;
   throw new ConfigurationError(
-    `${what.join(' ').slice(0, 80)}… has ${bytes} bytes: DynamoDB allows ${limitBytes}; shorten the names, in which each # and % counts as three`,
+    `${what.join(' ').slice(0, 80)}… has ${bytes} bytes: DynamoDB allows ${limitBytes}; ` +
+      'shorten the names, in which each # and % counts as three',
   );
 }

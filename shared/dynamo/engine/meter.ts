@@ -79,7 +79,7 @@ function refusedUnits(item: DynamoItem | undefined): number {
   return item === undefined ? 1 : writeUnitsOfBytes(itemSizeBytes(item));
 }
 
-/** Of a read that was answered; a batch is charged by what its answer says. */
+/** The least that an answered read costs; a batch is charged by what its answer says. */
 function leastReadUnits({ kind, input }: Statement): number {
   if (kind === 'batchGet') return 0;
   return 'ConsistentRead' in input && input.ConsistentRead === true ? 1 : 0.5;

@@ -96,9 +96,9 @@ export function queueTicket(table: string, name: string, ticket: Ticket, stamp: 
     table,
     key: semaphoreKey(name),
     guard: `${IS_KNOWN} AND (${NOBODY_QUEUES} OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))`,
-    effect: `SET #waiting = list_append(if_not_exists(#waiting, :nobody), :last), ${TOUCH}`,
+    effect: `SET #waiting = list_append(if_not_exists(#waiting, :none), :last), ${TOUCH}`,
     values: {
-      ...{ ':ticket': encodeTicket(ticket), ':last': [encodeTicket(ticket)], ':nobody': [] },
+      ...{ ':ticket': encodeTicket(ticket), ':last': [encodeTicket(ticket)], ':none': [] },
       ...{ ':waitingLimit': WAITING_LIMIT, ':v': SCHEMA_VERSION, ...touchValues(stamp) },
     },
   });

@@ -38,7 +38,7 @@ export class Beginnings {
       const line =
         key === undefined
           ? undefined
-          : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NOBODY, stamp);
+          : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NONE, stamp);
       const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
       return writeTogether(this.#sender, write(line?.seats[0]), actions, stamp, limits);
     });
@@ -60,4 +60,4 @@ export class Beginnings {
   }
 }
 
-const NOBODY: ReadonlySet<number> = new Set();
+const NONE: ReadonlySet<number> = new Set();

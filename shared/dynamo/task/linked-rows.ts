@@ -156,7 +156,8 @@ export class LinkedRows {
     const actions = transaction.input.TransactItems?.length ?? 0;
     if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(
-        `${describeTask(task)} and what goes with it would take ${actions} actions, and one transaction takes ${TRANSACTION_ACTIONS_LIMIT}: ` +
+        `${describeTask(task)} and what goes with it would take ${actions} actions, and ` +
+          `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}: ` +
           `${1 + companions.length} are its own and those of lines and batches, write or spawn less together with it`,
       );
     return { result: await this.#sender.transact(transaction, stamp.nonce, limits), companions: companions.length };

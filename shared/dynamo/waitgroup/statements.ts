@@ -32,10 +32,10 @@ import { createStatement, getStatement, namesIn, updateStatement } from '../engi
 const IS_IN_STATE = '#generation = :generation AND #state = :expected';
 const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 const IS_PENDING = '#state = :pending';
-const IS_NOBODYS = '#session = :nobody';
+const IS_UNLEASED = '#session = :none';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 /** In place of a session. */
-const NOBODY = '';
+const NO_SESSION = '';
 
 /**
  * Guard: the row is absent.
@@ -154,7 +154,7 @@ function addMember(
     UpdateExpression: effect,
     ExpressionAttributeNames: namesIn(effect),
     ExpressionAttributeValues: {
-      ...{ ':v': SCHEMA_VERSION, ':pending': 'pending', ':session': session ?? NOBODY },
+      ...{ ':v': SCHEMA_VERSION, ':pending': 'pending', ':session': session ?? NO_SESSION },
       ...groupTouchValues(stamp),
     },
   };
@@ -175,11 +175,11 @@ export const leaseMember = (
   updateStatement('waitgroup.lease', {
     table,
     key: waitGroupMemberKey(group, id),
-    guard: `${IS_PENDING} AND ${observed === undefined ? IS_NOBODYS : IS_AS_OBSERVED}`,
+    guard: `${IS_PENDING} AND ${observed === undefined ? IS_UNLEASED : IS_AS_OBSERVED}`,
     effect: 'SET #session = :session, #nonce = :nonce',
     values: {
       ...{ ':pending': 'pending', ':session': session, ':nonce': nonce },
-      ...(observed === undefined ? { ':nobody': NOBODY } : { ':observedNonce': observed.nonce }),
+      ...(observed === undefined ? { ':none': NO_SESSION } : { ':observedNonce': observed.nonce }),
     },
   });
 

@@ -120,7 +120,9 @@ class FetchDriver implements DynamoDriver {
     if (this.#sent >= maxRequests)
       throw new DynamoFault('rejected', {
         code: 'RequestLimit',
-        message: `maxRequests = ${maxRequests} have been sent, and this one was not: raise it as far as the runtime allows, or do less in one request`,
+        message:
+          `maxRequests = ${maxRequests} have been sent, and this one was not: raise it ` +
+          'as far as the runtime allows, or do less in one request',
       });
     this.#sent++;
   }

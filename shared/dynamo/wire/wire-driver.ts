@@ -172,7 +172,8 @@ class Wire implements WireDriver {
       const successor = await this.#ports.openSdkDriver();
       if (this.#successor === undefined)
         this.#ports.warn(
-          `DynamoDB refused a signature (${fault.code}: ${fault.message}); the AWS SDK signs from now on. Should it be refused too, the credentials are wrong`,
+          `DynamoDB refused a signature (${fault.code}: ${fault.message}); the AWS SDK signs from ` +
+            'now on. Should it be refused too, the credentials are wrong',
         );
       this.#successor = successor;
       return new DynamoFault('unverified', fault);

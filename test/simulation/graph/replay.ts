@@ -62,7 +62,7 @@ export async function replay(
 class Replay {
   readonly #options: Parameters<typeof replay>[2];
   readonly #rows = new Map<string, DynamoItem>();
-  /** Of the model's nonces: the text that stands for each now. */
+  /** The text that stands for each of the model's nonces now. */
   readonly #nonces = new Map<string, string>();
   /** By their nonces. */
   readonly #underWay = new Map<string, Statement>();

@@ -21,7 +21,7 @@ export const dispatching: Family = (_assumptions, report) => {
     if (before === undefined || after === undefined || to === from) return;
     if (to < from)
       report('SLOT', row, `went back from ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`);
-    // Of what was missed, one policy keeps the last slot only.
+    // One policy keeps only the last of the slots that were missed.
     const first = after.missed === 'last' ? to - SCHEDULE.everyMs : from;
     for (let slot = first; slot < to; slot += SCHEDULE.everyMs) {
       const task = `task#${QUEUE_NAME}#${SCHEDULE.name}@${new Date(slot).toISOString()}`;

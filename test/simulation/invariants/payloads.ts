@@ -122,7 +122,7 @@ function taskOf(row: string): string {
   return `task#${row.slice(PREFIX.length)}`;
 }
 
-/** Of the payload in a row beside it. */
+/** The key of the payload in a row beside it. */
 function nonceOf(task: DynamoItem | undefined): string | undefined {
   return (task?.payload as Payload | undefined)?.nonce;
 }

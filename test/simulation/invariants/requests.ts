@@ -10,7 +10,7 @@ const WINDOW_MS = 10_000;
  * The most that was seen beyond the share of writes is 120.
  */
 const LOOKS = 400;
-/** Of an older worker, which passes by a thousand held entries again and again. */
+/** What an older worker may ask, which passes by a thousand held entries again and again. */
 const LOOKS_PAST_FLOOD = 1_500;
 /** Attempts of the write itself, and reads that belong to it. */
 const PER_WRITE = 6;

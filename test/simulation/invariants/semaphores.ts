@@ -19,7 +19,7 @@ interface Holder {
   readonly session: string;
   readonly permits: number;
   readonly token: number;
-  /** Of one that was evicted. */
+  /** Known of a holder that was evicted. */
   readonly closedUntil: number | undefined;
 }
 

@@ -61,7 +61,7 @@ export const REDUNDANT: readonly Redundant[] = [
   },
 ];
 
-/** Of those that the exercise of all verbs and the short flows do not send, but histories do. */
+/** Guards that histories send, and the exercise of all verbs and the short flows do not. */
 export const OF_HISTORIES: readonly string[] = [
   ...['(attribute_not_exists(#window) OR #window < :window)', '#window = :window', '#started < :count'].map(
     (conjunct) => `key, SET #v = :v: ${conjunct}`,

@@ -198,7 +198,7 @@ export function decisiveConjunct(
   return failing.length === 1 ? failing[0] : undefined;
 }
 
-/** Of a row of our table; the user's own go by `id`. */
+/** The key of a row of our table; the user's own go by `id`. */
 function keyOf({ pk, sk, id }: DynamoItem = {}): DynamoItem {
   return pk === undefined ? { id } : { pk, sk };
 }

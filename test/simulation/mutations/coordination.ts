@@ -197,7 +197,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     id: 'X8',
     what: 'adding a member again leases it to the session that adds it (found by the simulation)',
     edits: [
-      { file: WAIT_GROUP, find: "':session': session ?? NOBODY },", replace: "':session': session }," },
+      { file: WAIT_GROUP, find: "':session': session ?? NO_SESSION },", replace: "':session': session }," },
       {
         file: WAIT_GROUP,
         find: "#session = if_not_exists(#session, :session), ' +",

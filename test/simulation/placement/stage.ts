@@ -44,7 +44,7 @@ export interface Played {
   /** Requests that the process which acts sent. */
   readonly requests: number;
   readonly violations: readonly Violation[];
-  /** Of the whole history. */
+  /** The whole history's. */
   readonly digest: string;
 }
 
@@ -260,5 +260,5 @@ export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }
   return { placements, states: digests.size, failures };
 }
 
-/** Of the requests that only the first fault has caused. */
+/** How many of the requests that only the first fault has caused get a second one. */
 const PAIRED_BEYOND = 4;

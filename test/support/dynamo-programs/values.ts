@@ -48,7 +48,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 export const anyValue = value;
-/** Of the types that have an order. */
+/** A value of one of the types that have an order. */
 export const orderedValue: fc.Arbitrary<unknown> = fc.oneof(number, text, bytes);
 
 /** Mostly what the name promises, so that operations succeed; sometimes not, so that they fail. */

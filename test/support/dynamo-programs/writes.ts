@@ -7,7 +7,7 @@ import { PROGRAM_TABLES } from './tables.ts';
 export interface Write {
   readonly TableName: string;
   readonly Key: DynamoItem;
-  /** Of an update. */
+  /** Only an update has one. */
   readonly expression: string | undefined;
 }
 

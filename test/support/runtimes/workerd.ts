@@ -36,7 +36,7 @@ export async function startWorkerd({ isolates, table, endpoint, ...rest }: HostS
 }
 
 export interface Isolates {
-  /** Of the door; the path's first part is the number of an isolate. */
+  /** The door's address; the path's first part is the number of an isolate. */
   readonly address: string;
   /** All of them at once: they share a process. */
   kill(): Promise<void>;

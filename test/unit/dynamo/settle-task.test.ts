@@ -14,7 +14,7 @@ const TABLE = 'leasehold';
 const STAMP = { now: 1, nonce: 'mine' };
 const LOST = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
 
-/** Of the first action, the task's own, and of the second, the place of its key. */
+/** The reasons for the first action, the task's own, and for the second, the place of its key. */
 const refused = (own: string, place: string, item?: DynamoItem) =>
   new DynamoFault('transactionCanceled', {
     ...{ code: 'TransactionCanceledException', message: 'refused' },

@@ -50,5 +50,5 @@ test.skipIf(!existsSync(FULL))(
 );
 
 function ignore(): void {
-  // Of the other levels nothing is asked.
+  // Nothing is asked of the other levels.
 }

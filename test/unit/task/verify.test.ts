@@ -7,7 +7,7 @@ import type { TestKit } from '../../../testing/kit.ts';
 import { createTestKit } from '../../../testing/kit.ts';
 
 let kit: TestKit;
-/** Of each attempt, in order. */
+/** Each attempt's, in order. */
 let shown: { readonly sequencer: string; readonly token: number; readonly found: unknown }[];
 
 const work = defineTask({

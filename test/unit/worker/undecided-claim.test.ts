@@ -7,7 +7,7 @@ import type { MemoryQueue } from '../../support/memory-queue.ts';
 import { openMemoryQueue } from '../../support/memory-queue.ts';
 
 const MINUTE_MS = 60_000;
-/** Of the other work; far more than the session's TTL. */
+/** How long the other work takes; far more than the session's TTL. */
 const LONG_MS = 3 * MINUTE_MS;
 
 test('whose task runs all the same, as soon as its row answers again', async () => {

@@ -195,7 +195,7 @@ export const GROUP_CASES: readonly Case[] = [
     },
   ],
   [
-    'waitgroup.lease: #session = :nobody',
+    'waitgroup.lease: #session = :none',
     (rows) => {
       opened(rows);
       rows.write(leased(rows, 's'));

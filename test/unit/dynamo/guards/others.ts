@@ -35,7 +35,7 @@ function twice(conjunct: string, write: Write): Case {
   ];
 }
 
-/** Of a row as it was before `change`. */
+/** What was decided on a row as it was before `write`, sent again after it. */
 function outdated<Row>(
   conjunct: string,
   observe: (rows: Rows) => Row,

@@ -218,7 +218,7 @@ describe.each([
 
   test('is unsent when its time is over before it was connected', async () => {
     const protocol = certificate === undefined ? 'http' : 'https';
-    // Of a network that exists for examples only: nothing answers there, or there is no way to it.
+    // An address of a network that exists for examples only: nothing answers there, or there is no way to it.
     using driver = openWireDriver({ endpoint: `${protocol}://192.0.2.1:8000` });
     const attempt = new AbortController();
     setImmediate(() => {
