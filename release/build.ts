@@ -97,15 +97,15 @@ function copyAssets(): void {
 }
 
 function publishedManifest(ours: Manifest) {
-  const { name, version, description, license, keywords, repository } = ours as Record<string, string>;
+  const { name, version, description, license, keywords, repository, homepage, bugs } = ours as Record<string, string>;
   const versions = { ...ours.devDependencies, ...ours.dependencies };
   const ranges = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((wanted) => [wanted, `^${versions[wanted] ?? ''}`]));
   return {
-    ...{ name, version, description, license, keywords, repository },
+    ...{ name, version, description, license, keywords, repository, homepage, bugs },
     type: 'module',
     sideEffects: false,
-    // Node's `require` of ES modules, without a flag.
+    // As `OLDEST_NODE` in shared/environment.ts, which says so to those who overlook it.
     engines: { node: '>=22.12' },
     bin: { leasehold: './cli/main.js' },
     exports: {

@@ -1,13 +1,12 @@
 /** A worker as a function of the library: for containers and other processes that stay. */
 import { connectDynamo } from './dynamo/connect.ts';
 import { createStores } from './dynamo/stores.ts';
-import { readEnvironment } from './environment.ts';
 import { ConfigurationError, shown } from './errors.ts';
 import type { WorkTotals } from './keep-at-work.ts';
 import { keepAtWork } from './keep-at-work.ts';
 import { DEFAULT_TTL_MS } from './lease/timing.ts';
 import type { LeaseholdOptions } from './leasehold.ts';
-import { Leasehold } from './leasehold.ts';
+import { LEASEHOLD_OPTIONS, Leasehold, withEnvironment } from './leasehold.ts';
 import type { TaskEvents } from './run/events.ts';
 import { workModule } from './run/work-module.ts';
 import { systemRuntime } from './runtime/runtime.ts';
@@ -59,16 +58,7 @@ export interface Worker {
 }
 
 const OPTIONS = {
-  table: true,
-  queue: true,
-  shards: true,
-  maxClockSkew: true,
-  payloads: true,
-  observer: true,
-  endpoint: true,
-  region: true,
-  clientConfig: true,
-  driver: true,
+  ...LEASEHOLD_OPTIONS,
   concurrency: true,
   sessionTtl: true,
   grace: true,
@@ -90,14 +80,11 @@ const DEFAULT_GRACE_MS = 5_000;
  * @throws ConfigurationError for an option that cannot be used, and for exports without a task
  */
 export function createWorker(taskExports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}): Worker {
-  const given = validOptions('the options of createWorker', options, OPTIONS);
-  const { middleware, events, payloads, log = JSON_LINES, untilDrained = false } = given;
+  const given = withEnvironment(validOptions('the options of createWorker', options, OPTIONS));
+  const { middleware, events, payloads, log = JSON_LINES, untilDrained = false, table, maxClockSkew } = given;
   const work = workModule(taskExports, { middleware, events, payloads });
-  const { endpoint, ...environment } = readEnvironment();
-  const table = given.table ?? environment.table;
-  const queue = validName('queue', given.queue ?? environment.queue ?? DEFAULT_QUEUE);
-  const least = given.shards ?? environment.shards ?? DEFAULT_SHARDS;
-  const shards = validWholeNumber('shards', least, { min: 1, max: MAX_SHARDS });
+  const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
+  const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });
   const settings = {
     ...{ queue, shards, untilDrained },
     concurrency: validWholeNumber('concurrency', given.concurrency ?? DEFAULT_CONCURRENCY, {
@@ -108,7 +95,6 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     graceMs: given.grace === undefined ? DEFAULT_GRACE_MS : durationMs('grace', given.grace),
   };
   const spans = new TaskSpans(openTelemetry, validAttemptSpans(given.attemptSpans));
-  const maxClockSkew = given.maxClockSkew ?? environment.maxClockSkew;
   const handBack = new AbortController();
   let isRun = false;
 
@@ -116,9 +102,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     async run() {
       if (isRun) throw new ConfigurationError('this worker has been run already: create another one');
       isRun = true;
-      // A client of the caller's own configuration knows its endpoint.
-      const where = given.endpoint ?? (given.clientConfig === undefined ? endpoint : undefined);
-      const connection = connectDynamo({ ...given, endpoint: where }, systemRuntime, given.observer);
+      const connection = connectDynamo(given, systemRuntime, given.observer);
       const { sender, gauge } = connection;
       using leasehold = new Leasehold(
         { sender, gauge, runtime: systemRuntime },

@@ -16,6 +16,9 @@ export const ENVIRONMENT = {
   maxClockSkew: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
 } as const;
 
+/** `require` of ES modules without a flag, and `Map.groupBy`. */
+export const OLDEST_NODE = '22.12';
+
 /** The table, where neither an argument nor the environment names one. */
 export const DEFAULT_TABLE = 'leasehold';
 
@@ -31,11 +34,12 @@ export interface EnvironmentSettings {
 
 /**
  * An empty variable counts as absent.
- * @throws ConfigurationError naming a variable that is no whole number where one is needed
+ * @throws ConfigurationError naming a variable that is no whole number where one is needed, and on a Node that is too old
  */
 export function readEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): EnvironmentSettings {
+  ensureNode();
   const text = (name: keyof typeof ENVIRONMENT): string | undefined => {
     const given = environment[ENVIRONMENT[name]];
     return given === '' ? undefined : given;
@@ -58,4 +62,14 @@ export function readEnvironment(
     ...(shards !== undefined && { shards }),
     ...(maxClockSkew !== undefined && { maxClockSkew }),
   };
+}
+
+/** @throws ConfigurationError where a later step would end in a syntax error, or in a function that is not there */
+export function ensureNode(version: string = process.versions.node): void {
+  const [wantedMajor = 0, wantedMinor = 0] = OLDEST_NODE.split('.').map(Number);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
+  throw new ConfigurationError(
+    `leasehold needs Node ${OLDEST_NODE} or later, and this is ${version}: install a current one from https://nodejs.org`,
+  );
 }

@@ -99,7 +99,8 @@ export interface LeaseholdSettings extends Pick<LeaseholdOptions, 'queue' | 'sha
   readonly table: string;
 }
 
-const LEASEHOLD_OPTIONS = {
+/** The names of `LeaseholdOptions`. */
+export const LEASEHOLD_OPTIONS = {
   table: true,
   queue: true,
   shards: true,
@@ -130,18 +131,20 @@ const DEFAULT_SESSION_NAME = 'leasehold';
  * @throws ConfigurationError
  */
 export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
-  const given = validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS);
-  const { endpoint, ...byDefault } = readEnvironment();
-  const settings = { ...byDefault, ...present(given) };
-  // A client of the caller's own configuration knows its endpoint.
-  const where = given.endpoint ?? (given.clientConfig === undefined ? endpoint : undefined);
-  const connection = connectDynamo({ ...given, endpoint: where }, systemRuntime, given.observer);
+  const settings = withEnvironment(validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS));
+  const connection = connectDynamo(settings, systemRuntime, settings.observer);
   return new Leasehold({ ...connection, runtime: systemRuntime }, settings, connection);
 }
 
-/** Without what is undefined, which would hide a default. */
-function present(options: LeaseholdOptions): Omit<LeaseholdOptions, 'table'> & { readonly table?: string } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+/** What the caller gave, and for the rest what the environment says. @throws ConfigurationError */
+export function withEnvironment<Options extends LeaseholdOptions>(
+  given: Options,
+): Options & { readonly table: string } {
+  const { endpoint, ...byDefault } = readEnvironment();
+  // What is undefined would hide a default.
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Options;
+  // A client of the caller's own configuration knows its endpoint.
+  return { ...byDefault, ...(given.clientConfig === undefined && { endpoint }), ...present };
 }
 
 /** One table and everything on it. Holds connections, no identity: make one and keep it; sessions end before it is closed. */
@@ -159,7 +162,7 @@ export class Leasehold implements Disposable {
   readonly elections: ElectionClient;
   /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
   readonly semaphores: SemaphoreClient;
-  /** Sessions from outside: info, list, destroy, wait for their end. */
+  /** Sessions from outside: get, list, destroy, wait for their end. */
   readonly sessions: SessionClient;
   /** Nodes and health checks that sessions may be bound to. */
   readonly health: HealthClient;
@@ -251,7 +254,7 @@ export class Leasehold implements Disposable {
         return verifyTask(parsed, ports);
       case 'semaphore':
         throw new ConfigurationError(
-          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.read gives`,
+          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.get gives`,
         );
     }
   }

@@ -13,10 +13,12 @@ import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
 import type { TaskStores } from '../shared/dynamo/task-stores.ts';
 import { createTaskStores } from '../shared/dynamo/task-stores.ts';
+import { ensureNode } from '../shared/environment.ts';
 import { ConfigurationError, LeaseLostError } from '../shared/errors.ts';
 import type { Duration } from '../shared/validate/duration.ts';
 import { durationMs } from '../shared/validate/duration.ts';
 import { validName } from '../shared/validate/name.ts';
+import { validOptions } from '../shared/validate/options.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
 import { Leasehold } from '../shared/leasehold.ts';
@@ -96,6 +98,21 @@ export type CrashPoint = 'beforeRun' | 'beforeSettle' | 'afterSettle';
 
 const CRASH_POINTS: readonly CrashPoint[] = ['beforeRun', 'beforeSettle', 'afterSettle'];
 
+const KIT_OPTIONS = {
+  tasks: true,
+  queue: true,
+  startsAt: true,
+  concurrency: true,
+  random: true,
+  payloads: true,
+  tables: true,
+  middleware: true,
+  events: true,
+  onTimed: true,
+  log: true,
+} as const;
+const WORK_OPTIONS = { timePasses: true, lifetime: true } as const;
+
 const TABLE = 'leasehold';
 const SHARDS = 1;
 const TTL_MS = 30_000;
@@ -130,6 +147,8 @@ export class TestKit {
 
   /** @throws ConfigurationError */
   constructor(options: TestKitOptions) {
+    ensureNode();
+    validOptions('the options of createTestKit', options, KIT_OPTIONS);
     const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5, concurrency = 1, payloads } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1)
       throw new ConfigurationError(`concurrency = ${concurrency}: give a whole number from 1`);
@@ -158,11 +177,13 @@ export class TestKit {
 
   /** Runs what is due, and what becomes due because of it, until nothing is. What waits for later stays: let time pass, and drain again. */
   drain(options: WorkOptions = {}): Promise<WorkerReport> {
+    validOptions('the options of drain', options, WORK_OPTIONS);
     return this.#work({ ...options, concurrency: this.#concurrency });
   }
 
   /** Runs one attempt of one task, the first that is due. */
   runOnce(options: WorkOptions = {}): Promise<WorkerReport> {
+    validOptions('the options of runOnce', options, WORK_OPTIONS);
     return this.#work({ ...options, concurrency: 1, attempts: 1 });
   }
 

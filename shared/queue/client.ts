@@ -3,7 +3,7 @@ import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
 import { findItem, putBulk } from '../bulk/client.ts';
 import type { BulkOptions } from '../bulk/request.ts';
 import { newBulkOf } from '../bulk/request.ts';
-import { ConfigurationError, MismatchError, messageOf } from '../errors.ts';
+import { ConfigurationError, MismatchError, messageOf, shown } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -166,8 +166,11 @@ export class TaskClient {
   async enqueueAndWait(
     task: TaskReference<unknown>,
     input: unknown = null,
-    { wait, signal, ...options }: EnqueueOptions & ResultOptions = {},
+    given: EnqueueOptions & ResultOptions = {},
   ): Promise<TaskOutcome> {
+    if (typeof given !== 'object' || (given as unknown) === null)
+      throw new ConfigurationError(`the options of enqueueAndWait are ${shown(given)}: give an object`);
+    const { wait, signal, ...options } = given;
     if (isInsideTask())
       throw new ConfigurationError(
         'enqueueAndWait inside of a task would wait for a slot while it holds one: return task.waitFor([…]), which gives it back',
@@ -254,7 +257,7 @@ export class TaskClient {
   }
 
   async get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
-    return this.#store.get({ queue, id });
+    return this.#store.get({ queue: validName('queue', queue), id: validName('task id', id) });
   }
 
   #validated(task: TaskReference<unknown>, given: InputAndOptions): Promise<NewTask> {

@@ -165,18 +165,19 @@ export class TaskOperator {
 
   /** No task of the queue is claimed from about now on; what runs goes on to its end, and enqueuing goes on. */
   pause(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
-    return this.#change(options, { isPaused: true, reason: validReason(options.reason ?? 'paused by an operator') });
+    return this.#change(options, { isPaused: true, byDefault: 'paused by an operator' });
   }
 
   resume(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
-    return this.#change(options, { isPaused: false, reason: validReason(options.reason ?? 'resumed by an operator') });
+    return this.#change(options, { isPaused: false, byDefault: 'resumed by an operator' });
   }
 
   async #change(
     options: QueueOption & { readonly reason?: string },
-    to: { readonly isPaused: boolean; readonly reason: string },
+    { isPaused, byDefault }: { readonly isPaused: boolean; readonly byDefault: string },
   ): Promise<QueueRecord> {
     const queue = this.#queueOf(validOptions('the options of a queue', options, { queue: true, reason: true }));
+    const to = { isPaused, reason: validReason(options.reason ?? byDefault) };
     return retryContended(`queue ${queue}`, ACT, async () => {
       const observed = await this.#ports.queues.get(queue);
       const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));

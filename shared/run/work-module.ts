@@ -46,6 +46,10 @@ const EVENTS = ['onClaimed', 'onSettled', 'onBuried', 'onExpired'] as const sati
 
 /** @throws ConfigurationError when an export of a name above is something else, or there is no task */
 export function workModule(exports: Readonly<Record<string, unknown>>, additions: WorkAdditions = {}): WorkModule {
+  if (typeof exports !== 'object' || (exports as unknown) === null)
+    throw new ConfigurationError(
+      `the tasks are ${shown(exports)}: give what their module exports, by import * as tasks from './tasks.ts'`,
+    );
   const middleware = [...exportedMiddleware(exports), ...(additions.middleware ?? [])];
   const all = [exportedEvents(exports), additions.events].filter((events) => events !== undefined);
   return {

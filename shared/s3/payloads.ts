@@ -11,6 +11,7 @@
  */
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ConfigurationError } from '../errors.ts';
+import { validOptions } from '../validate/options.ts';
 import { DoNotRetry } from '../task/control.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { isPayloadOf } from '../task/payload.ts';
@@ -32,12 +33,11 @@ const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 60_000, throwOnRequ
 const DELETE_TIMEOUT_MS = 2_000;
 
 /** @throws ConfigurationError */
-export function createS3Payloads({
-  bucket,
-  prefix = DEFAULT_PREFIX,
-  client = new S3Client({ requestHandler: TIMEOUTS }),
-}: S3PayloadOptions): PayloadStore {
-  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
+export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
+  const known = { bucket: true, prefix: true, client: true } as const;
+  const { bucket, prefix = DEFAULT_PREFIX } = validOptions('the options of createS3Payloads', options, known);
+  const client = options.client ?? new S3Client({ requestHandler: TIMEOUTS });
+  if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is no name of a bucket`);
   const root = `s3://${bucket}/`;
   /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere, nor what is another task's. */

@@ -91,6 +91,8 @@ export class ConcurrencyLimiter {
     options: Pick<WaitOptions, 'signal'> = {},
   ): Promise<Result> {
     validOptions(`the options of running in limiter ${this.name}`, options, { signal: true });
+    if (typeof work !== 'function')
+      throw new ConfigurationError(`limiter ${this.name}: run(${shown(work)}): give a function`);
     const acquisition = await acquirePermit(this.name, this.#wanted(options), this.#session, this.#ports);
     // Without a deadline there is no other answer.
     assert(acquisition.kind === 'acquired', `limiter ${this.name} gave up without being asked to`);

@@ -208,10 +208,11 @@ function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): n
 }
 
 /** One task of a line runs at a time anyway, so only a rate adds a limit. */
-function validLinks({ key, limit = 1, rate, ordered = false }: EnqueueOptions): NewTask['links'] {
+function validLinks(options: EnqueueOptions): NewTask['links'] {
+  const { key, limit = 1, rate, ordered = false } = options;
   if (ordered && limit === 1 && rate === undefined) return undefined;
   if (key === undefined) {
-    if (limit === 1 && rate === undefined) return undefined;
+    if (options.limit === undefined && rate === undefined) return undefined;
     throw new ConfigurationError('limit and rate require a key');
   }
   validWholeNumber('limit', limit, { min: 1, max: KEY_LIMIT_MAX });

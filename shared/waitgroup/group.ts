@@ -1,5 +1,5 @@
 /** One generation of a wait group, as those who add, work and wait hold it. */
-import { MismatchError, assert } from '../errors.ts';
+import { ConfigurationError, MismatchError, assert } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -92,6 +92,9 @@ export class WaitGroup implements GroupKey {
    * @throws MismatchError when it is no member
    */
   async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureBelief'>): Promise<MemberState> {
+    validName(`${describeGroup(this)}: member id`, id);
+    if (typeof (session as Partial<typeof session> | null | undefined)?.ensureBelief !== 'function')
+      throw new ConfigurationError(`${describeGroup(this)}: lease needs a session: give session.holder`);
     session.ensureBelief();
     const limits = limitsOf(session);
     let observed: MemberRecord | undefined;

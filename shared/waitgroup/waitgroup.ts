@@ -32,7 +32,7 @@
  * | a look of `wait` | 1, and 1 for the sessions of leased members | 1 read per 4 KB of the page it looks at |
  * | `wait` in all | | its looks; each member is read once: 1 read per 25 |
  */
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 
 export type GroupState = 'open' | 'sealed' | 'complete';
@@ -78,7 +78,11 @@ export function validMembers(
       throw new ConfigurationError(`${what}: add(${members}): give a whole number of members, or their ids`);
     return Array.from({ length: members }, makeId);
   }
-  const ids = members.map((id) => validName(`${what}: member id`, id));
+  if (!Array.isArray(members))
+    throw new ConfigurationError(
+      `${what}: add(${shown(members)}): give a whole number of members, or a list of their ids`,
+    );
+  const ids = (members as readonly string[]).map((id) => validName(`${what}: member id`, id));
   if (new Set(ids).size < ids.length) {
     const repeated = ids.find((id, at) => ids.indexOf(id) !== at);
     throw new ConfigurationError(

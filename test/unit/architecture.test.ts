@@ -98,7 +98,7 @@ const LAYERS: readonly Layer[] = [
     imports: [...PROTOCOL, ...COORDINATION, ...TASKS, 'dispatch', 'dynamo engine', 'dynamo wire', 'dynamo rows'],
   },
   // Large inputs in a bucket of the user's own.
-  { name: 's3', holds: ['shared/s3/'], imports: ['errors', 'task'] },
+  { name: 's3', holds: ['shared/s3/'], imports: ['errors', 'task', 'validate'] },
   // What a deployment costs, told from the rows that our statements write.
   { name: 'cost', holds: ['shared/cost/'], imports: [...PROTOCOL, ...TASKS, ...ROWS] },
   // What operators do, for the command and the console.

@@ -1,8 +1,10 @@
 /** Where users hand something over: an unknown name, and a value of the wrong kind, are refused there. */
 import { describe, expect, test } from 'vitest';
+import { createWorker } from '../../shared/create-worker.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
+import { createS3Payloads } from '../../shared/s3/payloads.ts';
 import type { Session } from '../../shared/session.ts';
 import { defineTask } from '../../shared/task/definition.ts';
 import { spawn } from '../../shared/task/request.ts';
@@ -42,6 +44,11 @@ const WHO = { by: 'ops', reason: 'test' };
 describe('an unknown name is refused', () => {
   test.each<[string, string, (hand: Hand) => unknown]>([
     ['createLeasehold', 'maxClockSkewMs', () => createLeasehold(wrong({ table: 't', maxClockSkewMs: 5 }))],
+    ['createTestKit', 'task', () => createTestKit(wrong({ task: {} }))],
+    ['drain', 'liftime', () => createTestKit().drain(wrong({ liftime: '1m' }))],
+    ['runOnce', 'attempts', () => createTestKit().runOnce(wrong({ attempts: 5 }))],
+    ['createWorker', 'maxWorkers', () => createWorker({}, wrong({ maxWorkers: 5 }))],
+    ['createS3Payloads', 'buket', () => createS3Payloads(wrong({ buket: 'b' }))],
     ['session', 'ttlMs', ({ leasehold }) => leasehold.session(wrong({ ttlMs: 5 }))],
     ['lock', 'timeout', ({ session }) => session.lock('k', wrong({ timeout: 5 }))],
     ['tryLock', 'wait', ({ session }) => session.tryLock('k', wrong({ wait: 5 }))],
@@ -156,6 +163,11 @@ describe('what is no object is refused', () => {
     ['limiter', ({ session }) => session.limiter('l', wrong(5))],
     ['rateLimiter', ({ leasehold }) => leasehold.rateLimiter('r', wrong(undefined))],
     ['enqueue', ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong(null))],
+    ['enqueueAndWait', ({ leasehold }) => leasehold.tasks.enqueueAndWait('work', null, wrong(null))],
+    ['pause', ({ leasehold }) => leasehold.operator.pause(wrong(null))],
+    ['createTestKit', () => createTestKit(wrong(5))],
+    ['createWorker', () => createWorker({ work: defineTask({ name: 'work', run }) }, wrong('mail'))],
+    ['createS3Payloads', () => createS3Payloads(wrong(undefined))],
     ['enqueueBulk', ({ leasehold }) => leasehold.tasks.enqueueBulk('work', [null], wrong(null))],
     ['enqueueBatch', ({ leasehold }) => leasehold.tasks.enqueueBatch([spawn('work', 1)], wrong(undefined))],
     ['schedules.define', ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong(undefined))],
@@ -163,7 +175,7 @@ describe('what is no object is refused', () => {
     ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
     ['redriveAll', ({ leasehold }) => leasehold.operator.redriveAll(wrong(5))],
   ])('of %s', async (_what, act) => {
-    expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object, of /);
+    expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object(, of |$)/);
   });
 });
 
@@ -190,6 +202,31 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'onDuplicate = 5n: give one of',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { id: 'a', onDuplicate: wrong(5n) }),
     ],
+    [
+      'a module of tasks',
+      'the tasks are undefined: give what their module exports',
+      () => createWorker(wrong(undefined)),
+    ],
+    [
+      'the id of a task',
+      'task id is of type undefined: give',
+      ({ leasehold }) => leasehold.tasks.get(wrong(undefined)),
+    ],
+    [
+      'members',
+      'add("a"): give a whole number of members, or a list of their ids',
+      async ({ leasehold }) => (await leasehold.waitGroup('w')).add(wrong('a')),
+    ],
+    [
+      'the session of a member',
+      'lease needs a session: give session.holder',
+      async ({ leasehold }) => (await leasehold.waitGroup('w')).lease('a', wrong(undefined)),
+    ],
+    [
+      'a limit without a key, be it the default',
+      'limit and rate require a key',
+      ({ leasehold }) => leasehold.tasks.enqueue('work', null, { limit: 1 }),
+    ],
     ['a task', 'the task is null: give', ({ leasehold }) => leasehold.tasks.enqueue(wrong(null), null)],
     ['checks', 'checks = "abc": give a list', ({ leasehold }) => leasehold.session({ checks: wrong('abc') })],
     ['keys', 'the lock keys are "abc": give a list', ({ session }) => session.lockAll(wrong('abc'))],
@@ -209,6 +246,11 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'a number at once',
       'inFlight = 0: give a whole number of at least 1',
       ({ leasehold }) => leasehold.tasks.enqueueAll([], { inFlight: 0 }),
+    ],
+    [
+      'work',
+      'limiter l: run(undefined): give a function',
+      ({ session }) => session.limiter('l', LIMITER).run(wrong(undefined)),
     ],
     ['a choice', 'choose = 5: give a function', ({ leasehold }) => leasehold.operator.redriveAll({ choose: wrong(5) })],
     [

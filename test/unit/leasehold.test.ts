@@ -1,6 +1,7 @@
 /** What a Leasehold is made with. */
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readEnvironment } from '../../shared/environment.ts';
+import { OLDEST_NODE, ensureNode, readEnvironment } from '../../shared/environment.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 
 const NOWHERE = { table: 'leasehold', endpoint: 'http://127.0.0.1:9' };
@@ -41,5 +42,32 @@ describe('what the caller leaves out comes from the environment', () => {
       shards: 4,
       maxClockSkew: 500,
     });
+  });
+});
+
+describe('a Node that is too old', () => {
+  test.each(['18.20.8', '20.20.2', '22.11.0'])('is refused by its version: %s', (version) => {
+    expect(() => {
+      ensureNode(version);
+    }).toThrow(`leasehold needs Node 22.12 or later, and this is ${version}: install a current one`);
+  });
+
+  test.each(['22.12.0', '22.21.1', '23.0.0', '24.21.0'])('is not %s', (version) => {
+    expect(() => {
+      ensureNode(version);
+    }).not.toThrow();
+  });
+
+  test('is the one that the package names', () => {
+    const build = readFileSync(new URL('../../release/build.ts', import.meta.url), 'utf8');
+
+    expect(build).toContain(`engines: { node: '>=${OLDEST_NODE}' }`);
+  });
+
+  test('reads the entry of the command as far as the check: it takes no single name from a module of Node', () => {
+    const entry = readFileSync(new URL('../../cli/main.ts', import.meta.url), 'utf8');
+
+    expect(entry).not.toMatch(/^import \{[^}]*\} from 'node:/m);
+    expect(entry.indexOf('ensureNode()')).toBeLessThan(entry.indexOf('await import('));
   });
 });
