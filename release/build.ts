@@ -104,7 +104,7 @@ function publishedManifest(ours: Manifest) {
   return {
     ...{ name, version, description, license, keywords, repository, homepage, bugs },
     type: 'module',
-    sideEffects: false,
+    sideEffects: ours.sideEffects,
     // As `OLDEST_NODE` in shared/environment.ts, which says so to those who overlook it.
     engines: { node: '>=22.12' },
     bin: { leasehold: './cli/main.js' },
