@@ -10,7 +10,7 @@
  * What a stale belief sends is still refused: every write of a holder is guarded by its tenure, and so is yours behind a fence.
  */
 import { createHolderLockStore } from '../dynamo/lock/holder-store.ts';
-import { createSessionStore } from '../dynamo/session/store.ts';
+import { createHolderSessionStore } from '../dynamo/session/holder-store.ts';
 import { sessionTiming } from '../lease/timing.ts';
 import type { SessionTiming } from '../lease/timing.ts';
 import { LockSession } from '../lock/lock-session.ts';
@@ -53,7 +53,7 @@ export async function lockSession(
   settings: EdgeSessionSettings = {},
 ): Promise<LockSession> {
   const { sender, table, runtime, gauge } = connection;
-  const stores = { locks: createHolderLockStore(sender, table), sessions: createSessionStore(sender, table) };
+  const stores = { locks: createHolderLockStore(sender, table), sessions: createHolderSessionStore(sender, table) };
   const holder = await openHolder(connection, settings);
   const turns = new Turns<Refusal>(runtime.clock);
   return new LockSession(holder, new SessionLocks(holder, { ...stores, table, runtime, gauge, turns }));
@@ -68,7 +68,7 @@ export function openHolder(connection: EdgeConnection, settings: EdgeSessionSett
     ...{ name: validName('session name', name), node: validName('node', node) },
     ...{ behaviour: 'release' as const, checks: [], timing: timingOf(given, maxClockSkewMs) },
   };
-  const store = createSessionStore(sender, table);
+  const store = createHolderSessionStore(sender, table);
   return SessionHolder.create(options, { store, runtime, gauge, ...(events && { events }) });
 }
 

@@ -1,6 +1,6 @@
 /** How a held key stands: its holder's session judged, and ended when it has expired. */
 import { CorruptItemError } from '../errors.ts';
-import type { ContenderPorts } from '../session/contender.ts';
+import type { ContenderPorts, SessionPorts } from '../session/contender.ts';
 import { settleSession } from '../session/contender.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { HeldLock, Holder } from './record.ts';
@@ -11,7 +11,7 @@ export interface HolderPorts extends ContenderPorts {
   readonly locks: HolderLockStore;
 }
 
-export interface LockPorts extends ContenderPorts {
+export interface LockPorts extends SessionPorts {
   readonly locks: LockStore;
 }
 

@@ -15,7 +15,7 @@
  *   - That there is only one holder: every caller that knows the id renews it.
  */
 import { stampOf } from '../lease/stamp.ts';
-import type { ContenderPorts } from '../session/contender.ts';
+import type { SessionPorts } from '../session/contender.ts';
 import { ensureSoundClock, ensureSoundlyOpened } from '../session/open.ts';
 import { settleSession } from '../session/contender.ts';
 import type { LiveSession, SessionBehavior, SessionRecord } from '../session/record.ts';
@@ -39,10 +39,10 @@ export type RenewalResult =
   | { readonly kind: 'notRemote' };
 
 export class RemoteSessions {
-  readonly #ports: ContenderPorts;
+  readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
 
-  constructor(ports: ContenderPorts, maxClockSkewMs: number) {
+  constructor(ports: SessionPorts, maxClockSkewMs: number) {
     this.#ports = ports;
     this.#maxClockSkewMs = maxClockSkewMs;
   }

@@ -15,7 +15,7 @@ import { stampOf } from '../lease/stamp.ts';
 import type { Turns } from '../wait/turns.ts';
 import type { Contended } from '../wait/retry-contended.ts';
 import { contended, retryContended } from '../wait/retry-contended.ts';
-import type { ContenderPorts } from '../session/contender.ts';
+import type { SessionPorts } from '../session/contender.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsOf } from '../session/limits.ts';
 import { changeSemaphore } from './change.ts';
@@ -34,7 +34,7 @@ import {
 import type { NewSemaphore, SemaphoreStore } from './store.ts';
 import { Surveyor } from './survey.ts';
 
-export interface SemaphorePorts extends ContenderPorts {
+export interface SemaphorePorts extends SessionPorts {
   readonly semaphores: SemaphoreStore;
   /** Where contenders of this process wait for each other; absent: each asks for itself. */
   readonly line?: Turns<Full> | undefined;

@@ -1,5 +1,5 @@
 /** The contender's side of a full semaphore: who in it, or in the queue, is dead. */
-import type { ContenderPorts } from '../session/contender.ts';
+import type { SessionPorts } from '../session/contender.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { Standings, earliestEnd } from '../session/standings.ts';
 import { PermitBook } from './permit-book.ts';
@@ -16,9 +16,9 @@ export interface Survey {
 export class Surveyor {
   readonly #session: SessionHolder;
   readonly #standings: Standings;
-  readonly #ports: ContenderPorts;
+  readonly #ports: SessionPorts;
 
-  constructor(session: SessionHolder, ports: ContenderPorts) {
+  constructor(session: SessionHolder, ports: SessionPorts) {
     this.#session = session;
     this.#ports = ports;
     this.#standings = new Standings(ports, session.timing.maxClockSkewMs);

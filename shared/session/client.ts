@@ -4,7 +4,7 @@ import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { validSignal } from '../wait/wait.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { ContenderPorts } from './contender.ts';
+import type { SessionPorts } from './contender.ts';
 import { settleSession } from './contender.ts';
 import type { InvalidSession, SessionRecord } from './record.ts';
 
@@ -18,10 +18,10 @@ const POLL_MS = { min: 750, max: 1_000 };
 
 /** Sessions from outside: look, list, destroy, wait for their end. */
 export class SessionClient {
-  readonly #ports: ContenderPorts;
+  readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
 
-  constructor(ports: ContenderPorts, maxClockSkewMs: number) {
+  constructor(ports: SessionPorts, maxClockSkewMs: number) {
     this.#ports = ports;
     this.#maxClockSkewMs = maxClockSkewMs;
   }

@@ -6,12 +6,18 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionRecord, Verdict } from './record.ts';
 import { firstFailure } from './health.ts';
 import { judgeSession } from './record.ts';
-import type { SessionStore } from './store.ts';
+import type { HolderSessionStore, SessionStore } from './store.ts';
 
+/** What judging one session needs. */
 export interface ContenderPorts {
-  readonly sessions: SessionStore;
+  readonly sessions: HolderSessionStore;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
+}
+
+/** What judges many sessions at once, or lists them, needs beside. */
+export interface SessionPorts extends ContenderPorts {
+  readonly sessions: SessionStore;
 }
 
 /** What a contender can do about a session once it has done all it may: `expired` has become `closed` or `free`. */

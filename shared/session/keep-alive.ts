@@ -31,7 +31,7 @@ import { openSession } from './open.ts';
 import type { LiveSession, SessionRecord } from './record.ts';
 import type { Settle } from './settling.ts';
 import { Settling } from './settling.ts';
-import type { SessionStore } from './store.ts';
+import type { HolderSessionStore } from './store.ts';
 import { truthfulSignal } from './truthful-signal.ts';
 
 /** What is undecided is tried again this often at least, however seldom the heart beats. */
@@ -58,7 +58,7 @@ export class SessionHolder implements AsyncDisposable {
   /** Aborts, with a `LeaseLostError`, when the session is lost or ended (`released`). Its `aborted` is computed when asked. */
   readonly signal: AbortSignal;
 
-  readonly #store: SessionStore;
+  readonly #store: HolderSessionStore;
   readonly #runtime: Runtime;
   readonly #events: SessionEvents;
   readonly #lost = new AbortController();
@@ -82,7 +82,7 @@ export class SessionHolder implements AsyncDisposable {
   private constructor(
     { record, trust }: { readonly record: LiveSession; readonly trust: TrustWindow },
     options: SessionOptions,
-    ports: { readonly store: SessionStore; readonly runtime: Runtime; readonly events: SessionEvents },
+    ports: { readonly store: HolderSessionStore; readonly runtime: Runtime; readonly events: SessionEvents },
   ) {
     this.id = record.id;
     this.timing = options.timing;

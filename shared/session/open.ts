@@ -15,7 +15,7 @@ import type { TrustWindow } from '../lease/trust.ts';
 import { momentOf, remainingTrustMs } from '../lease/trust.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { LiveSession, SessionBehavior } from './record.ts';
-import type { SessionStore } from './store.ts';
+import type { HolderSessionStore } from './store.ts';
 
 export interface SessionOptions {
   readonly timing: SessionTiming;
@@ -27,7 +27,7 @@ export interface SessionOptions {
 }
 
 export interface OpeningPorts {
-  readonly store: SessionStore;
+  readonly store: HolderSessionStore;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
 }

@@ -1,5 +1,5 @@
 import { allOf } from '../runtime/all-of.ts';
-import type { ContenderPorts, Standing } from './contender.ts';
+import type { SessionPorts, Standing } from './contender.ts';
 import { settleSession } from './contender.ts';
 
 /** A session found alive is asked about again after so long, or when it may have expired: it may be ended before. */
@@ -12,11 +12,11 @@ interface Finding {
 
 /** How the sessions stand that are in one waiter's way, remembered between its looks so that the living are not read each time. */
 export class Standings {
-  readonly #ports: ContenderPorts;
+  readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
   readonly #findings = new Map<string, Finding>();
 
-  constructor(ports: ContenderPorts, maxClockSkewMs: number) {
+  constructor(ports: SessionPorts, maxClockSkewMs: number) {
     this.#ports = ports;
     this.#maxClockSkewMs = maxClockSkewMs;
   }

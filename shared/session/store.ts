@@ -30,17 +30,12 @@ export interface SessionRenewal {
   readonly nonce: string;
 }
 
-/** Where sessions live. Every write is conditional; see `dynamo/session/statements.ts` for the guards. */
-export interface SessionStore {
+/** What one session asks of the store: its holder, and those who contend with it. */
+export interface HolderSessionStore {
   /** Refused when the id is taken. */
   create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
   /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
   renew(renewal: SessionRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
-  /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
-  renewRemote(
-    renewal: { readonly id: string; readonly expiredBefore: number; readonly now: number; readonly nonce: string },
-    limits?: WriteLimits,
-  ): Promise<Outcome<LiveSession, SessionRecord>>;
   /** By a contender: refused unless it is still live, with the observed renewals, and expired before `expiredBefore`. */
   expire(
     expiry: {
@@ -63,6 +58,17 @@ export interface SessionStore {
   ): Promise<Outcome<InvalidSession, SessionRecord>>;
   /** Strongly consistent. */
   get(id: string): Promise<SessionRecord | undefined>;
+  /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
+  getChecks(node: string, ids: readonly string[]): Promise<ReadonlyMap<string, CheckRecord>>;
+}
+
+/** Where sessions live. Every write is conditional; see `dynamo/session/statements.ts` for the guards. */
+export interface SessionStore extends HolderSessionStore {
+  /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
+  renewRemote(
+    renewal: { readonly id: string; readonly expiredBefore: number; readonly now: number; readonly nonce: string },
+    limits?: WriteLimits,
+  ): Promise<Outcome<LiveSession, SessionRecord>>;
   /**
    * Strongly consistent; ids without a row are absent from the map, and so are those whose rows are damaged: `onDamaged` is told of these,
    * for they must not be taken for gone. Without it they are thrown.
@@ -71,8 +77,6 @@ export interface SessionStore {
     ids: readonly string[],
     onDamaged?: (id: string, error: unknown) => void,
   ): Promise<ReadonlyMap<string, SessionRecord>>;
-  /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
-  getChecks(node: string, ids: readonly string[]): Promise<ReadonlyMap<string, CheckRecord>>;
   /** A page of the ids of the sessions whose name begins with `prefix`, in order of name. Eventually consistent. */
   page(prefix: string, after: unknown): Promise<{ readonly ids: readonly string[]; readonly next: unknown }>;
 }

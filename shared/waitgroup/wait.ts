@@ -9,7 +9,7 @@ import { stampOf } from '../lease/stamp.ts';
 import type { WaitOptions } from '../wait/wait.ts';
 import { waitFor } from '../wait/wait.ts';
 import { allOf } from '../runtime/all-of.ts';
-import type { ContenderPorts } from '../session/contender.ts';
+import type { SessionPorts } from '../session/contender.ts';
 import { Standings, earliestEnd } from '../session/standings.ts';
 import type { WaitGroupStore } from './store.ts';
 import type { GroupKey, MemberRecord } from './waitgroup.ts';
@@ -21,7 +21,7 @@ export type WaitOutcome =
   /** `pending`: some of those that are, the first ones; none are looked at before the group is sealed. */
   | { readonly kind: 'pending'; readonly isSealed: boolean; readonly pending: readonly string[] };
 
-export interface WaitPorts extends ContenderPorts {
+export interface WaitPorts extends SessionPorts {
   readonly groups: WaitGroupStore;
 }
 

@@ -1,52 +1,20 @@
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
-import type { InvalidSession, LiveSession, SessionRecord } from '../../session/record.ts';
+import type { LiveSession, SessionRecord } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
-import { decodeCheck } from '../check/codec.ts';
-import { decodeSession } from './codec.ts';
 import { readInBatches } from '../engine/batches.ts';
-import type { DynamoItem } from '../engine/driver.ts';
 import { splitKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import type { Sender } from '../engine/send.ts';
-import { readChecks } from '../check/statements.ts';
+import { decodeSession } from './codec.ts';
+import { createHolderSessionStore } from './holder-store.ts';
 import * as statements from './statements.ts';
 
 export function createSessionStore(sender: Sender, table: string): SessionStore {
   return {
-    async create(session, limits) {
-      const statement = statements.createSession(table, session);
-      const result = await sender.write(statement, session.nonce, limits);
-      return outcomeOf(result, decodeLive, decodeSession, statement.input.Item);
-    },
+    ...createHolderSessionStore(sender, table),
 
-    renew({ ttlMs, ...renewal }, limits) {
-      const statement =
-        ttlMs === null
-          ? statements.renewEndlessSession(table, renewal)
-          : statements.renewSession(table, { ...renewal, ttlMs });
-      return update(statement, renewal.nonce, decodeLive, limits);
-    },
-
-    renewRemote: (renewal, limits) =>
-      update(statements.renewRemoteSession(table, renewal), renewal.nonce, decodeLive, limits),
-
-    expire({ observed, expiredBefore, now, nonce }, limits) {
-      const statement = statements.expireSession(table, {
-        id: observed.id,
-        renewals: observed.renewals,
-        expiredBefore,
-        now,
-        nonce,
-      });
-      return update(statement, nonce, decodeInvalid, limits);
-    },
-
-    invalidate: (invalidation, limits) =>
-      update(statements.invalidateSession(table, invalidation), invalidation.nonce, decodeInvalid, limits),
-
-    async get(id) {
-      const { Item } = await sender.read(statements.readSession(table, id));
-      return Item === undefined ? undefined : decodeSession(Item);
+    async renewRemote(renewal, limits) {
+      const result = await sender.write(statements.renewRemoteSession(table, renewal), renewal.nonce, limits);
+      return outcomeOf(result, (item) => decodeSession(item) as LiveSession, decodeSession);
     },
 
     async getMany(ids, onDamaged) {
@@ -64,33 +32,9 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
       return sessions;
     },
 
-    async getChecks(node, ids) {
-      const keys = ids.map((id) => ({ node, id }));
-      const items = await readInBatches(sender, table, readChecks(table, keys));
-      return new Map(items.map(decodeCheck).map((check) => [check.id, check]));
-    },
-
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSessions(table, prefix, after));
       return { ids: Items.map((item) => splitKey(String(item.pk))[1] ?? ''), next: LastEvaluatedKey };
     },
   };
-
-  async function update<Row extends SessionRecord>(
-    statement: ReturnType<typeof statements.renewSession>,
-    nonce: string,
-    decode: (item: DynamoItem) => Row,
-    limits: WriteLimits | undefined,
-  ): Promise<Outcome<Row, SessionRecord>> {
-    return outcomeOf(await sender.write(statement, nonce, limits), decode, decodeSession);
-  }
-}
-
-/** For the row that a write of ours has just left behind. */
-function decodeLive(item: DynamoItem): LiveSession {
-  return decodeSession(item) as LiveSession;
-}
-
-function decodeInvalid(item: DynamoItem): InvalidSession {
-  return decodeSession(item) as InvalidSession;
 }
