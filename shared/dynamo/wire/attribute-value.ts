@@ -10,6 +10,7 @@
 import { base64Of, bytesOfBase64 } from '../../runtime/bytes.ts';
 import type { WrappedNumber } from '../engine/capacity.ts';
 import type { DynamoItem } from '../engine/driver.ts';
+import { within } from './unstorable.ts';
 
 /** `{ "S": "text" }`. */
 export type AttributeValue = Readonly<Record<string, unknown>>;
@@ -41,18 +42,22 @@ export class WideNumber implements WrappedNumber {
   }
 }
 
-/** Attributes of an item; those that are `undefined` or functions are left out. @throws Error that says why a value has no form */
+/** Attributes of an item; those that are `undefined` or functions are left out. @throws Error that says which value has no form, and why */
 export function encodeMap(item: Readonly<DynamoItem>, binary: BinaryForm, depth = 0): AttributeMap {
   const encoded: AttributeMap = {};
   for (const name of Object.keys(item)) {
     const value = item[name];
-    if (!isAbsent(value)) setOwn(encoded, name, encodeValue(value, binary, depth));
+    if (isAbsent(value)) continue;
+    try {
+      setOwn(encoded, name, encodeValue(value, binary, depth));
+    } catch (error) {
+      throw within(`.${name}`, value, error);
+    }
   }
   return encoded;
 }
 
-/** @throws Error that says why the value has no form */
-export function encodeValue(value: unknown, binary: BinaryForm, depth = 0): AttributeValue {
+function encodeValue(value: unknown, binary: BinaryForm, depth = 0): AttributeValue {
   switch (typeof value) {
     case 'string':
       return { S: value };
@@ -93,8 +98,7 @@ function numberText(value: number): string {
 
 function encodeObject(value: object, binary: BinaryForm, depth: number): AttributeValue {
   if (depth > MAX_DEPTH) throw new Error('it is nested too deeply, or contains itself');
-  if (Array.isArray(value))
-    return { L: value.filter((element) => !isAbsent(element)).map((element) => encodeValue(element, binary, depth)) };
+  if (Array.isArray(value)) return { L: encodeList(value, binary, depth) };
   if (value instanceof Set) return encodeSet(value, binary);
   if (value instanceof Map) return { M: encodeMap(Object.fromEntries(value) as DynamoItem, binary, depth) };
   const bytes = bytesOf(value);
@@ -103,6 +107,19 @@ function encodeObject(value: object, binary: BinaryForm, depth: number): Attribu
   if (isBoxed(value)) return encodeValue(value.valueOf(), binary, depth);
   if (!isPlain(value)) throw new Error(NO_TYPE);
   return { M: encodeMap(value, binary, depth) };
+}
+
+function encodeList(list: readonly unknown[], binary: BinaryForm, depth: number): AttributeValue[] {
+  const encoded: AttributeValue[] = [];
+  for (const [index, element] of list.entries()) {
+    if (isAbsent(element)) continue;
+    try {
+      encoded.push(encodeValue(element, binary, depth));
+    } catch (error) {
+      throw within(`[${index}]`, element, error);
+    }
+  }
+  return encoded;
 }
 
 /** A set has the type of its first element, and only elements of that type. */

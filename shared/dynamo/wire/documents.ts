@@ -2,10 +2,11 @@
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../engine/driver.ts';
 import type { AttributeMap, BinaryForm } from './attribute-value.ts';
 import { decodeMap, encodeMap } from './attribute-value.ts';
+import { within } from './unstorable.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a request says in DynamoDB's words. @throws Error for a value that has no form */
+/** What a request says in DynamoDB's words. @throws Error that says which value has no form, and why */
 export function encodeInput<K extends DynamoKind>(
   kind: K,
   input: DynamoCalls[K]['input'],
@@ -35,31 +36,45 @@ export function decodeOutput<K extends DynamoKind>(kind: K, output: Members): Dy
 
 const DOCUMENTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'] as const;
 
-function encodeDocuments(members: Members, binary: BinaryForm): Record<string, unknown> {
+function encodeDocuments(members: Members, binary: BinaryForm, path = ''): Record<string, unknown> {
   const encoded: Record<string, unknown> = { ...members };
   for (const name of DOCUMENTS) {
     const document = members[name];
-    if (document !== undefined) encoded[name] = encodeMap(document as DynamoItem, binary);
+    if (document !== undefined) encoded[name] = encodeAt(`${path}${name}`, document, binary);
   }
   return encoded;
 }
 
 function actionsOf(actions: unknown, binary: BinaryForm): unknown {
-  return (actions as readonly Members[] | undefined)?.map((action) =>
-    mapped(action, (parts) => parts && encodeDocuments(parts as Members, binary)),
+  return (actions as readonly Members[] | undefined)?.map((action, index) =>
+    mapped(
+      action,
+      (parts, verb) => parts && encodeDocuments(parts as Members, binary, `TransactItems[${index}].${verb}.`),
+    ),
   );
 }
 
 function keysOf(requests: unknown, binary: BinaryForm): unknown {
   return mapped(requests, (request) => {
     const { Keys, ...others } = request as { readonly Keys?: readonly DynamoItem[] };
-    return { ...others, Keys: Keys?.map((key): AttributeMap => encodeMap(key, binary)) };
+    return { ...others, Keys: Keys?.map((key) => encodeAt('Keys', key, binary)) };
   });
 }
 
-function mapped(record: unknown, change: (value: unknown) => unknown): Record<string, unknown> | undefined {
+function encodeAt(path: string, document: unknown, binary: BinaryForm): AttributeMap {
+  try {
+    return encodeMap(document as DynamoItem, binary);
+  } catch (error) {
+    throw within(path, document, error);
+  }
+}
+
+function mapped(
+  record: unknown,
+  change: (value: unknown, name: string) => unknown,
+): Record<string, unknown> | undefined {
   if (record === undefined) return undefined;
-  return Object.fromEntries(Object.entries(record as Members).map(([name, value]) => [name, change(value)]));
+  return Object.fromEntries(Object.entries(record as Members).map(([name, value]) => [name, change(value, name)]));
 }
 
 function listOf(value: unknown): readonly unknown[] {

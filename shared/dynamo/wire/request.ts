@@ -17,7 +17,7 @@ export function bodyOf<K extends DynamoKind>(
     if (kind === 'transactWrite') members.ClientRequestToken ??= ids.unique();
     return JSON.stringify(members);
   } catch (error) {
-    throw unstorableFault(input, error);
+    throw unstorableFault(error);
   }
 }
 

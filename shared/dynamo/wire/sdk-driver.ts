@@ -145,7 +145,7 @@ function commandOf<K extends DynamoKind>(sdk: Sdk, kind: K, input: DynamoCalls[K
     const Command = sdk[COMMANDS[kind]] as new (input: never) => unknown;
     return new Command(encodeInput(kind, input, asBytes) as never) as AnyCommand;
   } catch (error) {
-    throw unstorableFault(input, error);
+    throw unstorableFault(error);
   }
 }
 

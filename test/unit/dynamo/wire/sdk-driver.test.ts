@@ -82,6 +82,8 @@ describe('a write with a value that cannot be stored', () => {
       { a: { n: 2 ** 60 } },
       'a.n = 1152921504606847000 cannot be stored: Number 1152921504606847000 is',
     ],
+    ['a value in a map', { m: new Map([['k', [NaN]]]) }, 'm.k[0] = NaN cannot be stored: Special numeric value NaN'],
+    ['one behind what is left out', { n: [undefined, NaN] }, 'n[1] = NaN cannot be stored: Special numeric value NaN'],
     ['an empty set', { tags: new Set() }, 'tags = Set(0) {} cannot be stored: Pass a non-empty set'],
     ['a circle', { c: circular() }, ' cannot be stored: it is nested too deeply, or contains itself'],
   ])('says so, of %s, and sends nothing', async (_what, item, message) => {
