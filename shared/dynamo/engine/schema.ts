@@ -67,7 +67,7 @@ export function ttlEpochSeconds(now: number, days: number): number {
   return Math.floor(now / 1000) + days * 86_400;
 }
 
-/** Every attribute of every row. Statements reach them as `#name`. */
+/** Every attribute of every row. Statements reach them as `#name`, which a test holds to this list. */
 export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // keys
   ...['pk', 'sk', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'ttl'],
