@@ -1,13 +1,13 @@
 /**
  * `leasehold/edge`: the same leases where there is `fetch` and WebCrypto and nothing else: isolates at the edge.
  *
- * `createLeasehold` has everything. A bundle that must be small takes `connect` and just what it needs: `lockSession`, `enqueuer`.
+ * `createLeasehold` has everything. A bundle that must be small takes `connect` and just what it needs: `lockSession`, `enqueuer`, `getTask`.
  * @see docs/edge.md
  */
 export { EdgeLeasehold, createLeasehold } from '../shared/edge/leasehold.ts';
 export { connect } from '../shared/edge/connection.ts';
 export type { EdgeConnection, EdgeOptions } from '../shared/edge/connection.ts';
-export { Enqueuer, enqueuer } from '../shared/edge/enqueuer.ts';
+export { Enqueuer, enqueuer, getTask } from '../shared/edge/enqueuer.ts';
 export { lockSession } from '../shared/edge/sessions.ts';
 export type { EdgeSessionSettings } from '../shared/edge/sessions.ts';
 export type { CredentialProvider, TemporaryCredentials } from '../shared/dynamo/wire/kept-credentials.ts';

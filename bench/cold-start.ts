@@ -18,8 +18,8 @@ import { median } from './statistics.ts';
 
 const MAX_ZIPPED_KB = 400;
 const MAX_RATIO = 1.5;
-/** For what locks and enqueues; printed, and missed as yet. */
-const WANTED_EDGE_KB = 30;
+/** For what locks and enqueues. */
+const MAX_EDGE_KB = 30;
 /** A zip file's headers for one entry, name excluded. */
 const ZIP_OVERHEAD_BYTES = 30 + 46 + 22;
 const root = path.resolve(import.meta.dirname, '..');
@@ -58,9 +58,9 @@ export async function run(args: readonly string[]): Promise<number> {
     const isGood = report(measured, sdk) === 0;
     console.log(
       `leasehold/edge, gzipped: ${edge.all.toFixed(1)} KB with everything, ${edge.lockAndEnqueue.toFixed(1)} KB to lock and enqueue ` +
-        `(wanted: ${WANTED_EDGE_KB})`,
+        `(at most ${MAX_EDGE_KB})`,
     );
-    return isGood ? 0 : 1;
+    return isGood && edge.lockAndEnqueue <= MAX_EDGE_KB ? 0 : 1;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

@@ -14,7 +14,7 @@ import { ConfigurationError } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import type { EnqueueOptions, RequestDefaults, TaskReference } from '../task/request.ts';
-import { ENQUEUE_OPTIONS, newTaskOf } from '../task/request.ts';
+import { ENQUEUE_OPTIONS, plainTaskOf } from '../task/request.ts';
 import type { NewTask } from '../task/store.ts';
 import type { Json } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
@@ -67,7 +67,7 @@ export async function newBulkOf(
   const size = validPackSize('packSize', packSize);
   validName('bulk id', id);
   validName('the id of an item', itemId(itemId(id, inputs.length), PACK_SIZE_LIMIT));
-  const tasks = await Promise.all(inputs.map((input) => newTaskOf(task, input, { ...common, id }, defaults)));
+  const tasks = await Promise.all(inputs.map((input) => plainTaskOf(task, input, { ...common, id }, defaults)));
   const large = tasks.findIndex(({ payload }) => payload !== undefined);
   if (large >= 0)
     throw new ConfigurationError(
@@ -88,7 +88,7 @@ function cut(tasks: readonly NewTask[], size: number): NewPack[] {
     const last = packs.at(-1);
     bytes += weight;
     if (last === undefined || last.input.length === size || bytes > PACK_INPUT_LIMIT_BYTES) {
-      packs.push({ ...task, input: [task.input], dedup: undefined });
+      packs.push({ ...task, input: [task.input] });
       bytes = weight;
     } else last.input.push(task.input);
   }

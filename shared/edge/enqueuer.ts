@@ -1,14 +1,17 @@
-/** Enqueues tasks one by one, and nothing else: the smallest bundle that hands work on. */
+/** Enqueues tasks one by one, and nothing else: the smallest bundle that hands work on. Beside it, a look at a task. */
 import { createAddingStore } from '../dynamo/task/adding-store.ts';
+import { decodeTaken, decodeTask } from '../dynamo/task/codec.ts';
+import { readTask } from '../dynamo/task/statements.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { AddingStore, Enqueued } from '../queue/task-adder.ts';
+import type { Enqueued } from '../queue/task-adder.ts';
 import { TaskAdder } from '../queue/task-adder.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { EnqueueOptions, InputAndOptions, TaskReference, WithoutInput } from '../task/request.ts';
-import { inputAndOptions, newTaskOf } from '../task/request.ts';
+import { inputAndOptions, plainTaskOf } from '../task/request.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
 import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
 import type { EdgeConnection } from './connection.ts';
 
 /** What needs the code of lines, and of tasks that get other work. */
@@ -22,14 +25,12 @@ export function enqueuer(connection: EdgeConnection): Enqueuer {
 }
 
 export class Enqueuer {
-  readonly #store: AddingStore;
   readonly #adder: TaskAdder;
   readonly #runtime: Runtime;
   readonly #queue: string;
 
   constructor({ sender, table, shards, runtime, queue = DEFAULT_QUEUE }: EdgeConnection) {
-    this.#store = createAddingStore(sender, { table, shards });
-    this.#adder = new TaskAdder({ store: this.#store, runtime });
+    this.#adder = new TaskAdder({ store: createAddingStore(sender, { table, shards }, decodeTaken), runtime });
     this.#runtime = runtime;
     this.#queue = validName('queue', queue);
   }
@@ -48,11 +49,21 @@ export class Enqueuer {
     for (const option of BEYOND)
       if (options[option] !== undefined)
         throw new ConfigurationError(`${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`);
-    return this.#adder.add(await newTaskOf(task, input, options, defaults));
+    return this.#adder.add(await plainTaskOf(task, input, options, defaults));
   }
+}
 
-  /** A task as its row has it, strongly consistent; undefined when there is none, or none any more. */
-  get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
-    return this.#store.get({ queue, id });
-  }
+/**
+ * A task as its row has it, strongly consistent; undefined when there is none, or none any more.
+ * @param where absent: the connection's queue
+ * @throws CorruptItemError
+ */
+export async function getTask(
+  { sender, table, queue: ownQueue = DEFAULT_QUEUE }: EdgeConnection,
+  id: string,
+  where: { readonly queue?: string } = {},
+): Promise<TaskRecord | undefined> {
+  const { queue = ownQueue } = validOptions('the options of getTask', where, { queue: true });
+  const { Item } = await sender.read(readTask(table, validName('queue', queue), validName('task id', id)));
+  return Item === undefined ? undefined : decodeTask(Item);
 }

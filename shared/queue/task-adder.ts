@@ -1,13 +1,13 @@
 /** One task into the table, unless its id is taken: what every client that enqueues does, and all that a small one does. */
-import { InvariantError, MismatchError, assert } from '../errors.ts';
-import type { Outcome } from '../lease/outcome.ts';
+import { MismatchError, assert } from '../errors.ts';
+import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { DuplicateVerdict } from '../task/dedup.ts';
-import { REJECT, judgeDuplicate } from '../task/dedup.ts';
-import type { NewTask, TaskStore } from '../task/store.ts';
-import type { TaskRecord } from '../task/task.ts';
+import type { TakenTask } from '../task/dedup.ts';
+import { isSameWork } from '../task/dedup.ts';
+import type { NewTask } from '../task/store.ts';
+import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 
 export interface Enqueued {
@@ -20,19 +20,22 @@ export interface Enqueued {
   readonly replaced: boolean;
 }
 
-/** What adding a task needs of the store, and no more. */
-export type AddingStore = Pick<TaskStore, 'enqueue' | 'get'>;
+/** What adding a task needs of the store, and no more; what it reads of a task that is there may be all of it, or what is compared. */
+export interface AddingStore<Taken extends TakenTask = TakenTask> {
+  /** Put-if-absent: refused when the id is taken, with the task that has it. */
+  enqueue(task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<Begun<Taken>, Taken>>;
+  /** Strongly consistent. */
+  get(key: TaskKey): Promise<Taken | undefined>;
+}
 
-/** What a policy makes of a task that is there, beyond leaving it as it is. */
-export type Change = Exclude<DuplicateVerdict, 'keep' | 'mismatch'>;
+/** As it is written when it is enqueued. */
+export type Begun<Task> = Task & { readonly state: 'ready' };
 
-type Refused<Row> = Extract<Outcome<Row>, { kind: 'refused' }>;
-
-export class TaskAdder {
-  readonly #store: AddingStore;
+export class TaskAdder<Taken extends TakenTask = TakenTask> {
+  readonly #store: AddingStore<Taken>;
   readonly #runtime: Runtime;
 
-  constructor({ store, runtime }: { readonly store: AddingStore; readonly runtime: Runtime }) {
+  constructor({ store, runtime }: { readonly store: AddingStore<Taken>; readonly runtime: Runtime }) {
     this.#store = store;
     this.#runtime = runtime;
   }
@@ -43,32 +46,29 @@ export class TaskAdder {
     const stamp = stampOf(this.#runtime);
     const outcome = await this.#store.enqueue(task, stamp);
     if (outcome.kind === 'applied' || hasBegun(outcome, stamp)) return { id, queue, created: true, replaced: false };
-    return this.#settleDuplicate(task, outcome.current ?? (await this.#store.get(task)));
+    const taken = outcome.current ?? (await this.#store.get(task));
+    assert(taken !== undefined, `${describeTask(task)} was refused by a row that is not there`);
+    return this.settle(task, taken);
   }
 
-  /** For those whose tasks may ask for it. */
-  protected change(task: NewTask, _current: TaskRecord, change: Change, _stamp: Stamp): Promise<Enqueued> {
-    throw new InvariantError(`${describeTask(task)} asks for ${change}, which this client does not do`);
+  /** The id is taken, by the same work or by other: the policy `reject` of `dedup.ts`. */
+  protected async settle(task: NewTask, taken: Taken): Promise<Enqueued> {
+    if (!isSameWork(taken, task)) throw mismatch(task, taken);
+    return kept(task);
   }
+}
 
-  /** The id is taken: see `dedup.ts`. */
-  async #settleDuplicate(task: NewTask, current: TaskRecord | undefined): Promise<Enqueued> {
-    const { id, queue, dedup = REJECT } = task;
-    assert(current !== undefined, `${describeTask(task)} was refused by a row that is not there`);
-    const stamp = stampOf(this.#runtime);
-    const verdict = judgeDuplicate(current, task, dedup, stamp.now);
-    if (verdict === 'keep') return { id, queue, created: false, replaced: false };
-    if (verdict === 'mismatch') throw mismatch(task, current);
-    return this.change(task, current, verdict, stamp);
-  }
+/** What was asked for is there, or what is there is to stay. */
+export function kept({ id, queue }: TaskKey): Enqueued {
+  return { id, queue, created: false, replaced: false };
 }
 
 /** Whether an attempt whose answer was lost has begun the work after all, and it has gone on since: it would be begun a second time. */
-export function hasBegun(outcome: Refused<TaskRecord>, { now }: Stamp): boolean {
+export function hasBegun(outcome: Extract<Outcome<TakenTask>, { kind: 'refused' }>, { now }: Stamp): boolean {
   return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
 }
 
-function mismatch(task: NewTask, current: TaskRecord): MismatchError {
+export function mismatch(task: NewTask, current: TakenTask): MismatchError {
   return new MismatchError(
     describeTask(task),
     `${describeTask(task)} is there already (${current.state}) with ` +

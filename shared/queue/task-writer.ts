@@ -1,21 +1,21 @@
 /** One task into the table: its payload in its place, its row, and other work for the task that has its id. */
 import { MismatchError, StoreUnavailableError } from '../errors.ts';
-import type { Stamp } from '../lease/stamp.ts';
+import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { followingId } from '../task/dedup.ts';
+import { followingId, judgeDuplicate } from '../task/dedup.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
 import type { NewTask, TaskStore } from '../task/store.ts';
 import type { EndedTask, ReadyTask, TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { validName } from '../validate/name.ts';
-import type { AddingStore, Change, Enqueued } from './task-adder.ts';
-import { TaskAdder, hasBegun } from './task-adder.ts';
+import type { AddingStore, Enqueued } from './task-adder.ts';
+import { TaskAdder, hasBegun, kept, mismatch } from './task-adder.ts';
 
 /** What giving other work to a task that is there needs of the store beside. */
-export type EnqueueStore = AddingStore & Pick<TaskStore, 'replace' | 'renew' | 'deletePayload'>;
+export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'renew' | 'deletePayload'>;
 
-export class TaskWriter extends TaskAdder {
+export class TaskWriter extends TaskAdder<TaskRecord> {
   readonly #store: EnqueueStore;
   readonly #runtime: Runtime;
   readonly #payloads: PayloadStore | undefined;
@@ -55,9 +55,16 @@ export class TaskWriter extends TaskAdder {
       await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
   }
 
-  protected override async change(task: NewTask, current: TaskRecord, change: Change, stamp: Stamp): Promise<Enqueued> {
-    const { id, queue } = task;
-    switch (change) {
+  /** The id is taken: what becomes of the request is for its policy to say. */
+  protected override async settle(task: NewTask, current: TaskRecord): Promise<Enqueued> {
+    const { id, queue, dedup } = task;
+    if (dedup === undefined) return super.settle(task, current);
+    const stamp = stampOf(this.#runtime);
+    switch (judgeDuplicate(current, task, dedup, stamp.now)) {
+      case 'keep':
+        return kept(task);
+      case 'mismatch':
+        throw mismatch(task, current);
       case 'follow':
         return this.add({ ...task, id: validName('the id of what follows a running task', followingId(current)) });
       case 'replace': {

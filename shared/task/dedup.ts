@@ -13,7 +13,7 @@
  * What follows a running attempt has an id made of the two, so that however many ask while it runs, one follows.
  */
 import { isSame } from '../runtime/same.ts';
-import type { Json, TaskRecord } from './task.ts';
+import type { Json, TaskRecord, TaskState } from './task.ts';
 
 export const DUPLICATE_POLICIES = ['reject', 'keep', 'replace', 'debounce'] as const;
 export type DuplicatePolicy = (typeof DUPLICATE_POLICIES)[number];
@@ -23,7 +23,14 @@ export interface Dedup {
   readonly windowMs: number | undefined;
 }
 
-export const REJECT: Dedup = { policy: 'reject', windowMs: undefined };
+/** The task that has the id, as far as it is compared: what a client that only adds tasks reads of its row. */
+export interface TakenTask extends Asked {
+  readonly state: TaskState;
+  readonly createdAt: number;
+  readonly generation: number;
+  /** Of a pack, its items' state. */
+  readonly bulk?: object | undefined;
+}
 
 /** What a request asks for, as far as it is compared. */
 interface Asked {
@@ -37,8 +44,7 @@ interface Asked {
 export type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
 
 /** Pure. */
-export function judgeDuplicate(current: TaskRecord, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
-  // A pack stands for many tasks, none of which this one is.
+export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
   if (current.bulk !== undefined) return 'mismatch';
   const { policy, windowMs = Infinity } = dedup;
   const isReplacing = policy === 'replace' || policy === 'debounce';
@@ -55,7 +61,10 @@ export function followingId({ id, leaseCounter }: TaskRecord): string {
   return `${id}+${leaseCounter}`;
 }
 
-function isSameWork(current: TaskRecord, asked: Asked): boolean {
+/** Pure. Whether a request asks for just the task that is there: what `reject` keeps. */
+export function isSameWork(current: TakenTask, asked: Asked): boolean {
+  // A pack stands for many tasks, none of which this one is.
+  if (current.bulk !== undefined || current.tenant !== asked.tenant) return false;
   // A batch counts children of its own only; one that was brought back has been counted.
   const batch = asked.links?.batch;
   if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;

@@ -148,6 +148,17 @@ export async function newTaskOf(
   options: EnqueueOptions,
   defaults: RequestDefaults,
 ): Promise<NewTask> {
+  const asked = await plainTaskOf(task, input, options, defaults);
+  return { ...asked, line: validLine(options), dedup: validDedup(options, defaults.runtime.clock.now()) };
+}
+
+/** The same of a task that stands in no line, and leaves one that has its id as it is. @throws ConfigurationError */
+export async function plainTaskOf(
+  task: TaskReference<unknown>,
+  input: unknown,
+  options: EnqueueOptions,
+  defaults: RequestDefaults,
+): Promise<NewTask> {
   validOptions('the options of a task', options, ENQUEUE_OPTIONS);
   const { clock, ids } = defaults.runtime;
   if (typeof task !== 'string' && ((task as unknown) === null || typeof task !== 'object'))
@@ -172,11 +183,9 @@ export async function newTaskOf(
     runAt,
     expiresAt: validExpiry(options, runAt),
     links: validLinks(options),
-    line: validLine(options),
     policy: validPolicy(options),
     tenant: validTenant(tenant),
     traceparent: validTraceparent(options.traceparent ?? defaults.traceparent),
-    dedup: validDedup(options, now),
   };
 }
 

@@ -1,8 +1,9 @@
 /** What clients that only add tasks need of the tasks' store: apart, so that their bundles stay small. */
 import type { WriteLimits } from '../../lease/outcome.ts';
 import type { Stamp } from '../../lease/stamp.ts';
-import type { AddingStore } from '../../queue/task-adder.ts';
-import type { ReadyTask, TaskKey } from '../../task/task.ts';
+import type { AddingStore, Begun } from '../../queue/task-adder.ts';
+import type { TakenTask } from '../../task/dedup.ts';
+import type { TaskKey } from '../../task/task.ts';
 import { describeTask } from '../../task/task.ts';
 import type { Contended } from '../../wait/retry-contended.ts';
 import { contended, retryContended } from '../../wait/retry-contended.ts';
@@ -12,7 +13,6 @@ import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import type { Action } from '../engine/transaction.ts';
 import { together, tokenOf } from '../engine/transaction.ts';
-import { decodeTask } from './codec.ts';
 import { payloadOf } from './effects.ts';
 import type { Seat } from './statements.ts';
 import { enqueueTask, readTask } from './statements.ts';
@@ -32,12 +32,16 @@ export type Begin = (
 /** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
 export const LINE_CONTENTION = { rounds: 50 };
 
-/** @param begin absent: of tasks that stand in no line */
-export function createAddingStore(
+/**
+ * @param decode what is to be known of a task that is there
+ * @param begin absent: of tasks that stand in no line
+ */
+export function createAddingStore<Row extends TakenTask>(
   sender: Sender,
   { table, shards }: { readonly table: string; readonly shards: number },
+  decode: (item: DynamoItem) => Row,
   begin: Begin = beginAlone(sender),
-): AddingStore {
+): AddingStore<Row> {
   return {
     async enqueue(task, stamp, limits) {
       let written: DynamoItem | undefined;
@@ -47,12 +51,12 @@ export function createAddingStore(
         return statement;
       };
       const result = await begin(task, write, payloadOf(table, task, stamp), stamp, limits);
-      return outcomeOf(result, (item) => decodeTask(item) as ReadyTask, decodeTask, written);
+      return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
     },
 
     async get({ queue, id }) {
       const { Item } = await sender.read(readTask(table, queue, id));
-      return Item === undefined ? undefined : decodeTask(Item);
+      return Item === undefined ? undefined : decode(Item);
     },
   };
 }

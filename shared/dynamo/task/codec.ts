@@ -1,4 +1,5 @@
 import { assertNever } from '../../errors.ts';
+import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { Payload } from '../../task/task.ts';
 import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskPolicy, TaskRecord } from '../../task/task.ts';
@@ -7,6 +8,26 @@ import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
 import { isParkedItem } from './place.ts';
 import { decodeInput, decodePack } from './pack-codec.ts';
+
+const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
+
+/** A task that has the id of one that is asked for: of its row only what the two are compared by. @throws CorruptItemError */
+export function decodeTaken(item: DynamoItem): TakenTask {
+  const row = new ItemReader(item);
+  const isPack = row.has('total');
+  return {
+    name: row.string('name'),
+    state: row.oneOf('state', STATES),
+    createdAt: row.count('createdAt'),
+    generation: row.optional('generation', (attribute) => row.count(attribute)) ?? 0,
+    tenant: row.optional('tenant', (attribute) => row.string(attribute)),
+    links: { batch: row.optional('batch', (attribute) => row.string(attribute)) },
+    payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
+    // No task is a pack's like, whatever the items are.
+    input: isPack ? null : row.json('input'),
+    bulk: isPack ? {} : undefined,
+  };
+}
 
 /** @throws CorruptItemError */
 export function decodeTask(item: DynamoItem): TaskRecord {
@@ -41,7 +62,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     bulk: decodePack(row),
   };
   row.ensureKey(['task', facts.queue, facts.id]);
-  const state = row.oneOf('state', ['ready', 'running', 'done', 'dead', 'cancelled']);
+  const state = row.oneOf('state', STATES);
   switch (state) {
     case 'ready':
       return {

@@ -4,6 +4,7 @@ import type { Sender } from '../engine/send.ts';
 import { deletePayload } from '../payload/statements.ts';
 import { createAddingStore } from './adding-store.ts';
 import { Beginnings } from './beginnings.ts';
+import { decodeTask } from './codec.ts';
 import { payloadOf } from './effects.ts';
 import { renewTask, replaceTask } from './operator-statements.ts';
 
@@ -13,7 +14,7 @@ export function createEnqueueStore(
 ): EnqueueStore {
   const beginnings = new Beginnings(sender, table);
   return {
-    ...createAddingStore(sender, { table, shards }, (...beginning) => beginnings.begin(...beginning)),
+    ...createAddingStore(sender, { table, shards }, decodeTask, (...beginning) => beginnings.begin(...beginning)),
 
     replace: (observed, task, stamp, limits) =>
       beginnings.beginAnew(

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { bundleEdge, openIsolate } from '../../support/isolates.ts';
 
@@ -19,6 +20,12 @@ describe('the bundle of leasehold/edge', () => {
     expect(Object.keys(edge)).toEqual(
       expect.arrayContaining(['createLeasehold', 'connect', 'lockSession', 'enqueuer']),
     );
+  });
+
+  test('has at most 30 KB gzipped for what locks and enqueues', async () => {
+    const { text } = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
+
+    expect(gzipSync(text, { level: 9 }).length / 1024).toBeLessThanOrEqual(30);
   });
 
   test('leaves out what a bundle that locks and enqueues does not use', async () => {
