@@ -18,12 +18,12 @@ import Table from 'cli-table3';
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
-import { createTable } from '../shared/dynamo/table.ts';
 import { systemClock as clock } from '../shared/runtime/clock.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import { cpuMsOf } from './cpu.ts';
 import { findConsul, startConsul } from './consul/real-consul.ts';
+import { createSilentTable } from './silent-table.ts';
 
 interface Settings {
   readonly connections: readonly number[];
@@ -104,7 +104,7 @@ async function startGateway(name: string, folder: string): Promise<Contestant> {
   const engine = await startEngine({ kind: 'embedded' });
   const connection = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
   const client = await connection.openClient();
-  await createTable(client, 'bench');
+  await createSilentTable(client, 'bench');
   client.destroy();
   connection.close();
   const env = { PATH: process.env.PATH, LEASEHOLD_ENDPOINT: engine.endpoint, LEASEHOLD_TABLE: 'bench' };

@@ -7,7 +7,7 @@
  *   2. How long after its death is a holder's key taken over, by a contender that comes early, late, or after the lease is over?
  *   3. How many requests a second do 200 contenders make for one key?
  * Each contestant has the table that its own documentation makes:
- * theirs a key and nothing else, ours with the two indexes of `leasehold up`.
+ * theirs a key and nothing else, ours with the two indexes of `leasehold up`, but without its stream (`silent-table.ts`).
  * Rates depend on the machine and on who else uses it; their ratios, each of one round, and the counts are the figures.
  * `--latency 5ms` delays every answer, and is the closest to a service across a network.
  */

@@ -7,7 +7,6 @@ import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { DynamoDriver } from '../shared/dynamo/engine/driver.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
-import { createTable } from '../shared/dynamo/table.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { memoryDynamo } from '../testing/memory-table.ts';
@@ -16,6 +15,7 @@ import { Prng } from '../test/simulation/machines/prng.ts';
 import { SimulatedProcess } from '../test/simulation/machines/process.ts';
 import { Timeline } from '../test/simulation/machines/timeline.ts';
 import { WallClock } from '../test/simulation/machines/wall-clock.ts';
+import { createSilentTable } from './silent-table.ts';
 
 export const TABLE = 'bench';
 
@@ -53,7 +53,7 @@ export async function openTable(kind: Exclude<EngineKind, 'endpoint'>, table = T
     await engine.stop();
   };
   try {
-    await createTable(client, table);
+    await createSilentTable(client, table);
   } catch (error) {
     await close();
     throw error;

@@ -3,6 +3,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
+import { createSilentTable } from '../silent-table.ts';
 import type { Bill, Peer } from './peers.ts';
 import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient, redisMutex } from './peers.ts';
 
@@ -22,7 +23,7 @@ export interface Contestant {
 export const TABLE = 'leasehold';
 
 export async function openContestants(endpoint: string): Promise<readonly Contestant[]> {
-  await createPeerTables(endpoint);
+  await createTables(endpoint);
   const options = { endpoint, leaseMs: 30_000, trustsClock: false };
   const peers = [lockClient('FailOpen', options), lockClient('FailClosed', options), deliveryHero(options)];
   const redis = await redisMutex();
@@ -36,7 +37,6 @@ export async function openContestants(endpoint: string): Promise<readonly Contes
 async function ours(endpoint: string): Promise<Contestant> {
   const meter = createMeter();
   const leasehold = createLeasehold({ table: TABLE, endpoint, observer: meter });
-  await leasehold.createTable();
   const session = await leasehold.session({ ttl: '30s' });
   const cycle = async (key: string): Promise<void> => {
     const acquisition = await session.tryLock(key);
@@ -86,7 +86,7 @@ async function difference(cycle: (key: string) => Promise<void>, key: string, re
   };
 }
 
-export async function createPeerTables(endpoint: string): Promise<void> {
+async function createTables(endpoint: string): Promise<void> {
   const client = new DynamoDBClient({
     ...{ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } },
   });
@@ -103,6 +103,7 @@ export async function createPeerTables(endpoint: string): Promise<void> {
       KeySchema: [byId, { AttributeName: 'group', KeyType: 'RANGE' }],
     },
   ];
+  await createSilentTable(client, TABLE);
   for (const table of tables) await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
   client.destroy();
 }
