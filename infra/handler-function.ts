@@ -12,7 +12,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError, messageOf } from '../shared/errors.ts';
 import { acknowledge, node24 } from './cdk-version.ts';
 
 /** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */
@@ -89,7 +89,7 @@ export class HandlerFunction extends Construct {
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.logGroup.grantWrite(this.role);
     if (props.network !== undefined) this.allowNetwork();
-    this.function = new NodejsFunction(this, 'Function', {
+    const bundled = {
       entry: props.entry,
       handler: 'handler',
       description: props.description,
@@ -110,7 +110,8 @@ export class HandlerFunction extends Construct {
       ...(props.network === undefined ? {} : placeIn(props.network)),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below
-    });
+    };
+    this.function = ofProject(props.entry, () => new NodejsFunction(this, 'Function', bundled));
     if (props.tracing !== Tracing.DISABLED) this.trace(props.tracing ?? Tracing.ACTIVE);
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaDLQ',
@@ -159,6 +160,21 @@ export function networkOf({ vpc, vpcSubnets, securityGroups }: Partial<NetworkPl
   if (vpc !== undefined) return { vpc, vpcSubnets, securityGroups };
   if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
   throw new ConfigurationError('vpcSubnets and securityGroups are of a network: give vpc as well');
+}
+
+/** @throws ConfigurationError where CDK's own error would name files that are not the user's, and no remedy */
+function ofProject(entry: string, make: () => NodejsFunction): NodejsFunction {
+  try {
+    return make();
+  } catch (error) {
+    const [, root] = /should be under .*\((.+)\)/.exec(messageOf(error)) ?? [];
+    if (root === undefined) throw error;
+    throw new ConfigurationError(
+      `${entry} is outside of ${root}, where the CDK has found a lock file: run it in a folder, such as a workspace's root, ` +
+        'whose lock file is above the tasks and the packages that they use',
+      { cause: error },
+    );
+  }
 }
 
 function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlace): Partial<NodejsFunctionProps> {

@@ -20,7 +20,7 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/engine/schema.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError, shown } from '../shared/errors.ts';
 import { validOptions } from '../shared/validate/options.ts';
 import type { AccessRule } from './access.ts';
 import { coordinateAccess } from './access.ts';
@@ -62,6 +62,10 @@ export class CoordinationTable extends Construct {
     table: ITable,
     options: Pick<CoordinationTableProps, 'encryptionKey'> = {},
   ): CoordinationTable {
+    if (typeof (table as Partial<ITable> | undefined)?.tableArn !== 'string')
+      throw new ConfigurationError(
+        `fromTable: table = ${shown(table)}: give a table of the CDK, such as Table.fromTableName(scope, id, name)`,
+      );
     return new CoordinationTable(
       scope,
       id,

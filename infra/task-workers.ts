@@ -1,7 +1,7 @@
 /**
  * A queue and the workers that run its tasks: everything that one `new` deploys.
  *
- *     new TaskWorkers(this, 'Media', { entry: 'src/tasks.ts', schedule: Schedule.rate(Duration.minutes(1)), maxWorkers: 50 });
+ *     new TaskWorkers(this, 'Media', { entry: 'src/tasks.ts', schedule: ScheduleExpression.rate(Duration.minutes(1)), maxWorkers: 50 });
  *
  * The module `entry` exports tasks made with `defineTask`; its other exports are ignored.
  * Every setting is checked here, alone and against the others, so that a deployment that could not work does not happen.
@@ -16,6 +16,7 @@ import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
+import { ConfigurationError, shown } from '../shared/errors.ts';
 import { validOptions } from '../shared/validate/options.ts';
 import { enqueueAccess, observeAccess, operateAccess, replaceAccess, scheduleAccess } from './access.ts';
 import { Alarms } from './alarms.ts';
@@ -51,6 +52,10 @@ export class TaskWorkers extends Construct implements IGrantable {
     ensureTable(props.table);
     const source = sourceOf(props);
     const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
+    if (typeof expressionString !== 'string')
+      throw new ConfigurationError(
+        `schedule = ${shown(props.schedule)}: give an expression of aws-cdk-lib/aws-scheduler, such as ScheduleExpression.rate(Duration.minutes(1))`,
+      );
     const settings = settingsOf(props, expressionString);
     validateWorkers(settings);
     this.#settings = settings;

@@ -1,4 +1,7 @@
 /** What an application brings along: a table, functions that enqueue, settings of its own. */
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
@@ -23,6 +26,14 @@ describe('a table that is there already', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ LEASEHOLD_TABLE: 'leases' }) },
     });
+  });
+
+  test.each([undefined, 'leases', {}])('is a table of the CDK, and not %o', (table) => {
+    const stack = new Stack(newApp(), 'NoTable');
+
+    expect(() => CoordinationTable.fromTable(stack, 'Leases', table as never)).toThrow(
+      /^fromTable: table = .*: give a table of the CDK, such as Table\.fromTableName/,
+    );
   });
 
   test('has to be wrapped, and the message says how', () => {
@@ -50,8 +61,23 @@ test.each<[object, RegExp]>([
     { entry: undefined },
     /^entry is missing: give the path of the module that exports your tasks, or workerFunction, a function of your own$/,
   ],
+  [{ schedule: 'rate(1 minute)' }, /^schedule = "rate\(1 minute\)": give an expression of aws-cdk-lib\/aws-scheduler/],
 ])('refuses %o', (props, message) => {
   expect(() => new TaskWorkers(new Stack(newApp(), 'Wrong'), 'Media', { entry: ENTRY, ...props })).toThrow(message);
+});
+
+test('tasks outside of the project that the CDK bundles are refused by name, with a remedy', () => {
+  const elsewhere = mkdtempSync(path.join(tmpdir(), 'leasehold-elsewhere-'));
+  try {
+    mkdirSync(path.join(elsewhere, 'node_modules'));
+    copyFileSync(ENTRY, path.join(elsewhere, 'tasks.ts'));
+
+    expect(
+      () => new TaskWorkers(new Stack(newApp(), 'Elsewhere'), 'Media', { entry: path.join(elsewhere, 'tasks.ts') }),
+    ).toThrow(/leasehold-elsewhere-\S+ is outside of \S+, where the CDK has found a lock file: run it in a folder/);
+  } finally {
+    rmSync(elsewhere, { recursive: true });
+  }
 });
 
 test('a connected function has the grant, and the variables that its client reads', () => {
