@@ -79,7 +79,7 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
     case 'queue.pause':
     case 'queue.resume': {
       const { isPaused } = await operations.execute(act.verb, act, operator);
-      return done(`queue ${act.queue} is ${isPaused ? 'paused: what runs goes on to its end' : 'open'}`);
+      return done(`queue ${act.queue} is ${isPaused ? 'paused: what runs goes on to its end' : 'active'}`);
     }
     case 'queue.redrive': {
       const redriven = await operations.execute(act.verb, { queue: act.queue }, operator);

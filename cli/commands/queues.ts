@@ -73,9 +73,9 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
     options,
     {
       queue: ({ queue }) => shortened(queue, 40),
-      state: ({ isPaused }) => (isPaused ? 'paused' : 'open'),
+      state: ({ isPaused }) => (isPaused ? 'paused' : 'active'),
       due: ({ due, more }) => counted(sumOf(due), more),
-      later: ({ later, more }) => counted(sumOf(later), more),
+      delayed: ({ later, more }) => counted(sumOf(later), more),
       parked: ({ parked, more }) => counted(parked, more),
       dead: ({ dead, more }) => counted(dead, more),
       workers: ({ workers }) => workersText(workers),
@@ -123,7 +123,7 @@ async function change(
   const there = connection.queue(queue, options.shards);
   const isKnown = await hasTraces(connection, there);
   const record = await there.operations.execute(`queue.${verb}`, { queue }, operatorOf(options));
-  output.answer(record, () => `queue ${printable(queue)} is ${record.isPaused ? 'paused' : 'open'}`);
+  output.answer(record, () => `queue ${printable(queue)} is ${record.isPaused ? 'paused' : 'active'}`);
   if (!isKnown)
     output.note(
       `queue ${printable(queue)} has had no worker that is deployed, and has no task that waits or is dead: is that its name?`,
@@ -177,9 +177,9 @@ function censusText(census: Census): string {
   const { more, workers, looked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
-    ['state', census.isPaused ? 'paused' : 'open'],
+    ['state', census.isPaused ? 'paused' : 'active'],
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
-    ['for later', counted(sumOf(census.later), more)],
+    ['delayed', counted(sumOf(census.later), more)],
     ['parked', parkedText(census)],
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],

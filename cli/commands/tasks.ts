@@ -24,7 +24,7 @@ import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
 
 /** The last two are in no index: they are looked for in the table itself. */
-const STATES = ['unfinished', 'ready', 'later', 'running', 'dead', 'done', 'cancelled'] as const;
+const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
 /** A quarter of a GB, for about a cent: what reads on by mistake costs no more. */
 const DEFAULT_MAX_READ_UNITS = 32_768;
 
@@ -123,7 +123,7 @@ async function* matching(
 
 /** A task that waits is ready once it is due. */
 function stateOf(task: TaskRecord, now: number): string {
-  return task.state === 'ready' && task.readyAt > now ? 'later' : task.state;
+  return task.state === 'ready' && task.readyAt > now ? 'delayed' : task.state;
 }
 
 async function showTask(

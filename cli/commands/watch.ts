@@ -61,7 +61,7 @@ function summary(census: Census): string {
   const { due, later, parked, dead, running, workers, isPaused, oldestReadyAgeMs } = census;
   const age = oldestReadyAgeMs === 0 ? '' : `, oldest ready ${span(oldestReadyAgeMs)}`;
   return (
-    `${isPaused ? 'paused, ' : ''}${sumOf(due)} due (${running} running), ${sumOf(later)} for later, ` +
+    `${isPaused ? 'paused, ' : ''}${sumOf(due)} due (${running} running), ${sumOf(later)} delayed, ` +
     `${parked} parked, ${dead} dead, ${plural(workers.live, 'worker')}${age}`
   );
 }
@@ -73,7 +73,7 @@ function picture(census: Census, output: Output): string {
     const bar = output.style('green', '█'.repeat(filled)) + output.style('dim', '░'.repeat(BAR_WIDTH - filled));
     return `  ${priority.padEnd(7)} ${bar} ${census.due[priority].toLocaleString('en-US')}`;
   });
-  const state = census.isPaused ? output.style('yellow', 'paused') : output.style('green', 'open');
+  const state = census.isPaused ? output.style('yellow', 'paused') : output.style('green', 'active');
   return [
     `  ${output.style('bold', printable(census.queue))} ${state}`,
     '',

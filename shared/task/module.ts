@@ -1,7 +1,7 @@
 /** The module that defines tasks, loaded by its path. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { TaskRegistry } from './definition.ts';
 import { registerTasks } from './definition.ts';
@@ -22,11 +22,22 @@ export async function loadModule(entry: string): Promise<Readonly<Record<string,
     const hint = readsTypeScript()
       ? ''
       : `; Node ${process.versions.node} cannot load .ts files: use Node 22.18 or later, or compile the module`;
-    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${messageOf(cause)}${hint}`, {
-      cause,
-    });
+    const what = `${messageOf(cause)}${placeOf(cause)}${hint}`;
+    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${what}`, { cause });
   }
 }
+
+/** Where in the user's code it happened, of which the messages of Node and of Leasehold say nothing. */
+function placeOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const places = [...stack.matchAll(/(file:\/\/[^\s:]+)((?::\d+){1,2})/g)];
+  const place = places.find(([, url = '']) => !url.includes('/node_modules/') && !url.startsWith(OURS));
+  if (place === undefined) return '';
+  const [, url = '', line = ''] = place;
+  return ` (${path.relative(process.cwd(), fileURLToPath(url))}${line})`;
+}
+
+const OURS = new URL('../../shared/', import.meta.url).href;
 
 /** Undefined in versions that have never heard of it. */
 function readsTypeScript(): boolean {

@@ -51,7 +51,7 @@ describe('leasehold dev', () => {
       expect((await fetch(address, { redirect: 'manual' })).headers.get('set-cookie')).not.toBeNull();
 
       writeWords('export const greeting = ;');
-      await dev.said(/^error: .*tasks\.ts cannot be loaded/m);
+      await dev.said(/^error: .*tasks\.ts cannot be loaded: .* \(\S*words\.ts:1\)/m);
       writeWords("export const greeting = 'Good evening';");
       await enqueue('Mary');
       await dev.said(/^Good evening, Mary!$/m);

@@ -122,7 +122,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     await run('enqueue', 'fine', '{"n": 4}', '--id', 'tomorrow', '--delay', '1d', ...queue);
 
     expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toMatchObject([{ id: 'now' }]);
-    expect(await json('tasks', 'list', '--state', 'later', ...queue)).toMatchObject([{ id: 'tomorrow' }]);
+    expect(await json('tasks', 'list', '--state', 'delayed', ...queue)).toMatchObject([{ id: 'tomorrow' }]);
     expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
       {
@@ -222,7 +222,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
   test('pauses a queue, and opens it again', async () => {
     expect((await run('queues', 'pause', 'calm', '--reason', 'maintenance')).out).toBe('queue calm is paused\n');
     expect(await json('queues', 'stats', 'calm')).toMatchObject({ isPaused: true });
-    expect((await run('queues', 'resume', 'calm', '--reason', 'done')).out).toBe('queue calm is open\n');
+    expect((await run('queues', 'resume', 'calm', '--reason', 'done')).out).toBe('queue calm is active\n');
     expect(await json('audit', '--limit', '2')).toMatchObject([
       { verb: 'queue.resume' },
       { verb: 'queue.pause', target: 'calm' },

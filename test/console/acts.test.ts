@@ -110,7 +110,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   test('pauses a queue and resumes it', async () => {
     expect(await perform({ verb: 'queue.pause', queue: 'media', reason })).toMatchObject({ status: 200 });
     expect(await perform({ verb: 'queue.resume', queue: 'media', reason: 'over' })).toMatchObject({
-      message: 'queue media is open',
+      message: 'queue media is active',
     });
   });
 
