@@ -185,6 +185,12 @@ async function exerciseTasks(sender: Sender, table: string, session: Session): P
   await operator.pause();
   const use = { lanes: new Set(['normal']), shards: SHARDS };
   await queues.noteUse('default', await queues.glance('default'), use, stamp());
+  for (const id of ['waiting', 'slow']) {
+    const observed = await queues.get('default');
+    if (observed === undefined) throw new Error('a queue that was paused has a row');
+    const announcement = { at: systemRuntime.clock.now(), before: observed.announced?.at, ids: [id], workers: 1 };
+    await queues.announce(observed, announcement, stamp());
+  }
   await operator.resume();
   for (let shard = 0; shard < SHARDS; shard++)
     await store.page({ queue: 'default', priority: 'normal', shard }, { now: systemRuntime.clock.now(), limit: 50 });

@@ -1,6 +1,6 @@
 /**
  * What a queue costs that has little to do: empty, with a task a minute,
- * and with one long task; for `leasehold work`, and for a deployed queue
+ * with one long task, and with a task each five seconds beside one; for `leasehold work`, and for a deployed queue
  * with its ticks and wakes.
  *
  * Ten minutes of simulated time each, over the exact DynamoDB in memory,
@@ -24,8 +24,8 @@ import { runWorker } from '../shared/worker/worker.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from './idle-world.ts';
 
-type Load = 'empty' | 'trickle' | 'longTask';
-const LOADS: readonly Load[] = ['empty', 'trickle', 'longTask'];
+type Load = 'empty' | 'trickle' | 'longTask' | 'besideLongTask';
+const LOADS: readonly Load[] = ['empty', 'trickle', 'longTask', 'besideLongTask'];
 
 interface Used {
   readonly requests: number;
@@ -44,6 +44,7 @@ interface Measured extends Used {
 const MINUTE_MS = 60_000;
 const MINUTES = 10;
 const LONG_TASK_MS = 20_000;
+const BESIDE_MS = 5_000;
 /** From an insert to the waker, as DynamoDB Streams take. */
 const STREAM_MS = 213;
 const MAX_WORKERS = 10;
@@ -77,6 +78,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const answer = {
     work: { ...perSecond(work.whole), firstMinute: perSecond(work.first), afterwards: perSecond(work.later) },
     trickle: { ...perSecond(working.trickle.whole), deployed: perSecond(deployed.trickle ?? work.whole) },
+    besideLongTask: { deployed: perSecond(deployed.besideLongTask ?? work.whole) },
     longTask: { queries: oneTask.queries, requests: oneTask.requests, readUnits: oneTask.readUnits },
     dollarsPerMonth,
     before: BEFORE,
@@ -149,6 +151,10 @@ async function measureOneTask(): Promise<Measured> {
 }
 
 async function produce(idle: IdleWorld, load: Load, onEnqueued: (id: string) => void): Promise<void> {
+  if (load === 'besideLongTask') {
+    await produceBeside(idle, onEnqueued);
+    return;
+  }
   const count = { empty: 0, trickle: MINUTES - 1, longTask: 1 }[load];
   for (let n = 0; n < count; n++) {
     await idle.clock.sleep(MINUTE_MS / 2);
@@ -156,6 +162,19 @@ async function produce(idle: IdleWorld, load: Load, onEnqueued: (id: string) => 
     await idle.client.enqueue(load === 'longTask' ? 'long' : 'quick', {}, { id });
     onEnqueued(id);
     await idle.clock.sleep(MINUTE_MS / 2);
+  }
+}
+
+/** A task every five seconds, beside one that lasts as long as all of them: its worker has free places. */
+async function produceBeside(idle: IdleWorld, onEnqueued: (id: string) => void): Promise<void> {
+  const enqueue = async (name: string, id: string): Promise<void> => {
+    await idle.client.enqueue(name, {}, { id });
+    onEnqueued(id);
+  };
+  await enqueue('longest', 'longest');
+  for (let n = 0; n < (MINUTES * MINUTE_MS) / BESIDE_MS; n++) {
+    await idle.clock.sleep(BESIDE_MS);
+    await enqueue('quick', `beside-${n}`);
   }
 }
 
@@ -252,7 +271,8 @@ class Fleet {
 function definitionsOf({ clock }: IdleWorld): Readonly<Record<string, unknown>> {
   const long = defineTask({ name: 'long', run: () => clock.sleep(LONG_TASK_MS) });
   const quick = defineTask({ name: 'quick', run: () => undefined });
-  return { long, quick };
+  const longest = defineTask({ name: 'longest', run: () => clock.sleep(MINUTES * MINUTE_MS) });
+  return { long, quick, longest };
 }
 
 function between(begun: MeterReading, end: MeterReading, seconds: number): Measured {
@@ -330,6 +350,7 @@ const NAMES: Readonly<Record<Load, string>> = {
   empty: 'empty',
   trickle: 'a task a minute',
   longTask: 'one task of 20 s',
+  besideLongTask: 'a task each 5 s beside a long one',
 };
 
 function parse(argv: readonly string[]): { readonly json: boolean } {

@@ -107,6 +107,8 @@ export class WokenFleet {
   /** True times at which the waker was invoked. */
   readonly wakes: number[] = [];
   mostWorkers = 0;
+  /** Of workers that have ended. */
+  claimsRefused = 0;
   /** Told of each insert, as late as the waker would be; not by what becomes of wakes. */
   readonly followers = new Set<(id: string) => void>();
   #atWork = 0;
@@ -253,7 +255,7 @@ export class WokenFleet {
     const permit = await semaphores.tryAcquire(session, workersSemaphore(QUEUE), { limit: maxWorkers });
     if (permit.kind === 'acquired') {
       this.mostWorkers = Math.max(this.mostWorkers, ++this.#atWork);
-      await runWorker(
+      const report = await runWorker(
         registry,
         { ...ports, session, log: silent },
         {
@@ -267,6 +269,7 @@ export class WokenFleet {
         new AbortController().signal,
       );
       this.#atWork--;
+      this.claimsRefused += report.claimsRefused;
       await permit.permit.release();
     }
     await session.end();

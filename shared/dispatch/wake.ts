@@ -9,6 +9,8 @@
  *      or while those at work cope;
  *   2. with no worker at work, the inserted rows: tasks for later start no worker;
  *   3. the backlog, as a tick reads it.
+ * Where it leaves the tasks to workers that are there, it announces them: one write, which those with a free place see at once
+ * (`task/announcement.ts`).
  * It never waits. What one look misses, because a worker was about to leave or because the index lags, the schedule finds.
  *
  * A waker remembers what it did last, so that wakes that follow each other
@@ -17,11 +19,14 @@
  */
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SemaphoreRecord } from '../semaphore/semaphore.ts';
+import { CorruptItemError, StoreUnavailableError } from '../errors.ts';
+import { stampOf } from '../lease/stamp.ts';
 import { permitsHeld } from '../semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../semaphore/store.ts';
 import { judgeSession } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
-import type { QueueStore } from '../task/queue-store.ts';
+import { isAnnounceable, nextAnnouncement } from '../task/announcement.ts';
+import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { TaskStore } from '../task/store.ts';
 import type { DispatchSettings, Workforce } from './dispatcher.ts';
 import { dueIn, lookAtBacklog, startWorkers, workersSemaphore } from './dispatcher.ts';
@@ -65,6 +70,9 @@ export interface WakeReport {
 const START_MS = 1_000;
 /** Inserted rows that are read at a time, until one is met that is due. */
 const ROWS_AT_A_TIME = 25;
+/** Another waker may be faster, once; what is lost then is a hint. */
+const ANNOUNCEMENTS_TRIED = 2;
+const ANNOUNCEMENT_BUDGET_MS = 1_000;
 
 /** The waker of one queue. */
 export class Waker {
@@ -77,6 +85,8 @@ export class Waker {
   #lookedAt = -Infinity;
   /** Sessions of workers that were found alive: until when that need not be asked again. */
   readonly #aliveUntil = new Map<string, number>();
+  /** The queue's row as it was read or written last; undefined: not known. */
+  #seen: QueueRecord | undefined;
 
   constructor(ports: WakerPorts, settings: WakerSettings) {
     this.#ports = ports;
@@ -92,6 +102,7 @@ export class Waker {
     const permits = await semaphores.get(workersSemaphore(queue));
     const live = await this.#liveHolders(permits, now);
     const reason = this.#reasonNotToLook(permits, live, now);
+    if (live.length > 0) await this.#announce(ids, live.length, now);
     if (reason !== undefined) return noStart(reason);
     const inserted = live.length > 0 ? [] : await this.#firstDue(ids, now);
     if (inserted === undefined) return noStart('nothingDue');
@@ -118,6 +129,30 @@ export class Waker {
       nth === 0 && named.length > 0 ? { queue, homeShards, tasks: named } : { queue, homeShards },
     );
     return startWorkers(events, workers);
+  }
+
+  /** Workers that are there hear of the tasks, unless they are too many. What cannot be written is found by looks. */
+  async #announce(ids: readonly string[], workers: number, now: number): Promise<void> {
+    const { queues, runtime } = this.#ports;
+    if (queues === undefined || !isAnnounceable(ids)) return;
+    try {
+      for (let tried = 0; tried < ANNOUNCEMENTS_TRIED; tried++) {
+        // One that is paused, or not there, may be open by the next wake.
+        const seen = this.#seen ?? (await queues.glance(this.#settings.queue));
+        this.#seen = undefined;
+        if (seen === undefined || seen.isPaused) return;
+        const announcement = nextAnnouncement(seen.announced, ids, { workers, now });
+        this.#seen = seen;
+        if (announcement === undefined) return;
+        const stamp = stampOf(runtime);
+        const outcome = await queues.announce(seen, announcement, stamp, { budgetMs: ANNOUNCEMENT_BUDGET_MS });
+        this.#seen = outcome.kind === 'applied' ? outcome.row : outcome.current;
+        if (outcome.kind === 'applied') return;
+      }
+    } catch (error) {
+      this.#seen = undefined;
+      if (!(error instanceof StoreUnavailableError || error instanceof CorruptItemError)) throw error;
+    }
   }
 
   /** The last token of the permits; `maxWorkers` is in effect from now on, which makes the row where there is none. */

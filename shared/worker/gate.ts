@@ -1,31 +1,41 @@
 /**
- * What one worker knows of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
+ * What one worker knows of its queue's row: whether the queue is open, which of its lanes and how many of its shards are in use,
+ * and which tasks a waker has announced.
  * Asked before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long
  * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes and shards see `lane.ts`.
+ * While tasks are announced one after the other, a worker with a free place glances at it more often: see `task/announcement.ts`.
  */
-import type { Clock } from '../runtime/clock.ts';
-import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { glanceEveryMs, newsIn } from '../task/announcement.ts';
+import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.ts';
 
 const FRESH_MS = 5_000;
 
+export interface GatePorts {
+  /** Absent: the queue is always open, any of its lanes may be in use, and nothing is announced. */
+  readonly queues?: QueueStore | undefined;
+  readonly runtime: Runtime;
+  /** Told by a glance of tasks that were announced, by their ids. */
+  readonly onAnnounced: (ids: readonly string[]) => void;
+}
+
 export class QueueGate {
   readonly #queue: string;
-  readonly #queues: QueueStore | undefined;
-  readonly #clock: Clock;
+  readonly #ports: GatePorts;
   #record: QueueRecord | undefined;
+  /** What a glance has told of last. */
+  #heard: Announcement | undefined;
   #asking: Promise<boolean> | undefined;
   #staleAtMonotonicMs = 0;
 
-  /** @param queues absent: the queue is always open, and any of its lanes may be in use */
-  constructor(queue: string, queues: QueueStore | undefined, clock: Clock) {
+  constructor(queue: string, ports: GatePorts) {
     this.#queue = queue;
-    this.#queues = queues;
-    this.#clock = clock;
+    this.#ports = ports;
   }
 
   isOpen(): Promise<boolean> {
-    const now = this.#clock.monotonic();
+    const now = this.#ports.runtime.clock.monotonic();
     if (this.#asking === undefined || now >= this.#staleAtMonotonicMs) {
       this.#staleAtMonotonicMs = now + FRESH_MS;
       this.#asking = this.#ask();
@@ -43,8 +53,36 @@ export class QueueGate {
     return this.#record?.shards;
   }
 
+  /** Before the next glance of a worker with a free place, jittered; `Infinity`: it need not glance. */
+  get glanceMs(): number {
+    const { clock, random } = this.#ports.runtime;
+    const everyMs = glanceEveryMs(this.#record?.announced, clock.now());
+    return everyMs === undefined ? Infinity : everyMs * (0.75 + 0.5 * random.next());
+  }
+
+  /**
+   * Looks for what was announced. Only a worker with a free place is told of it: one without takes first what has waited longest.
+   * A glance that fails is made up for by the next, and by `isOpen`.
+   */
+  async glance(): Promise<void> {
+    const { clock } = this.#ports.runtime;
+    const staleAt = clock.monotonic() + FRESH_MS;
+    try {
+      const isOpen = await this.#ask();
+      this.#asking = Promise.resolve(isOpen);
+      this.#staleAtMonotonicMs = staleAt;
+      const announced = this.#record?.announced;
+      if (announced === undefined || !isOpen) return;
+      const news = newsIn(announced, this.#heard, clock.now());
+      this.#heard = announced;
+      if (news.length > 0) this.#ports.onAnnounced(news);
+    } catch {
+      // `isOpen` asks again, and its caller hears of the error.
+    }
+  }
+
   async #ask(): Promise<boolean> {
-    this.#record = await this.#queues?.glance(this.#queue);
+    this.#record = await this.#ports.queues?.glance(this.#queue);
     return this.#record?.isPaused !== true;
   }
 }

@@ -137,12 +137,12 @@ class Worker {
     this.#tally = new Tally(ports.onCounted);
     this.#findings = new Findings(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
-    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
     this.#lingerMs = settings.lingerMs ?? 0;
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
     const { queue, shards, homeShards, pollMs, idlePollMs, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
-    this.#gate = new QueueGate(queue, ports.queues, ports.runtime.clock);
+    this.#gate = new QueueGate(queue, { ...ports, onAnnounced: (ids) => this.#expect(ids) });
+    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
     this.#backlog = new Backlog(
       ports.session.id,
       {
@@ -162,10 +162,7 @@ class Worker {
   /** Until the backlog is empty, or there is a reason to stop. */
   async run(): Promise<WorkerReport> {
     const stop = (): void => this.#over.abort();
-    const stopListening = this.#ports.onEnqueued?.((ids) => {
-      this.#backlog.expectTasks(ids);
-      this.#pause.end();
-    });
+    const stopListening = this.#ports.onEnqueued?.((ids) => this.#expect(ids));
     this.#handBack.addEventListener('abort', stop, { once: true });
     this.#ports.session.signal.addEventListener('abort', stop, { once: true });
     try {
@@ -180,6 +177,11 @@ class Worker {
       this.#ports.session.signal.removeEventListener('abort', stop);
     }
     return { ...this.#tally.read(), ended: this.#ended() };
+  }
+
+  #expect(ids?: readonly string[]): void {
+    this.#backlog.expectTasks(ids);
+    this.#pause.end();
   }
 
   async #beginWithNamed(): Promise<void> {

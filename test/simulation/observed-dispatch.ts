@@ -47,5 +47,9 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteUse(queue, observed, use, stamp, limits),
       ),
+    announce: (observed, announcement, stamp, limits) =>
+      write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>
+        store.announce(observed, announcement, stamp, limits),
+      ),
   };
 }

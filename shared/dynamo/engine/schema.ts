@@ -120,7 +120,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...['batch', 'children', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
-  ...['paused', 'lanes', 'shards'],
+  ...['paused', 'lanes', 'shards', 'announced', 'at'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // pack

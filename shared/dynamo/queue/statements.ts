@@ -12,10 +12,11 @@
  * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
- * | nonce | S | of the last write | change, noteUse |
+ * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
+ * | nonce | S | of the last write, but for announcements: they must not refuse what operators and dispatchers write | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { QueueRecord, QueueUse } from '../../task/queue-store.ts';
+import type { Announcement, QueueRecord, QueueUse } from '../../task/queue-store.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import { queueKey } from '../engine/keys.ts';
 import { SCHEMA_VERSION } from '../engine/schema.ts';
@@ -76,6 +77,31 @@ export function noteUse(
   });
 }
 
+/**
+ * Guard: the row is there, and no announcement was made since it was observed.
+ * Effect: live workers may hear of these tasks. Nothing else changes, the nonce included.
+ * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row says what is announced.
+ */
+export function announceTasks(
+  table: string,
+  observed: QueueRecord,
+  { at, before, ids, workers }: Announcement,
+): Statement<'update'> {
+  const { queue, announced } = observed;
+  return updateStatement('queue.announce', {
+    table,
+    key: queueKey(queue),
+    guard: announced === undefined ? IS_SILENT : IS_LAST_ANNOUNCED,
+    effect: 'SET #announced = :announced',
+    values: {
+      ':announced': { at, ...(before === undefined ? {} : { before }), ids: [...ids], workers },
+      ...(announced === undefined ? {} : { ':observedAt': announced.at }),
+    },
+  });
+}
+
+const IS_SILENT = 'attribute_exists(#pk) AND attribute_not_exists(#announced)';
+const IS_LAST_ANNOUNCED = '#announced.#at = :observedAt';
 const SET_USE =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
   '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce, #shards = :shards';

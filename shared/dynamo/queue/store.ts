@@ -1,4 +1,4 @@
-import type { QueueRecord, QueueStore } from '../../task/queue-store.ts';
+import type { Announcement, QueueRecord, QueueStore } from '../../task/queue-store.ts';
 import { MAX_SHARDS } from '../../task/task.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
@@ -27,6 +27,11 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
       const statement = statements.noteUse(table, queue, observed, use, stamp);
       return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
     },
+
+    async announce(observed, announcement, stamp, limits) {
+      const statement = statements.announceTasks(table, observed, announcement);
+      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
+    },
   };
 }
 
@@ -41,5 +46,17 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
     // A worker that is told of more would look for ever.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
+    announced: decodeAnnouncement(item.announced),
+  };
+}
+
+/** A hint that is damaged is none, and closes no queue. */
+function decodeAnnouncement(attribute: unknown): Announcement | undefined {
+  if (typeof attribute !== 'object' || attribute === null) return undefined;
+  const { at, before, ids, workers } = attribute as Readonly<Record<string, unknown>>;
+  if (typeof at !== 'number' || typeof workers !== 'number' || !Array.isArray(ids)) return undefined;
+  return {
+    ...{ at, workers, before: typeof before === 'number' ? before : undefined },
+    ids: ids.filter((id): id is string => typeof id === 'string' && id !== ''),
   };
 }

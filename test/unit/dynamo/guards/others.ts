@@ -8,7 +8,7 @@ import { createStatement } from '../../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../../shared/dynamo/epoch/statements.ts';
 import { putFailure } from '../../../../shared/dynamo/failure/statements.ts';
 import { deletePayload, putPayload } from '../../../../shared/dynamo/payload/statements.ts';
-import { changeQueue, noteUse } from '../../../../shared/dynamo/queue/statements.ts';
+import { announceTasks, changeQueue, noteUse } from '../../../../shared/dynamo/queue/statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../../shared/dynamo/schedule/statements.ts';
 import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
 import { leavePlace, takePlace } from '../../../../shared/dynamo/task/line-statements.ts';
@@ -63,6 +63,11 @@ const USE = { lanes: new Set<string>(), shards: 1 };
 const queueSeen = (rows: Rows): QueueRecord => {
   rows.write(changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp()));
   return rows.read(queueKey('q')) as unknown as QueueRecord;
+};
+const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
+const announcedSeen = (rows: Rows): QueueRecord => {
+  rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
+  return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
 };
 
 const SCHEDULE = {
@@ -141,6 +146,21 @@ export const OTHER_CASES: readonly Case[] = [
   twice('queue.noteUse: attribute_not_exists(#pk)', (rows) => noteUse(TABLE, 'q', undefined, USE, rows.stamp())),
   outdated('queue.noteUse: #nonce = :observedNonce', queueSeen, (seen, rows) =>
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
+  ),
+  [
+    'queue.announce: attribute_exists(#pk)',
+    () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),
+  ],
+  [
+    'queue.announce: attribute_not_exists(#announced)',
+    (rows) => {
+      const observed = queueSeen(rows);
+      rows.write(announceTasks(TABLE, observed, ANNOUNCED));
+      return announceTasks(TABLE, observed, ANNOUNCED);
+    },
+  ],
+  outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
+    announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
   ),
   twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
