@@ -63,6 +63,8 @@ writeFileSync(path.join(DIST, 'package.json'), `${JSON.stringify(manifest, undef
 for (const document of DOCUMENTS)
   if (existsSync(path.join(ROOT, document)))
     cpSync(path.join(ROOT, document), path.join(DIST, document), { recursive: true });
+// A fifth of the package otherwise, and no alarm names them.
+rmSync(path.join(DIST, 'docs/pictures'), { recursive: true, force: true });
 console.log(`inside: ${inside.imported.join(', ')}`);
 console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
 

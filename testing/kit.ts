@@ -22,6 +22,8 @@ import { validOptions } from '../shared/validate/options.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
 import { Leasehold } from '../shared/leasehold.ts';
+import { systemClock } from '../shared/runtime/clock.ts';
+import { warn } from '../shared/runtime/host.ts';
 import { systemIds } from '../shared/runtime/ids.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
@@ -142,8 +144,8 @@ export class TestKit {
   readonly #concurrency: number;
   readonly #stores: TaskStores;
   readonly #spans = new TaskSpans(openTelemetry);
-  /** Task code at work: time stands still for it. */
-  #running = 0;
+  /** Task code at work, by its name and id: time stands still for it. */
+  readonly #running = new Set<string>();
 
   /** @throws ConfigurationError */
   constructor(options: TestKitOptions) {
@@ -285,22 +287,40 @@ export class TestKit {
         isOver.abort();
       }
     };
-    return this.clock.runUntil(workAndEnd(), () => timePasses || this.#running === 0);
+    const stopWatching = systemClock.after(PATIENCE_MS, () => {
+      if (!timePasses && this.#running.size > 0) warn(stillRunning([...this.#running]));
+    });
+    try {
+      return await this.clock.runUntil(workAndEnd(), () => timePasses || this.#running.size === 0);
+    } finally {
+      stopWatching();
+    }
   }
 
   #watched(registry: TaskRegistry): TaskRegistry {
     return mapTasks(registry, (definition) => ({
       ...definition,
       run: async (input, task) => {
-        this.#running++;
+        const name = `${definition.name} ${task.id}`;
+        this.#running.add(name);
         try {
           return await definition.run(input, task);
         } finally {
-          this.#running--;
+          this.#running.delete(name);
         }
       },
     }));
   }
+}
+
+/** Real time, shorter than the time-outs of test runners, which end the test without a word about why. */
+const PATIENCE_MS = 3_000;
+
+function stillRunning(names: readonly string[]): string {
+  return (
+    `the test kit waits for the code of ${names.join(', ')}, and its clock stands still meanwhile: ` +
+    'where that code waits for a time-out, give { timePasses: true }'
+  );
 }
 
 /** The longest that a Lambda lives. */

@@ -1,5 +1,5 @@
 /** The test kit as its users meet it: an example of each thing that it can do. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../shared/errors.ts';
 import { RetryAfter } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
@@ -22,6 +22,24 @@ test('time that passes while code runs ends code that never would, at its timeou
   await kit.tasks.enqueue(endless);
   expect(await kit.drain({ timePasses: true })).toMatchObject({ ended: 'handedBack', settled: { released: 1 } });
   expect(kit.clock.now() - begun).toBeLessThanOrEqual(16 * 60_000);
+});
+
+test('code that goes on while time stands still is named, with what lets time pass', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => {
+    warned.mockRestore();
+  });
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stuck = defineTask({ name: 'stuck', run: () => promise });
+  const kit = createTestKit({ tasks: { stuck } });
+  await kit.tasks.enqueue(stuck, null, { id: 's' });
+
+  const drained = kit.drain();
+  await vi.waitFor(() => expect(warned).toHaveBeenCalled(), { timeout: 60_000, interval: 100 });
+  resolve(undefined);
+
+  expect((await drained).settled.done).toBe(1);
+  expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* give \{ timePasses: true \}$/);
 });
 
 test('drain runs what is due, and what follows from it', async () => {
