@@ -32,6 +32,8 @@ export const ENV = {
   lockDelayMs: 'LEASEHOLD_LOCK_DELAY_MS',
   maxClockSkewMs: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
   deadlineMarginMs: 'LEASEHOLD_DEADLINE_MARGIN_MS',
+  /** How long a worker stays with nothing to do. */
+  lingerMs: 'LEASEHOLD_LINGER_MS',
   /** The queues of a waker: a list of `WakeSettings`, as JSON. */
   wakeQueues: 'LEASEHOLD_WAKE_QUEUES',
   /** Tasks that recur and that the stack declares: a list, as `schedulesText` writes it. */
@@ -63,6 +65,10 @@ export const MAX_WORKERS_LIMIT = 1_000;
 export const DEFAULT_TASKS_PER_WORKER = 100;
 /** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
+/** A worker with nothing to do ends: one that stays is billed, and the table's stream starts another. */
+export const DEFAULT_LINGER_MS = 0;
+/** Lambda's longest invocation. */
+export const MAX_LINGER_MS = 900_000;
 
 /** Three metrics of CloudWatch each, $0.90 a month. */
 export const DEFAULT_TIMED_NAMES = 10;
@@ -102,6 +108,8 @@ export interface WorkEnv extends QueueEnv {
   readonly timing: SessionTiming;
   /** How long before the invocation's deadline running tasks are handed back. */
   readonly deadlineMarginMs: number;
+  /** How long it stays with nothing to do, and is billed for it. */
+  readonly lingerMs: number;
   /** Whether it starts its successor when it has to end with tasks left. */
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
@@ -176,6 +184,7 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     concurrency: parseConcurrency(env),
     timing: parseTiming(env),
     deadlineMarginMs: wholeNumber(env, ENV.deadlineMarginMs, { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS }),
+    lingerMs: wholeNumber(env, ENV.lingerMs, { min: 0, max: MAX_LINGER_MS, default: DEFAULT_LINGER_MS }),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
     attemptSpans: parseAttemptSpans(env[ENV.attemptSpans]),
     timedNames: wholeNumber(env, ENV.timedNames, { min: 0, max: MAX_TIMED_NAMES, default: DEFAULT_TIMED_NAMES }),

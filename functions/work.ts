@@ -151,6 +151,7 @@ export function createWorkHandler(
           concurrency: env.concurrency,
           pollMs: POLL_MS,
           hasDispatcher: true,
+          lingerMs: env.lingerMs,
           graceMs: env.deadlineMarginMs * GRACE_SHARE,
           deadlineMonotonicMs: monotonicMs,
         };

@@ -44,6 +44,7 @@ export interface WorkerSettings {
   readonly maxClockSkewMs: number;
   readonly workerTimeoutMs: number;
   readonly deadlineMarginMs: number;
+  readonly lingerMs: number;
   readonly workerMemoryMb: number;
   readonly reservedConcurrency: number | undefined;
   readonly continuation: boolean;
@@ -100,7 +101,8 @@ export function periodMs(expression: string): number | undefined {
 }
 
 function validateTimes(settings: WorkerSettings): void {
-  const { sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, workerTimeoutMs, deadlineMarginMs } = settings;
+  const { sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, workerTimeoutMs, deadlineMarginMs, lingerMs } =
+    settings;
   for (const [what, ms] of Object.entries({ sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, deadlineMarginMs }))
     wholeNumber(what, ms, { min: 0 });
   validateSessionTiming({ ttlMs: sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, holderMarginMs: 0 });
@@ -112,6 +114,12 @@ function validateTimes(settings: WorkerSettings): void {
     throw new ConfigurationError(
       `workerTimeout = ${seconds(workerTimeoutMs)} leaves less than ${seconds(MIN_WORKING_TIME_MS)} for work before ` +
         `deadlineMargin = ${seconds(deadlineMarginMs)}: raise workerTimeout or lower deadlineMargin`,
+    );
+  wholeNumber('linger', lingerMs, { min: 0 });
+  if (lingerMs > workerTimeoutMs - deadlineMarginMs)
+    throw new ConfigurationError(
+      `linger = ${seconds(lingerMs)} is longer than workerTimeout = ${seconds(workerTimeoutMs)} less ` +
+        `deadlineMargin = ${seconds(deadlineMarginMs)}: no worker stays so long; lower linger`,
     );
   if (sessionTtlMs > workerTimeoutMs)
     throw new ConfigurationError(

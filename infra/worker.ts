@@ -10,7 +10,7 @@ import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { ENV } from '../functions/env.ts';
+import { DEFAULT_LINGER_MS, ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
@@ -149,6 +149,7 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     [ENV.lockDelayMs]: String(settings.lockDelayMs),
     [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
     [ENV.deadlineMarginMs]: String(settings.deadlineMarginMs),
+    ...(settings.lingerMs === DEFAULT_LINGER_MS ? {} : { [ENV.lingerMs]: String(settings.lingerMs) }),
     [ENV.continuation]: settings.continuation ? '1' : '0',
     [ENV.attemptSpans]: settings.attemptSpans,
     [ENV.timedNames]: String(settings.timedNames),

@@ -116,7 +116,7 @@ export function standingOf(
     one('heartbeats', { writeUnits: (alive / heartbeatSeconds) * heartbeat.total }),
     one('looks of workers', { readUnits: starts * READ_UNITS_PER_START }),
     one('lingering', {
-      readUnits: (lingering / SECONDS_PER_LOOK) * READ_UNITS_PER_PAGE,
+      readUnits: lingering * (READ_UNITS_PER_PAGE / SECONDS_PER_LOOK + GLANCES.perSecond * READ_UNITS_PER_GLANCE),
       gbSeconds: gb(lingering, memoryMb),
     }),
   ];

@@ -64,11 +64,17 @@ export function newsIn(next: Announcement, last: Announcement | undefined, now: 
   return next.ids.filter((id) => last?.ids.includes(id) !== true);
 }
 
-/** How long a worker with a free place waits before it glances at the row again; undefined: it need not. */
-export function glanceEveryMs(last: Announcement | undefined, now: number): number | undefined {
-  if (last?.before === undefined || last.at - last.before >= LISTENED_MS) return undefined;
-  if (ageMs(last, now) >= LISTENED_MS) return undefined;
-  return Math.min(GLANCE_MOST_MS, GLANCE_MS * Math.max(1, last.workers));
+/**
+ * How long a worker with a free place waits before it glances at the row again; undefined: it need not.
+ * @param stays whether it is paid to wait for the next task: then it listens whether or not others were announced
+ */
+export function glanceEveryMs(last: Announcement | undefined, now: number, stays = false): number | undefined {
+  if (!stays && !isFlowing(last, now)) return undefined;
+  return Math.min(GLANCE_MOST_MS, GLANCE_MS * Math.max(1, last?.workers ?? 1));
+}
+
+function isFlowing(last: Announcement | undefined, now: number): boolean {
+  return last?.before !== undefined && last.at - last.before < LISTENED_MS && ageMs(last, now) < LISTENED_MS;
 }
 
 /** Clocks of wakers may be ahead of ours. */

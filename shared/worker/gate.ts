@@ -16,6 +16,8 @@ export interface GatePorts {
   /** Absent: the queue is always open, any of its lanes may be in use, and nothing is announced. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
+  /** How long its worker stays with nothing to do; a worker that stays for ever is woken by its caller, or pays for its looks alone. */
+  readonly lingerMs: number;
   /** Told by a glance of tasks that were announced, by their ids. */
   readonly onAnnounced: (ids: readonly string[]) => void;
 }
@@ -55,8 +57,10 @@ export class QueueGate {
 
   /** Before the next glance of a worker with a free place, jittered; `Infinity`: it need not glance. */
   get glanceMs(): number {
-    const { clock, random } = this.#ports.runtime;
-    const everyMs = glanceEveryMs(this.#record?.announced, clock.now());
+    const { runtime, queues, lingerMs } = this.#ports;
+    const { clock, random } = runtime;
+    const listens = queues !== undefined && lingerMs > 0 && lingerMs < Infinity;
+    const everyMs = glanceEveryMs(this.#record?.announced, clock.now(), listens);
     return everyMs === undefined ? Infinity : everyMs * (0.75 + 0.5 * random.next());
   }
 

@@ -137,11 +137,11 @@ class Worker {
     this.#tally = new Tally(ports.onCounted);
     this.#findings = new Findings(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
-    this.#lingerMs = settings.lingerMs ?? 0;
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
-    const { queue, shards, homeShards, pollMs, idlePollMs, hasDispatcher = false } = settings;
+    const { queue, shards, homeShards, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
-    this.#gate = new QueueGate(queue, { ...ports, onAnnounced: (ids) => this.#expect(ids) });
+    this.#lingerMs = lingerMs;
+    this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
     this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
     this.#backlog = new Backlog(
       ports.session.id,

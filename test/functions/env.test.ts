@@ -21,6 +21,7 @@ describe('parseWorkEnv', () => {
       concurrency: 10,
       timing: { ttlMs: 30_000, heartbeatMs: 10_000, holderMarginMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 1_000 },
       deadlineMarginMs: 10_000,
+      lingerMs: 0,
     });
   });
 
@@ -38,10 +39,11 @@ describe('parseWorkEnv', () => {
       LEASEHOLD_MAX_WORKERS: '50',
       LEASEHOLD_CONCURRENCY: '1',
       LEASEHOLD_LOCK_DELAY_MS: '0',
+      LEASEHOLD_LINGER_MS: '20000',
       LEASEHOLD_ENDPOINT: 'http://127.0.0.1:8000',
     });
 
-    expect(env).toMatchObject({ queue: 'media', shards: 16, maxWorkers: 50, concurrency: 1 });
+    expect(env).toMatchObject({ queue: 'media', shards: 16, maxWorkers: 50, concurrency: 1, lingerMs: 20_000 });
     expect(env).toMatchObject({ endpoint: 'http://127.0.0.1:8000', timing: { lockDelayMs: 0 } });
   });
 
@@ -52,6 +54,7 @@ describe('parseWorkEnv', () => {
     [{ LEASEHOLD_CONCURRENCY: '0' }, 'LEASEHOLD_CONCURRENCY = "0": give a whole number from 1 to 1000'],
     [{ LEASEHOLD_CONCURRENCY: 'ten' }, 'LEASEHOLD_CONCURRENCY = "ten": give a whole number from 1 to 1000'],
     [{ LEASEHOLD_CONCURRENCY: '' }, 'LEASEHOLD_CONCURRENCY = "": give a whole number from 1 to 1000'],
+    [{ LEASEHOLD_LINGER_MS: '900001' }, 'LEASEHOLD_LINGER_MS = "900001": give a whole number from 0 to 900000'],
     [{ LEASEHOLD_SHARDS: '-1' }, 'LEASEHOLD_SHARDS = "-1": give a whole number from 1 to 256'],
     [{ LEASEHOLD_SHARDS: '1e2' }, 'LEASEHOLD_SHARDS = "1e2": give a whole number from 1 to 256'],
     [{ LEASEHOLD_SESSION_TTL_MS: '30s' }, 'LEASEHOLD_SESSION_TTL_MS = "30s": give a whole number of 0 or more'],

@@ -139,6 +139,7 @@ describe('the functions', () => {
       maxClockSkew: Duration.millis(500),
       workerTimeout: Duration.minutes(5),
       deadlineMargin: Duration.seconds(20),
+      linger: Duration.seconds(30),
       environment: { BUCKET: 'thumbs' },
     }).template();
 
@@ -157,6 +158,7 @@ describe('the functions', () => {
           LEASEHOLD_LOCK_DELAY_MS: '5000',
           LEASEHOLD_MAX_CLOCK_SKEW_MS: '500',
           LEASEHOLD_DEADLINE_MARGIN_MS: '20000',
+          LEASEHOLD_LINGER_MS: '30000',
         },
       },
     });

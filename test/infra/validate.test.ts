@@ -78,6 +78,10 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
     'sessionTtl = 30 s is longer than workerTimeout = 29 s: tasks of a crashed worker would wait longer than any worker lives; lower sessionTtl',
   ],
   [
+    { linger: Duration.seconds(51), workerTimeout: Duration.minutes(1) },
+    'linger = 51 s is longer than workerTimeout = 60 s less deadlineMargin = 10 s: no worker stays so long; lower linger',
+  ],
+  [
     { maxClockSkew: Duration.seconds(31) },
     'maxClockSkew = 31 s is longer than sessionTtl = 30 s: takeovers would wait mostly for clocks; correct the clocks or raise sessionTtl',
   ],
@@ -141,6 +145,7 @@ describe('settings that pass', () => {
     tracing: fc.constant(undefined),
     environment: fc.constant({}),
     schedules: fc.constant([]),
+    lingerMs: fc.nat({ max: 5_000 }),
   });
 
   test('can be parsed by the handlers, and hold no unsafe pair', () => {
