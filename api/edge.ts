@@ -8,6 +8,7 @@ export { EdgeLeasehold, createLeasehold } from '../shared/edge/leasehold.ts';
 export { connect } from '../shared/edge/connection.ts';
 export type { EdgeConnection, EdgeOptions } from '../shared/edge/connection.ts';
 export { Enqueuer, enqueuer, getTask } from '../shared/edge/enqueuer.ts';
+export type { AddOptions } from '../shared/edge/enqueuer.ts';
 export { lockSession } from '../shared/edge/sessions.ts';
 export type { EdgeSessionSettings } from '../shared/edge/sessions.ts';
 export type { CredentialProvider, TemporaryCredentials } from '../shared/dynamo/wire/kept-credentials.ts';

@@ -5,7 +5,7 @@
 export { Leasehold, createLeasehold } from '../shared/leasehold.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/leasehold.ts';
 export type { ConnectionOptions, DriverName } from '../shared/dynamo/connect.ts';
-export type { Duration } from '../shared/validate/duration.ts';
+export type { Duration, DurationText } from '../shared/validate/duration.ts';
 export type { WriteLimits } from '../shared/lease/outcome.ts';
 export type { SessionTiming } from '../shared/lease/timing.ts';
 export type { WaitOptions } from '../shared/wait/wait.ts';

@@ -106,7 +106,7 @@ const FIELDS = ['name', 'secret', 'keys', 'sessions', 'nodes'];
 const MIN_SECRET_LENGTH = 16;
 
 function ruleOf(entry: unknown, where: string): TokenRules {
-  if (typeof entry !== 'object' || entry === null) throw new ConfigurationError(`${where} is no object`);
+  if (typeof entry !== 'object' || entry === null) throw new ConfigurationError(`${where} is not an object`);
   const unknown = Object.keys(entry).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined)
     throw new ConfigurationError(`${where}: unknown field ${JSON.stringify(unknown)}: known are ${FIELDS.join(', ')}`);
@@ -116,7 +116,7 @@ function ruleOf(entry: unknown, where: string): TokenRules {
   if (!isSecret)
     throw new ConfigurationError(`${where} (${name}): its secret has fewer than ${MIN_SECRET_LENGTH} characters`);
   if (typeof keys !== 'object' || keys === null || Array.isArray(keys))
-    throw new ConfigurationError(`${where} (${name}): keys is no object of prefixes and levels`);
+    throw new ConfigurationError(`${where} (${name}): keys is not an object of prefixes and levels`);
   const level = (what: string, given: unknown): Level => {
     const found = LEVELS.find((one) => one === given);
     if (found === undefined)

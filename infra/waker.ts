@@ -130,7 +130,7 @@ export class Waker extends Construct {
         `wakeOnEnqueue of queue ${settings.queue}: the settings of ${this.#queues.length} ` +
           `queues take ${characters} characters of the waker's ` +
           `variables, and ${WAKE_QUEUES_LIMIT_CHARACTERS} are free; set wakeOnEnqueue: false ` +
-          `where a minute's wait is no matter, or use another table`,
+          `where a minute's wait does not matter, or use another table`,
       );
     this.#table.grant(this.function, wakeAccess(settings.queue));
     // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.

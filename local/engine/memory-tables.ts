@@ -138,7 +138,7 @@ function streamOf(
 /** @throws DynamoFault for a table that DynamoDB would not make, or that is not simulated */
 function definitionOf(input: CreateTableCommandInput): TableDefinition {
   const name = input.TableName ?? '';
-  if (!/^[\w.-]{3,255}$/.test(name)) throw invalid(`TableName ${name} is no name of a table`);
+  if (!/^[\w.-]{3,255}$/.test(name)) throw invalid(`TableName ${name} is not the name of a table`);
   if ((input.LocalSecondaryIndexes ?? []).length > 0) throw fault('NotSimulated', 'local indexes are not simulated');
   const types = new Map((input.AttributeDefinitions ?? []).map((one) => [one.AttributeName, one.AttributeType]));
   const keyAttribute = (key: KeySchemaElement): KeyAttribute => {

@@ -17,7 +17,7 @@ import type { EdgeConnection } from './connection.ts';
 /** What needs the code of lines, and of tasks that get other work. */
 const BEYOND = ['ordered', 'onDuplicate', 'window'] as const satisfies readonly (keyof EnqueueOptions)[];
 
-export type AddOptions = Omit<EnqueueOptions, (typeof BEYOND)[number]>;
+export type AddOptions = Omit<EnqueueOptions, 'ordered' | 'onDuplicate' | 'window'>;
 
 /** @throws ConfigurationError */
 export function enqueuer(connection: EdgeConnection): Enqueuer {

@@ -66,7 +66,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (cause) {
-    throw new ConfigurationError(`not a sequencer: ${shortened(part)} is no part of one; ${PASS_IT_WHOLE}`, { cause });
+    throw new ConfigurationError(`not a sequencer: ${shortened(part)} is not part of one; ${PASS_IT_WHOLE}`, { cause });
   }
 }
 

@@ -122,7 +122,7 @@ export function momentOf(text: string): Date {
   const [day = ''] = text.split('T');
   // The language reads much else than ISO 8601 as some time, and the 31st of a short month as a day of the next.
   if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
-    throw new ConfigurationError(`${JSON.stringify(text)} is no time: give one such as 2027-01-31T08:00:00Z`);
+    throw new ConfigurationError(`${JSON.stringify(text)} is not a time: give one such as 2027-01-31T08:00:00Z`);
   return at;
 }
 

@@ -169,7 +169,7 @@ function ensureWrites(what: string, writes: readonly UserWrite[]): void {
   const stranger = writes.findIndex((write: unknown) => !isWrite(write));
   if (stranger >= 0)
     throw new ConfigurationError(
-      `${what}: number ${stranger + 1} is no write: give an object with one of ${[...ACTIONS].join(', ')}`,
+      `${what}: number ${stranger + 1} is not a write: give an object with one of ${[...ACTIONS].join(', ')}`,
     );
 }
 

@@ -38,7 +38,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
   const { bucket, prefix = DEFAULT_PREFIX } = validOptions('the options of createS3Payloads', options, known);
   const client = options.client ?? new S3Client({ requestHandler: TIMEOUTS });
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
-    throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is no name of a bucket`);
+    throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is not the name of a bucket`);
   const root = `s3://${bucket}/`;
   /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere, nor what is another task's. */
   const keyOf = (reference: string, task: TaskKey | undefined): string => {

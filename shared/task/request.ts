@@ -128,7 +128,7 @@ export function validRequests(what: string, requests: readonly TaskRequest[]): r
   const stranger = requests.findIndex((request: unknown) => !isRequest(request));
   if (stranger >= 0)
     throw new ConfigurationError(
-      `${what}: number ${stranger + 1} is no request for a task: make it with spawn(task, input)`,
+      `${what}: number ${stranger + 1} is not a request for a task: make it with spawn(task, input)`,
     );
   return requests as readonly TaskRequest[];
 }

@@ -9,7 +9,7 @@ type Unit =
   | ('Seconds' | 'Second' | 'Secs' | 'Sec' | 's')
   | ('Milliseconds' | 'Millisecond' | 'Msecs' | 'Msec' | 'Ms');
 type UnitAnyCase = Unit | Uppercase<Unit> | Lowercase<Unit>;
-type DurationText = `${number}` | `${number}${UnitAnyCase}` | `${number} ${UnitAnyCase}`;
+export type DurationText = `${number}` | `${number}${UnitAnyCase}` | `${number} ${UnitAnyCase}`;
 
 /** Milliseconds, or a text such as `'30s'`, `'2m'`, `'1.5h'`, `'7d'`. */
 export type Duration = number | DurationText;

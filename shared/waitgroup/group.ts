@@ -161,7 +161,7 @@ export class WaitGroup implements GroupKey {
     if (member !== undefined) return member.state;
     throw new MismatchError(
       describeGroup(this),
-      `${JSON.stringify(id)} is no member of ${describeGroup(this)}: add it first`,
+      `${JSON.stringify(id)} is not a member of ${describeGroup(this)}: add it first`,
     );
   }
 

@@ -98,7 +98,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
         [5, 'does not fit the schema of fine'],
         [6, 'id "a" stands in line 1 for other work'],
         [7, 'unknown field "prioriti"'],
-        [8, '"tomorrow" is no time'],
+        [8, '"tomorrow" is not a time'],
         [9, 'it has no name'],
       ].map(([line, error]) => ({ line, error: expect.stringContaining(String(error)) as string })),
     });

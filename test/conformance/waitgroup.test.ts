@@ -136,7 +136,7 @@ describeCrowd('the wait group', (start) => {
       const group = await openIn(here);
 
       await expect(group.done('stranger')).rejects.toThrow(MismatchError);
-      await expect(group.lease('stranger', await here.session())).rejects.toThrow(/no member/);
+      await expect(group.lease('stranger', await here.session())).rejects.toThrow(/is not a member of wait group/);
     });
 
     test.each([

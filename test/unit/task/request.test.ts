@@ -63,7 +63,7 @@ describe('a moment as text', () => {
   test.each(['5', '', '2027-02-31', '2027-02-29', '2027-13-01', '2027-01-31T25:00Z', '31.1.2027', 'Jan 2027', '2027'])(
     'is refused: %s',
     (text) => {
-      expect(() => momentOf(text)).toThrow('is no time: give one such as 2027-01-31T08:00:00Z');
+      expect(() => momentOf(text)).toThrow('is not a time: give one such as 2027-01-31T08:00:00Z');
     },
   );
 });

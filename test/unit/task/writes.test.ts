@@ -21,11 +21,11 @@ async function told(writes: (table: string) => unknown): Promise<string> {
 const put = (TableName: string) => ({ Put: { TableName, Item: { pk: 'x', sk: 'x' } } });
 
 test.each([
-  ['nothing', () => [null], 'number 1 is no write'],
-  ['a text', (table: string) => [put(table), 'x'], 'number 2 is no write'],
-  ['an action without its parts', () => [{ Put: null }], 'number 1 is no write'],
-  ['an action of another name', () => [{ put: {} }], 'number 1 is no write'],
-  ['two actions in one', (table: string) => [{ ...put(table), Delete: {} }], 'number 1 is no write'],
+  ['nothing', () => [null], 'number 1 is not a write'],
+  ['a text', (table: string) => [put(table), 'x'], 'number 2 is not a write'],
+  ['an action without its parts', () => [{ Put: null }], 'number 1 is not a write'],
+  ['an action of another name', () => [{ put: {} }], 'number 1 is not a write'],
+  ['two actions in one', (table: string) => [{ ...put(table), Delete: {} }], 'number 1 is not a write'],
   ['no list', put, 'are no list'],
 ])('refuses %s', async (_what, writes, message) => {
   const answer = await told(writes);
