@@ -1,9 +1,9 @@
 /**
  * Source maps without the parts that stack traces do not need.
  *
- * Nine tenths of a bundle are dependencies, minified by their authors or not, and a map of them doubles the package that Lambda loads
- * and is parsed at every cold start. Stack frames of our own and of the tasks'
- * code are what a person looks for; the rest keeps its bundled position.
+ * A map of everything doubles the package that Lambda loads, and is parsed when a process begins.
+ * What a person looks for in a stack is the file and the line of our own code and of the tasks';
+ * the code of dependencies, minified by their authors or not, keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -18,42 +18,36 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 /** The bit of a base-64 digit that says that more digits follow; the five others are its value. */
 const MORE = 32;
 
-/** The map of those sources that `keeps`. What is dropped maps to nothing, so that it is not taken for its kept neighbour. */
+/**
+ * The lines of those sources that `keeps`: where a piece of the bundle comes from another line than the piece before it, the map says so.
+ * What is dropped maps to nothing, so that it is not taken for its kept neighbour.
+ * Without columns, which are most of a map, and without names: the bundler keeps those of functions, and Node would look for them by columns.
+ */
 export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean): SourceMap {
   const sources = new Renumbering(map.sources);
-  const names = new Renumbering(map.names);
-  const read = { source: 0, line: 0, column: 0, name: 0 };
-  const written = { source: 0, line: 0, column: 0, name: 0 };
+  const read = { source: 0, line: 0 };
+  const written = { source: 0, line: 0 };
   const kept = map.sources.map((source) => keeps(source));
 
-  // Over the ends of lines: Node takes what stands before a line's first segment for the last one of the line before.
-  let isMapped = false;
+  /** The source line that the code before is of. Over the ends of lines: Node takes what stands before a line's first segment for its last one's. */
+  let known: { readonly source: number; readonly line: number } | undefined;
   const lines = map.mappings.split(';').map((line) => {
     let generatedRead = 0;
     let generatedWritten = 0;
     const segments: string[] = [];
     for (const segment of line === '' ? [] : line.split(',')) {
-      const [generated = 0, source, originalLine = 0, column = 0, name] = decode(segment);
+      const [generated = 0, source, originalLine = 0] = decode(segment);
       generatedRead += generated;
-      if (source !== undefined) {
-        read.source += source;
-        read.line += originalLine;
-        read.column += column;
-        read.name += name ?? 0;
-      }
-      const keep = source !== undefined && kept[read.source] === true;
-      if (!keep && !isMapped) continue;
-      isMapped = keep;
+      read.source += source ?? 0;
+      read.line += originalLine;
+      const found = source !== undefined && kept[read.source] === true ? { ...read } : undefined;
+      if (found?.source === known?.source && found?.line === known?.line) continue;
+      known = found;
       const numbers = [generatedRead - generatedWritten];
       generatedWritten = generatedRead;
-      if (keep) {
-        const next = {
-          ...read,
-          source: sources.of(read.source),
-          name: name === undefined ? written.name : names.of(read.name),
-        };
-        numbers.push(next.source - written.source, next.line - written.line, next.column - written.column);
-        if (name !== undefined) numbers.push(next.name - written.name);
+      if (found !== undefined) {
+        const next = { source: sources.of(found.source), line: found.line };
+        numbers.push(next.source - written.source, next.line - written.line, 0);
         Object.assign(written, next);
       }
       segments.push(numbers.map(encode).join(''));
@@ -61,7 +55,7 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
     return segments.join(',');
   });
   // With an empty line at the end, because Node reads a last segment that maps to nothing as one of a source, unless something follows.
-  return { ...map, sources: sources.used, names: names.used, mappings: `${lines.join(';')};` };
+  return { ...map, sources: sources.used, names: [], mappings: `${lines.join(';')};` };
 }
 
 /** Gives the used ones of a list new numbers, in the order of their first use. */

@@ -1,7 +1,7 @@
 /**
  * The long comparison of the simulated store with real engines, by each of our drivers. `npm run conformance` is the same by hand.
  *
- * Both drivers send the same programs, and each answer is compared with that of the simulated store.
+ * All drivers send the same programs, and each answer is compared with that of the simulated store.
  * What engines do otherwise is in `allowed-divergences.ts`, with its reason;
  * the drivers need each entry equally often, so none is a driver's own.
  */
@@ -9,7 +9,7 @@ import { expect, inject, test } from 'vitest';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 
 const OPERATIONS = 100_000;
-const MINUTES = 40;
+const MINUTES = 60;
 const endpoints = {
   'dynamodb-local': inject('dynamodbLocalEndpoint'),
   embedded: inject('embeddedEndpoint'),
@@ -20,7 +20,7 @@ test.skipIf(endpoints['dynamodb-local'] === null)(
   { timeout: MINUTES * 60_000 },
   async () => {
     const needed: Record<string, number>[] = [];
-    for (const driver of ['wire', 'sdk'] as const) {
+    for (const driver of ['wire', 'sdk', 'fetch'] as const) {
       const report = await compareStores({ endpoints, operations: OPERATIONS, seed: 2, driver });
 
       expect(report.unexplained, `${driver}: ${report.text}`).toBeUndefined();
@@ -28,5 +28,6 @@ test.skipIf(endpoints['dynamodb-local'] === null)(
       needed.push({ compared: report.tally.compared, ...Object.fromEntries(report.tally.allowed) });
     }
     expect(needed[1]).toEqual(needed[0]);
+    expect(needed[2]).toEqual(needed[0]);
   },
 );
