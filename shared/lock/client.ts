@@ -236,10 +236,10 @@ export class LockClient {
       const lock = await locks.get(validKey(key));
       if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
       const { tell, lockDelayMs } = await this.#holderOf(lock);
-      const notBefore = runtime.clock.now() + (givenMs ?? lockDelayMs);
-      const outcome = await locks.forceRelease(lock, { by, reason, notBefore, tell }, stampOf(runtime));
-      if (outcome === 'applied') return { kind: 'released', closedUntil: opensAt(notBefore, this.#maxClockSkewMs) };
-      return contended();
+      const force = { by, reason, lockDelayMs: givenMs ?? lockDelayMs, tell };
+      const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
+      if (outcome.kind === 'refused') return contended();
+      return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
     });
   }
 

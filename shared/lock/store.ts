@@ -30,6 +30,16 @@ export interface Disposition {
   readonly notBefore: number;
 }
 
+/** A tenure that an operator ends. */
+export interface ForceRequest {
+  readonly by: string;
+  readonly reason: string;
+  /** How long the key is closed, from the attempt that is applied. */
+  readonly lockDelayMs: number;
+  /** Its session is live, and learns of it with its next heartbeat. */
+  readonly tell: boolean;
+}
+
 /** One key of several that are acquired together, as it was read. */
 export interface Observed {
   readonly key: string;
@@ -116,12 +126,15 @@ export interface LockStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
-  /** By an operator: refused unless it is held as observed. A live session is told by its next heartbeat. */
+  /**
+   * By an operator: refused unless it is held as observed. A live session is told by its next heartbeat.
+   * @returns until when the key is closed, by the clock of the attempt that was applied; 0 when it was acquired since
+   */
   forceRelease(
     observed: HeldLock,
-    force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly tell: boolean },
+    force: ForceRequest,
     write: Stamp,
-  ): Promise<'applied' | 'refused'>;
+  ): Promise<{ readonly kind: 'applied'; readonly notBefore: number } | { readonly kind: 'refused' }>;
 
   /** Without a lock, whether it has a holder or not: refused unless the row is as it was observed. */
   put(key: string, observed: LockRecord | undefined, content: Content, write: Stamp): Promise<Outcome<LockRecord>>;

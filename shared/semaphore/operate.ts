@@ -78,13 +78,10 @@ export async function evictPermit(
     const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
     if (holder === undefined) return undefined;
     const { isLive, lockDelayMs } = await sessionOf(holder, ports);
-    const stamp = stampOf(ports.runtime);
-    const delayMs = givenMs ?? lockDelayMs;
-    const closedUntil = delayMs === 0 ? 0 : stamp.now + delayMs;
-    const eviction = { by, reason, at: stamp.now, session: holder.session, token };
+    const eviction = { by, reason, lockDelayMs: givenMs ?? lockDelayMs, isLive };
     // Refused: it was released, or its session ended, in between. Either is seen by looking again.
-    const outcome = await ports.semaphores.evict(name, holder, eviction, { closedUntil, isLive }, stamp);
-    return outcome === 'applied' ? { ...holder, closedUntil } : contended();
+    const outcome = await ports.semaphores.evict(name, holder, eviction, stampOf(ports.runtime));
+    return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended();
   });
 }
 

@@ -1,11 +1,21 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
-import type { Eviction, PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
+import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 
 export interface NewSemaphore {
   readonly name: string;
   /** As its contender declares it. */
   readonly limit: number;
+}
+
+/** A permit that an operator takes away. */
+export interface EvictionRequest {
+  readonly by: string;
+  readonly reason: string;
+  /** How long its room is closed, from the attempt that is applied; 0: not at all. */
+  readonly lockDelayMs: number;
+  /** Its session is live, and learns of it with its next heartbeat. */
+  readonly isLive: boolean;
 }
 
 /** Where semaphores live. Every write is conditional; see `dynamo/semaphore/statements.ts` for the guards. */
@@ -38,14 +48,14 @@ export interface SemaphoreStore {
   /**
    * By an operator, written down; a live session is told in the same transaction.
    * Refused unless it is held, and its session as it was found.
+   * @returns until when its room is closed, by the clock of the attempt that was applied; 0 when it is not
    */
   evict(
     name: string,
     permit: PermitRecord,
-    eviction: Eviction,
-    options: { readonly closedUntil: number; readonly isLive: boolean },
+    eviction: EvictionRequest,
     write: Stamp,
-  ): Promise<'applied' | 'refused'>;
+  ): Promise<{ readonly kind: 'applied'; readonly closedUntil: number } | { readonly kind: 'refused' }>;
 
   /** Strongly consistent. */
   get(name: string): Promise<SemaphoreRecord | undefined>;

@@ -38,13 +38,11 @@ export function observeSemaphores(
       write(call('replace', observed.name, stamp), () => store.replace(observed, next, stamp, limits)),
     release: (name, holder, stamp, limits) =>
       write(permit('release', name, holder, stamp), () => store.release(name, holder, stamp, limits)),
-    evict: async (name, holder, eviction, options, stamp) => {
-      const outcome = await write(permit('evict', name, holder, stamp), async () => ({
-        kind: await store.evict(name, holder, eviction, options, stamp),
+    evict: (name, holder, eviction, stamp) =>
+      write(permit('evict', name, holder, stamp), async () => ({
+        ...(await store.evict(name, holder, eviction, stamp)),
         earlierAttempt: 'unknown' as const,
-      }));
-      return outcome.kind;
-    },
+      })),
   };
 }
 

@@ -207,14 +207,11 @@ export function observeLocks(store: LockStore, process: SimulatedProcess, record
       ),
     barLate: (late, stamp, limits) =>
       write({ verb: 'lock.bar', row: row(late.key), nonce: stamp.nonce }, () => store.barLate(late, stamp, limits)),
-    forceRelease: async (observed, force, stamp) => {
-      const call = { verb: 'lock.force', row: row(observed.key), nonce: stamp.nonce };
-      const outcome = await write(call, async () => ({
-        kind: await store.forceRelease(observed, force, stamp),
+    forceRelease: (observed, force, stamp) =>
+      write({ verb: 'lock.force', row: row(observed.key), nonce: stamp.nonce }, async () => ({
+        ...(await store.forceRelease(observed, force, stamp)),
         earlierAttempt: 'unknown' as const,
-      }));
-      return outcome.kind;
-    },
+      })),
   };
 }
 

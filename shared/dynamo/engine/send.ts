@@ -42,7 +42,13 @@ const DEFAULT_SEND_POLICY: SendPolicy = {
 
 /** The row after a write, or the row that refused it. */
 export type WriteResult =
-  | { readonly kind: 'applied'; readonly item: DynamoItem | undefined; readonly late: boolean }
+  | {
+      readonly kind: 'applied';
+      readonly item: DynamoItem | undefined;
+      readonly late: boolean;
+      /** The wall time that the applied attempt states, where it is not the first one's; unknown when `late`. */
+      readonly restampedAt?: number | undefined;
+    }
   | { readonly kind: 'refused'; readonly item: DynamoItem | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
 /** `canceled`: one of the actions beside the guarded one was refused. */
@@ -104,7 +110,8 @@ export class Sender {
     limits: WriteLimits = {},
   ): Promise<WriteResult> {
     const answer = await this.#attemptUntilAnswered(statement, limits);
-    if (answer.kind === 'output') return { kind: 'applied', item: answer.output.Attributes, late: false };
+    if (answer.kind === 'output')
+      return { kind: 'applied', item: answer.output.Attributes, late: false, restampedAt: answer.restampedAt };
     return resolveRefusal(answer.fault.item, nonce, answer.unanswered);
   }
 
@@ -115,7 +122,8 @@ export class Sender {
     limits: WriteLimits = {},
   ): Promise<TransactionResult> {
     const answer = await this.#attemptUntilAnswered(statement, limits);
-    if (answer.kind === 'output') return { kind: 'applied', item: undefined, late: false };
+    if (answer.kind === 'output')
+      return { kind: 'applied', item: undefined, late: false, restampedAt: answer.restampedAt };
     const { reasons } = answer.fault;
     if (reasons[0]?.code === 'ConditionalCheckFailed') return resolveRefusal(reasons[0].item, nonce, answer.unanswered);
     return { kind: 'canceled', reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
@@ -131,9 +139,10 @@ export class Sender {
       limits.ensureBelief?.();
       // Between attempts it is looked at below.
       if (attempt === 1 && limits.signal?.aborted === true) throw givenUp(statement);
-      const current = attempt === 1 ? statement : (statement.restamped?.(clock.now()) ?? statement);
+      const restampedAt = attempt === 1 || statement.restamped === undefined ? undefined : clock.now();
+      const current = restampedAt === undefined ? statement : (statement.restamped?.(restampedAt) ?? statement);
       const answer = await this.#attempt(current, deadline, limits.signal);
-      if (answer.kind === 'output') return answer;
+      if (answer.kind === 'output') return { ...answer, restampedAt };
       const { fault } = answer;
       if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };
       if (fault.kind === 'rejected')
@@ -187,7 +196,11 @@ export class Sender {
 }
 
 type Answer<K extends DynamoKind> =
-  | { readonly kind: 'output'; readonly output: DynamoCalls[K]['output'] }
+  | {
+      readonly kind: 'output';
+      readonly output: DynamoCalls[K]['output'];
+      readonly restampedAt: number | undefined;
+    }
   | { readonly kind: 'refusal'; readonly fault: DynamoFault; readonly unanswered: boolean };
 
 /** The one decision about a refused write: by my own nonce, it was applied. */

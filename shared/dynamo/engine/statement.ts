@@ -88,7 +88,7 @@ export function checkStatement(table: string, key: RowKey, guard: string, values
 
 /**
  * Several conditional updates, all or none.
- * @param token unique per logical write and the same for all its attempts: just what the service's own idempotency asks for
+ * @param token unique per logical write and the same for all its attempts, which the service requires to be alike; see `restampedTransaction`
  * @param checks what else must be true; after the updates, for the first action carries the nonce
  */
 export function transactStatement(
@@ -106,6 +106,23 @@ export function transactStatement(
     kind: 'transactWrite',
     input: { TransactItems: [...actions, ...checks], ClientRequestToken: token, ReturnConsumedCapacity: 'TOTAL' },
   };
+}
+
+/**
+ * A transaction whose later attempts state their own time. They go without the token, under which the service takes the same parameters
+ * only: what tells a lost answer from a refusal is the nonce of the first action, as in a single write.
+ * @param again the same transaction as of a wall time
+ */
+export function restampedTransaction(
+  statement: Statement<'transactWrite'>,
+  again: (now: number) => Statement<'transactWrite'>,
+): Statement<'transactWrite'> {
+  const restamped = (now: number): Statement<'transactWrite'> => {
+    const later = again(now);
+    const { ClientRequestToken: _, ...input } = later.input;
+    return { ...later, input };
+  };
+  return { ...statement, restamped };
 }
 
 export function getStatement(verb: string, table: string, key: RowKey): Statement<'get'> {

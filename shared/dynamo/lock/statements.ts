@@ -24,7 +24,14 @@ import { bytesOfBase64 } from '../../runtime/bytes.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../../lock/record.ts';
 import { endedAt, revocationOf } from '../../lock/record.ts';
-import type { AcquireRequest, Disposition, LateAcquire, Observed, TransactionAction } from '../../lock/store.ts';
+import type {
+  AcquireRequest,
+  Disposition,
+  ForceRequest,
+  LateAcquire,
+  Observed,
+  TransactionAction,
+} from '../../lock/store.ts';
 import type { RowKey } from '../engine/keys.ts';
 import { lockKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
@@ -34,6 +41,7 @@ import {
   checkStatement,
   directoryStatement,
   getStatement,
+  restampedTransaction,
   transactStatement,
   updateStatement,
 } from '../engine/statement.ts';
@@ -291,14 +299,14 @@ export function barLateAcquire(
 
 /**
  * Guard: held by the session and counter that the operator saw; its session is live, if it is to be told.
- * Effect: free, counter + 1, closed until `notBefore`, who did it and why written down;
+ * Effect: free, counter + 1, closed for `lockDelayMs` from the attempt that is applied, who did it and why written down;
  * with `tell` the session learns of it by its next heartbeat.
  * Outcomes: refused = it changed hands, was released, or its session has just ended.
  */
 export function forceReleaseLock(
   table: string,
   observed: HeldLock,
-  force: { readonly by: string; readonly reason: string; readonly notBefore: number; readonly tell: boolean },
+  force: ForceRequest,
   stamp: Stamp,
 ): Statement<'transactWrite'> {
   const { key, session, leaseCounter } = observed;
@@ -308,10 +316,16 @@ export function forceReleaseLock(
     key: lockKey(key),
     guard: IS_HELD_BY,
     effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one, #notBefore = :notBefore, #forced = :forced REMOVE ${LEAVE}`,
-    values: { ...touchValues(stamp), ...endValues(observed, stamp), ':notBefore': force.notBefore, ':forced': forced },
+    values: {
+      ...touchValues(stamp),
+      ...endValues(observed, stamp),
+      ':notBefore': stamp.now + force.lockDelayMs,
+      ':forced': forced,
+    },
   });
   const tell = revokeFromSession(table, session, revocationOf(observed));
-  return transactStatement('lock.force', force.tell ? [release, tell] : [release], stamp.nonce);
+  const statement = transactStatement('lock.force', force.tell ? [release, tell] : [release], stamp.nonce);
+  return restampedTransaction(statement, (now) => forceReleaseLock(table, observed, force, { ...stamp, now }));
 }
 
 /**
@@ -361,12 +375,13 @@ export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): 
 
 /**
  * Guard: as `removeEntry`, and the holder's session is live.
- * Effect: as `removeEntry`; the holder is told by its next heartbeat.
+ * Effect: as `removeEntry`, as of the attempt that is applied; the holder is told by its next heartbeat.
  * Outcomes: refused = it was written meanwhile, or its session has just ended.
  */
 export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp): Statement<'transactWrite'> {
   const tell = revokeFromSession(table, observed.session, revocationOf(observed));
-  return transactStatement('lock.remove', [removeEntry(table, observed, stamp), tell], stamp.nonce);
+  const statement = transactStatement('lock.remove', [removeEntry(table, observed, stamp), tell], stamp.nonce);
+  return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, { ...stamp, now }));
 }
 
 /** For a transaction of the user's own. Guard: mine. Effect: none, but that everything else in the transaction happens only if it holds. */

@@ -1,5 +1,5 @@
-import type { LockRecord } from '../../lock/record.ts';
-import type { LockStore } from '../../lock/store.ts';
+import type { HeldLock, LockRecord } from '../../lock/record.ts';
+import type { ForceRequest, LockStore } from '../../lock/store.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { decodeLock } from './codec.ts';
 import { splitKey } from '../engine/keys.ts';
@@ -26,7 +26,13 @@ export function createLockStore(sender: Sender, table: string): LockStore {
 
     async forceRelease(observed, force, stamp) {
       const result = await sender.transact(statements.forceReleaseLock(table, observed, force, stamp), stamp.nonce);
-      return result.kind === 'applied' ? 'applied' : 'refused';
+      if (result.kind === 'applied' && !result.late)
+        return { kind: 'applied', notBefore: (result.restampedAt ?? stamp.now) + force.lockDelayMs };
+      const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
+      if (isDecided || result.item === undefined) return { kind: 'refused' };
+      const found = decodeLock(result.item);
+      if (!isEndedBy(found, observed, force)) return { kind: 'refused' };
+      return { kind: 'applied', notBefore: found.state === 'free' ? found.notBefore : 0 };
     },
 
     put: async (key, observed, content, stamp) =>
@@ -70,4 +76,15 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       return { keys: Items.map((item) => splitKey(String(item.pk))[1] ?? ''), next: LastEvaluatedKey };
     },
   };
+}
+
+/** An attempt whose answer was lost is known by what it wrote down, also when the key was acquired since: a tenure ends only once. */
+function isEndedBy({ lastForced }: LockRecord, observed: HeldLock, { by, reason }: ForceRequest): boolean {
+  return (
+    lastForced !== undefined &&
+    lastForced.session === observed.session &&
+    lastForced.leaseCounter === observed.leaseCounter &&
+    lastForced.by === by &&
+    lastForced.reason === reason
+  );
 }

@@ -21,9 +21,9 @@
  * The row is written as often as anything is acquired, and a write costs one unit per KB of all of it: hence the compact holders.
  */
 import type { Stamp } from '../../lease/stamp.ts';
-import type { Eviction, PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../../semaphore/semaphore.ts';
+import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../../semaphore/semaphore.ts';
 import { HOLDERS_LIMIT, WAITING_LIMIT, formatClaim, revocationOf } from '../../semaphore/semaphore.ts';
-import type { NewSemaphore } from '../../semaphore/store.ts';
+import type { EvictionRequest, NewSemaphore } from '../../semaphore/store.ts';
 import { encodeHolders, encodeTicket } from './codec.ts';
 import { semaphoreKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
@@ -32,6 +32,7 @@ import {
   createStatement,
   directoryStatement,
   getStatement,
+  restampedTransaction,
   transactStatement,
   updateStatement,
 } from '../engine/statement.ts';
@@ -159,40 +160,49 @@ export function evictLiveHolder(
   table: string,
   name: string,
   permit: PermitRecord,
-  eviction: Eviction & { readonly closedUntil: number },
+  eviction: EvictionRequest,
   stamp: Stamp,
 ): Statement<'transactWrite'> {
   const updates = [
     evictHolder(table, name, permit, eviction, stamp),
     revokeFromSession(table, permit.session, revocationOf(name, permit.token)),
   ];
-  return transactStatement('semaphore.evict', updates, stamp.nonce);
+  const statement = transactStatement('semaphore.evict', updates, stamp.nonce);
+  return restampedTransaction(statement, (now) => evictLiveHolder(table, name, permit, eviction, { ...stamp, now }));
 }
 
 /**
  * Guard: this permit is there, with this token.
- * Effect: evicted, and written down; its room stays closed.
+ * Effect: evicted, and written down; its room stays closed for the lock-delay from the attempt that is applied.
  * Outcomes: refused = it is gone, or evicted already.
  */
 export function evictHolder(
   table: string,
   name: string,
   permit: PermitRecord,
-  { by, reason, at, session, token, closedUntil }: Eviction & { readonly closedUntil: number },
+  eviction: EvictionRequest,
   stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('semaphore.evict', {
+  const { by, reason } = eviction;
+  const { session, token } = permit;
+  const statement = updateStatement('semaphore.evict', {
     table,
     key: semaphoreKey(name),
     guard: IS_HELD,
     effect: `SET #holders.#PERMIT = :closed, #forced = :forced, ${TOUCH}`,
     mapKeys: { '#PERMIT': formatClaim(permit) },
     values: {
-      ...{ ':token': permit.token, ':closed': [permit.token, closedUntil] },
-      ':forced': { by, reason, at, session, leaseCounter: token },
+      ...{ ':token': token, ':closed': [token, closedBy(eviction, stamp.now)] },
+      ':forced': { by, reason, at: stamp.now, session, leaseCounter: token },
       ...touchValues(stamp),
     },
   });
+  return { ...statement, restamped: (now) => evictHolder(table, name, permit, eviction, { ...stamp, now }) };
+}
+
+/** Until when the room of a permit that is evicted at `now` is closed; 0: it is not. */
+export function closedBy({ lockDelayMs }: EvictionRequest, now: number): number {
+  return lockDelayMs === 0 ? 0 : now + lockDelayMs;
 }
 
 export const readSemaphore = (table: string, name: string): Statement<'get'> =>

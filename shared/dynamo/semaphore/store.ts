@@ -1,7 +1,7 @@
 import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
 import type { Stamp } from '../../lease/stamp.ts';
-import type { SemaphoreRecord } from '../../semaphore/semaphore.ts';
-import type { SemaphoreStore } from '../../semaphore/store.ts';
+import type { PermitRecord, SemaphoreRecord } from '../../semaphore/semaphore.ts';
+import type { EvictionRequest, SemaphoreStore } from '../../semaphore/store.ts';
 import { decodeSemaphore } from './codec.ts';
 import { semaphoreName } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
@@ -28,12 +28,18 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
     release: (name, permit, stamp, limits) =>
       update(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
 
-    async evict(name, permit, eviction, { closedUntil, isLive }, stamp) {
-      const written = { ...eviction, closedUntil };
-      const result = isLive
-        ? await sender.transact(statements.evictLiveHolder(table, name, permit, written, stamp), stamp.nonce)
-        : await sender.write(statements.evictHolder(table, name, permit, written, stamp), stamp.nonce);
-      return result.kind === 'applied' ? 'applied' : 'refused';
+    async evict(name, permit, eviction, stamp) {
+      const result = eviction.isLive
+        ? await sender.transact(statements.evictLiveHolder(table, name, permit, eviction, stamp), stamp.nonce)
+        : await sender.write(statements.evictHolder(table, name, permit, eviction, stamp), stamp.nonce);
+      if (result.kind === 'applied' && !result.late)
+        return { kind: 'applied', closedUntil: statements.closedBy(eviction, result.restampedAt ?? stamp.now) };
+      const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
+      if (isDecided || result.item === undefined) return { kind: 'refused' };
+      const found = decodeSemaphore(result.item);
+      if (!isEvictedBy(found, permit, eviction)) return { kind: 'refused' };
+      const left = found.holders.find(({ token }) => token === permit.token);
+      return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
     },
 
     async get(name) {
@@ -55,4 +61,19 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
   ): Promise<Outcome<SemaphoreRecord>> {
     return outcomeOf(await sender.write(statement, nonce, limits), decodeSemaphore, decodeSemaphore);
   }
+}
+
+/** An attempt whose answer was lost is known by what it wrote down, also when the permit is gone since: it is evicted only once. */
+function isEvictedBy(
+  { lastEviction }: SemaphoreRecord,
+  permit: PermitRecord,
+  { by, reason }: EvictionRequest,
+): boolean {
+  return (
+    lastEviction !== undefined &&
+    lastEviction.session === permit.session &&
+    lastEviction.token === permit.token &&
+    lastEviction.by === by &&
+    lastEviction.reason === reason
+  );
 }

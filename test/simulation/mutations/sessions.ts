@@ -184,8 +184,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/engine/send.ts',
-        find: 'attempt === 1 ? statement : (statement.restamped?.(clock.now()) ?? statement)',
-        replace: 'statement',
+        find: 'attempt === 1 || statement.restamped === undefined ? undefined : clock.now()',
+        replace: 'undefined as number | undefined',
       },
     ],
     ...{ killedBy: ['I7'], profile: 'network' },

@@ -98,7 +98,7 @@ export const SEMAPHORE_CASES: readonly Case[] = [
     'semaphore.evict: #holders.#PERMIT = :token',
     (rows) => {
       const [permit] = made(rows).holders;
-      const eviction = { by: 'me', reason: 'stuck', at: NOW, session: 's', token: permit!.token, closedUntil: NOW };
+      const eviction = { by: 'me', reason: 'stuck', lockDelayMs: 1, isLive: false };
       rows.write(semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp()));
       return semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp());
     },

@@ -19,7 +19,7 @@ const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => State
   'lock.settle': (held, rows) => settled(held, rows, NOW),
   'lock.disown': (held, rows) => locks.disownLock(TABLE, held, { notBeforeAsked: NOW }, rows.stamp()),
   'lock.force': (held, rows) =>
-    locks.forceReleaseLock(TABLE, held, { by: 'me', reason: 'stuck', notBefore: NOW, tell: false }, rows.stamp()),
+    locks.forceReleaseLock(TABLE, held, { by: 'me', reason: 'stuck', lockDelayMs: 0, tell: false }, rows.stamp()),
 };
 
 export const LOCK_CASES: readonly Case[] = [
