@@ -32,6 +32,7 @@ import type { Refusal } from './lock/record.ts';
 import { Turns } from './wait/turns.ts';
 import { verifyLock } from './lock/verify.ts';
 import type { RateOptions } from './ratelimit/bucket.ts';
+import type { Limited } from './ratelimit/limiter.ts';
 import { RateLimiter } from './ratelimit/limiter.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { systemRuntime } from './runtime/runtime.ts';
@@ -174,6 +175,8 @@ export class Leasehold implements Disposable {
   readonly #turns: Turns<Refusal>;
   /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
   readonly #line: Turns<Full>;
+  /** Callers that wait for tokens of rate limits. */
+  readonly #takers: Turns<Limited>;
 
   constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
     const { table, queue, shards = DEFAULT_SHARDS, maxClockSkew } = options;
@@ -188,6 +191,7 @@ export class Leasehold implements Disposable {
     });
     this.#turns = new Turns(runtime.clock);
     this.#line = new Turns(runtime.clock);
+    this.#takers = new Turns(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
     const spans = new TaskSpans(openTelemetry);
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });
@@ -271,7 +275,7 @@ export class Leasehold implements Disposable {
 
   /** A token bucket for each key. @throws ConfigurationError */
   rateLimiter(name: string, rate: RateOptions): RateLimiter {
-    const ports = { ...this.#stores, ...this.#foundation };
+    const ports = { ...this.#stores, ...this.#foundation, line: this.#takers };
     return new RateLimiter(name, rate, ports, { maxClockSkewMs: this.#maxClockSkewMs });
   }
 

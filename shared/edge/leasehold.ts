@@ -12,6 +12,7 @@ import type { Refusal } from '../lock/record.ts';
 import { verifyLock } from '../lock/verify.ts';
 import { TaskClient } from '../queue/client.ts';
 import type { RateOptions } from '../ratelimit/bucket.ts';
+import type { Limited } from '../ratelimit/limiter.ts';
 import { RateLimiter } from '../ratelimit/limiter.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { SemaphoreClient } from '../semaphore/client.ts';
@@ -47,6 +48,8 @@ export class EdgeLeasehold {
   readonly #turns: Turns<Refusal>;
   /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
   readonly #line: Turns<Full>;
+  /** Callers that wait for tokens of rate limits. */
+  readonly #takers: Turns<Limited>;
 
   constructor(connection: EdgeConnection) {
     const { table, queue, runtime, maxClockSkewMs } = connection;
@@ -55,6 +58,7 @@ export class EdgeLeasehold {
     this.#stores = storesOf(connection);
     this.#turns = new Turns(runtime.clock);
     this.#line = new Turns(runtime.clock);
+    this.#takers = new Turns(runtime.clock);
     const ports = this.#ports();
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue });
     this.locks = new LockClient(ports, maxClockSkewMs);
@@ -75,7 +79,7 @@ export class EdgeLeasehold {
   /** A token bucket for each key. @throws ConfigurationError */
   rateLimiter(name: string, rate: RateOptions): RateLimiter {
     const { maxClockSkewMs } = this.#connection;
-    return new RateLimiter(name, rate, this.#ports(), { maxClockSkewMs });
+    return new RateLimiter(name, rate, { ...this.#ports(), line: this.#takers }, { maxClockSkewMs });
   }
 
   /**

@@ -5,6 +5,7 @@ import type { SkewGauge } from '../lease/skew.ts';
 import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { WaitOptions } from '../wait/wait.ts';
+import type { Turns } from '../wait/turns.ts';
 import { waitFor } from '../wait/wait.ts';
 import type { Contended } from '../wait/retry-contended.ts';
 import { contended, retryContended } from '../wait/retry-contended.ts';
@@ -26,16 +27,23 @@ export type Take =
   /** Nothing was taken; `until` is when there will be enough if no other caller takes, by our clock. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
+/** What a waiter of this process met. */
+export type Limited = Extract<Take, { readonly kind: 'limited' }>;
+
 export interface RateLimitPorts {
   readonly buckets: RateLimitStore;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
+  /** Where those of this process that wait for tokens stand; absent: each looks for itself. */
+  readonly line?: Turns<Limited> | undefined;
 }
 
 /** Between being found full and being taken from as full, another caller was faster: that happens once or twice. */
 const CONTENTION = { rounds: 20 };
 /** A moment is always known: these are the pauses while the store is away. */
-const PAUSES = { firstMs: 250, longestMs: 2_000, spreadMs: 100 };
+const PAUSES = { firstMs: 250, longestMs: 2_000 };
+/** Waiters of many processes spread over a quarter of the time of their tokens, for in a longer one a small bucket would overflow. */
+const SPREAD = { share: 0.25, longestMs: 100 };
 
 /** Tokens of one kind: at most so many in a period, whichever processes take them. */
 export class RateLimiter {
@@ -84,21 +92,40 @@ export class RateLimiter {
   /**
    * Takes tokens, waiting for them if need be, and for a store that is away; `limited` at once when they will not be there within `wait`.
    * A take whose answer was lost may have taken tokens, and is tried again: the limit holds, and those tokens are gone.
-   * @throws the reason of `signal`; and as `take`
+   * Callers of one process that find none there wait in a line for each number of tokens: only the first of them asks again.
+   * @throws the reason of `signal`; and as `tryTake`
    */
   async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
     const known = { ...TAKE_OPTIONS, wait: true, signal: true } as const;
-    const { tokens } = validOptions(`the options of ${this.#describe(key)}`, options, known);
-    const waited = await waitFor<Take, Take>(
+    const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, known);
+    const { line, runtime } = this.#ports;
+    const place = this.#placeOf(key, tokens);
+    const { costMs } = drawOf(this.#describe(key), this.#bucket, tokens, 0);
+    const waited = await waitFor<Take, Limited>(
       async ({ remainingMs }) => {
         const take = await this.tryTake(key, { tokens });
         if (take.kind === 'taken' || take.waitMs > remainingMs) return { kind: 'found', found: take };
         return { kind: 'blocked', by: take, until: take.until, isClosed: true };
       },
-      { options, pauses: PAUSES },
-      this.#ports.runtime,
+      {
+        options,
+        pauses: { ...PAUSES, spreadMs: Math.min(SPREAD.longestMs, costMs * SPREAD.share) },
+        line: line && { turns: line, looksFirst: true, ...place },
+      },
+      runtime,
     );
-    return waited.kind === 'found' ? waited.found : waited.by;
+    if (waited.kind === 'found') return waited.found;
+    const { until } = waited.by;
+    return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
+  }
+
+  /** Those who want as many tokens of the same bucket, at the same rate, want the same. */
+  #placeOf(key: string, tokens: number): { readonly key: string; readonly kind: string } {
+    const { msPerToken, burst } = this.#bucket;
+    return {
+      key: JSON.stringify(Object.values(this.#keyOf(key))),
+      kind: `${tokens} of ${burst}, ${msPerToken} ms each`,
+    };
   }
 
   /** Whole tokens that are there now. */

@@ -4,7 +4,8 @@
  *   - Pauses grow, with full jitter, so that contenders of many processes spread out. A holder may release at any time, and looking is how
  *     another process learns of it; a moment at which something is known to change is met,
  *     and nothing is sent before a closed time is over.
- *   - The waiters of one process stand in a line, and only the first of them looks (`turns.ts`).
+ *   - The waiters of one process stand in a line, and only the first of them looks (`turns.ts`). Where many may be served at once,
+ *     each looks once for itself before it joins the line.
  *   - A deadline, a signal and the waiter's session end the wait. The last look comes when the time is over; a wait of 0 is one look.
  *   - A store that is away is waited for like a holder: a look that fails with `StoreUnavailableError` found nothing, and the wait goes on
  *     for as long as it may. When the time is over and the last look failed, its error is thrown. Every other error ends the wait at once.
@@ -74,7 +75,13 @@ export interface Patience<Obstacle> {
    * Those who would look more or less often than others stand apart from them: the first in a line looks as often as it asks to.
    */
   readonly line?:
-    | { readonly turns: Turns<Obstacle>; readonly key: string; readonly kind?: string | undefined }
+    | {
+        readonly turns: Turns<Obstacle>;
+        readonly key: string;
+        readonly kind?: string | undefined;
+        /** Each looks once before it joins: what is free need not be handed out one by one. */
+        readonly looksFirst?: boolean | undefined;
+      }
     | undefined;
 }
 
@@ -99,8 +106,11 @@ export async function waitFor<Found, Obstacle>(
   const wait = new Wait(patience, runtime);
   wait.ensure();
   try {
-    const told = await wait.standInLine();
-    if (told !== undefined) return wait.blocked(told);
+    const looksFirst = patience.line?.looksFirst === true;
+    if (!looksFirst) {
+      const told = await wait.standInLine();
+      if (told !== undefined) return wait.blocked(told);
+    }
     for (let looks = 0; ; looks++) {
       const seen = await wait.bear(() => look({ looks, remainingMs: wait.remainingMs }));
       if (seen?.kind === 'found') return seen;
@@ -109,7 +119,10 @@ export async function waitFor<Found, Obstacle>(
         wait.tell(seen.by);
         if (wait.remainingMs === 0) return wait.blocked(seen.by);
       }
-      await wait.pause(looks + 1, seen);
+      if (looksFirst && looks === 0 && wait.joinLine(seen?.by) === 'behind') {
+        const told = await wait.come();
+        if (told !== undefined) return wait.blocked(told);
+      } else await wait.pause(looks + 1, seen);
     }
   } finally {
     wait.end();
@@ -150,12 +163,27 @@ class Wait<Obstacle> {
 
   /** Waits for its turn. @returns what the first in the line met, when the time is over before */
   async standInLine(): Promise<Obstacle | undefined> {
+    if (this.remainingMs === 0) return undefined;
+    this.joinLine();
+    return this.come();
+  }
+
+  /** @param met what it has met itself, which holds for those behind as well */
+  joinLine(met?: Obstacle): 'first' | 'behind' {
     const { line } = this.#patience;
-    if (line === undefined || this.remainingMs === 0) return undefined;
+    if (line === undefined) return 'first';
     this.#turn = line.turns.join(line.key, `${this.#backoff.capMs} ${line.kind ?? ''}`);
-    await this.#turn.come(this.remainingMs, this.#over);
+    if (met !== undefined) this.#turn.tell(met);
+    return this.#turn.isFirst ? 'first' : 'behind';
+  }
+
+  /** As `standInLine`, of one that has joined. */
+  async come(): Promise<Obstacle | undefined> {
+    const turn = this.#turn;
+    if (turn === undefined) return undefined;
+    await turn.come(this.remainingMs, this.#over);
     this.ensure();
-    return this.#turn.isFirst ? undefined : this.#turn.told;
+    return turn.isFirst ? undefined : turn.told;
   }
 
   /** Those behind in the line need not look for themselves. */
