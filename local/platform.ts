@@ -26,7 +26,7 @@ import { LOCAL_REGION } from './lambda/function-name.ts';
 import { LocalLambda } from './lambda/local-lambda.ts';
 import type { Schedule } from './schedule.ts';
 import { startSchedule } from './schedule.ts';
-import { followTable } from './table-stream.ts';
+import { followTable } from '../shared/dynamo/table-stream.ts';
 import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
 
 export interface PlatformOptions {

@@ -1,5 +1,6 @@
 /** A worker as a function of the library: for containers and other processes that stay. */
 import { connectDynamo } from './dynamo/connect.ts';
+import { engineWakes } from './dynamo/engine-wakes.ts';
 import { createStores } from './dynamo/stores.ts';
 import { ConfigurationError, shown } from './errors.ts';
 import type { WorkTotals } from './keep-at-work.ts';
@@ -110,7 +111,9 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
         connection,
       );
       const stores = createStores(sender, { table, shards });
-      const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans };
+      const { clock } = systemRuntime;
+      const onEnqueued = untilDrained ? undefined : engineWakes({ endpoint: given.endpoint, table, clock }, queue);
+      const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued };
       return await keepAtWork(work, ports, settings, handBack.signal);
     },
     stop() {

@@ -9,6 +9,7 @@ import type { WorkTotals } from '../../shared/keep-at-work.ts';
 import { keepAtWork } from '../../shared/keep-at-work.ts';
 import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tracing/task-spans.ts';
+import { engineWakes } from '../../shared/dynamo/engine-wakes.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tracing/task-spans.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
@@ -16,7 +17,6 @@ import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
 import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
-import { engineWakes } from '../queue/engine-wakes.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
 import { logTo } from '../queue/task-log.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
@@ -78,7 +78,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   const { store: tasks, queues, schedules } = connection.queue(queue, shards);
   const log = logTo(context.output);
   const spans = new TaskSpans(openTelemetry, options.attemptSpans);
-  const onEnqueued = untilDrained ? undefined : engineWakes(context, queue);
+  const onEnqueued = untilDrained ? undefined : engineWakes({ ...context.settings, clock: runtime.clock }, queue);
   let totals: WorkTotals | undefined;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();

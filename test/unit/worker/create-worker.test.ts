@@ -1,6 +1,6 @@
 /** `createWorker` against the engine in memory, through the same HTTP as in a container. */
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { MemoryEngine } from '../../../local/engine/memory.ts';
 import { startMemoryEngine } from '../../../local/engine/memory.ts';
 import type { WorkerOptions } from '../../../shared/create-worker.ts';
@@ -31,6 +31,21 @@ const greet = defineTask({ name: 'greet', run: ({ name }: { readonly name: strin
 describe('a worker of one’s own process', () => {
   const create = (exports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}) =>
     createWorker(exports, { endpoint: engine.endpoint, log: quiet, ...options });
+
+  test('listens to the stream of an engine on this machine', async () => {
+    const asked = vi.spyOn(globalThis, 'fetch');
+    const reads = (): number =>
+      asked.mock.calls.filter(([, init]) => JSON.stringify(init?.headers).includes('GetRecords')).length;
+    try {
+      const worker = create({ greet }, { queue: 'listening' });
+      const running = worker.run();
+      await vi.waitFor(() => expect(reads()).toBeGreaterThan(0), { timeout: 120_000 });
+      worker.stop();
+      await running;
+    } finally {
+      asked.mockRestore();
+    }
+  });
 
   test('runs what waits, and says how it ended', async () => {
     const fails = defineTask({

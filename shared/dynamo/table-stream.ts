@@ -6,8 +6,8 @@
  * AWS does, and lets two readers have a shard, which wakers are: so nothing here is for AWS.
  * A wake is a hint: records from before the stream was opened, and those of an outage, are not delivered, and looks find their tasks.
  */
-import type { StreamRecord } from '../shared/dynamo/inserted.ts';
-import type { Clock } from '../shared/runtime/clock.ts';
+import type { StreamRecord } from './inserted.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 export interface TableStreamOptions {
   /** The engine's address. */

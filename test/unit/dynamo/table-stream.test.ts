@@ -1,13 +1,11 @@
 /** Wakes on one machine: what engines' streams tell of tasks that are enqueued. It waits for what they say, however long that takes. */
 import { describe, expect, inject, test, vi } from 'vitest';
-import { engineWakes } from '../../../cli/queue/engine-wakes.ts';
-import type { Context } from '../../../cli/context.ts';
 import { startEngine } from '../../../local/engine.ts';
-import { followTable } from '../../../local/table-stream.ts';
+import { engineWakes } from '../../../shared/dynamo/engine-wakes.ts';
+import { followTable } from '../../../shared/dynamo/table-stream.ts';
 import type { StreamRecord } from '../../../shared/dynamo/inserted.ts';
 import { insertedTasks } from '../../../shared/dynamo/inserted.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import { closeCommandTable, openCommandTable } from '../../support/command-table.ts';
 
 const PATIENCE = { timeout: 120_000, interval: 100 };
@@ -67,17 +65,14 @@ describe.each(['memory', 'embedded', 'dynamodb-local'] as const)('the stream of 
   );
 });
 
-describe('a worker of the command', () => {
-  const context = (endpoint: string | undefined, table: string): Context =>
-    ({ settings: { endpoint, table, maxClockSkew: 1_000 }, runtime: systemRuntime }) as unknown as Context;
-
+describe('a worker of this machine', () => {
   test('hears of the tasks of its queue, and of no other', async () => {
     const engine = await startEngine({ kind: 'memory' });
     const table = await openCommandTable(engine.endpoint);
     const heard: string[] = [];
     let enqueued = 0;
     const stopListening = engineWakes(
-      context(engine.endpoint, table.table),
+      { endpoint: engine.endpoint, table: table.table, clock: systemClock },
       'mine',
     )?.((ids = []) => void heard.push(...ids));
     try {
@@ -98,7 +93,7 @@ describe('a worker of the command', () => {
   test.each([undefined, 'https://dynamodb.eu-west-1.amazonaws.com', 'http://10.0.0.1:8000'])(
     'leaves the stream alone at %s',
     (endpoint) => {
-      expect(engineWakes(context(endpoint, 'leasehold'), 'mine')).toBeUndefined();
+      expect(engineWakes({ endpoint, table: 'leasehold', clock: systemClock }, 'mine')).toBeUndefined();
     },
   );
 });

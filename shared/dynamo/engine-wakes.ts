@@ -1,15 +1,20 @@
 /** Tells a worker which tasks of its queue were just enqueued, where the table is on an engine of this machine. */
-import { followTable } from '../../local/table-stream.ts';
-import { insertedTasks } from '../../shared/dynamo/inserted.ts';
-import { isLoopback } from '../../shared/dynamo/connect.ts';
-import type { WorkerPorts } from '../../shared/worker/worker.ts';
-import type { Context } from '../context.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { WorkerPorts } from '../worker/worker.ts';
+import { isLoopback } from './connect.ts';
+import { insertedTasks } from './inserted.ts';
+import { followTable } from './table-stream.ts';
 
 type OnEnqueued = NonNullable<WorkerPorts['onEnqueued']>;
 
+export interface WakingTable {
+  readonly endpoint?: string | undefined;
+  readonly table: string;
+  readonly clock: Clock;
+}
+
 /** Undefined for any other table: AWS asks for each read of its stream, and leaves it to two readers, which wakers are. */
-export function engineWakes({ settings, runtime }: Context, queue: string): OnEnqueued | undefined {
-  const { endpoint, table } = settings;
+export function engineWakes({ endpoint, table, clock }: WakingTable, queue: string): OnEnqueued | undefined {
   if (endpoint === undefined || !isLoopback(endpoint)) return undefined;
   return (listener) => {
     const stop = new AbortController();
@@ -17,7 +22,7 @@ export function engineWakes({ settings, runtime }: Context, queue: string): OnEn
       const ids = insertedTasks(records).get(queue);
       if (ids !== undefined) listener(ids);
     };
-    void followTable({ endpoint, table, clock: runtime.clock }, tell, stop.signal);
+    void followTable({ endpoint, table, clock }, tell, stop.signal);
     return () => {
       stop.abort();
     };
