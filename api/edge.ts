@@ -1,7 +1,8 @@
 /**
  * `leasehold/edge`: the same leases where there is `fetch` and WebCrypto and nothing else: isolates at the edge.
  *
- * `createLeasehold` has everything. A bundle that must be small takes `connect` and just what it needs: `lockSession`, `enqueuer`, `getTask`.
+ * `createLeasehold` has everything.
+ * A bundle that must be small takes `connect` and just what it needs: `lockSession`, `enqueuer`, `getTask`.
  * @see docs/edge.md
  */
 export { EdgeLeasehold, createLeasehold } from '../shared/edge/leasehold.ts';

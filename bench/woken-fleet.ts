@@ -107,7 +107,7 @@ export class WokenFleet {
   /** True times at which the waker was invoked. */
   readonly wakes: number[] = [];
   mostWorkers = 0;
-  /** Of workers that have ended. */
+  /** Counted when a worker has ended. */
   claimsRefused = 0;
   /** Told of each insert, as late as the waker would be; not by what becomes of wakes. */
   readonly followers = new Set<(id: string) => void>();

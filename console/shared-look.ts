@@ -29,7 +29,7 @@ export class SharedLooks {
   ask<T>(question: string, look: () => Promise<Priced<T>>): Promise<T> {
     const known = this.#answers.get(question);
     if (known !== undefined && this.#clock.monotonic() < known.freshUntil) return known.value as Promise<T>;
-    return this.#askAnew(question, look);
+    return this.#askAgain(question, look);
   }
 
   /** After an act: everything may have changed. */
@@ -37,7 +37,7 @@ export class SharedLooks {
     this.#answers.clear();
   }
 
-  #askAnew<T>(question: string, look: () => Promise<Priced<T>>): Promise<T> {
+  #askAgain<T>(question: string, look: () => Promise<Priced<T>>): Promise<T> {
     const asked = look();
     const answer: Answer = { value: asked.then(({ value }) => value), freshUntil: Infinity };
     this.#answers.delete(question);

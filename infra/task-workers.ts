@@ -54,7 +54,8 @@ export class TaskWorkers extends Construct implements IGrantable {
     const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
     if (typeof expressionString !== 'string')
       throw new ConfigurationError(
-        `schedule = ${shown(props.schedule)}: give an expression of aws-cdk-lib/aws-scheduler, such as ScheduleExpression.rate(Duration.minutes(1))`,
+        `schedule = ${shown(props.schedule)}: give an expression of aws-cdk-lib/aws-scheduler, ` +
+          'such as ScheduleExpression.rate(Duration.minutes(1))',
       );
     const settings = settingsOf(props, expressionString);
     validateWorkers(settings);

@@ -58,7 +58,7 @@ const SMALL_FUNCTION_MB = 256;
 const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads a shard of the stream as often, and hands over what has gathered. */
 const WAKES_PER_SECOND = 4;
-/** Of workers with a free place together, while announcements are no further apart (`task/announcement.ts`). */
+/** What all workers with a free place do together while announcements are this close to each other (`task/announcement.ts`). */
 const GLANCES = { perSecond: 1_000 / 75, listenedSeconds: 20 };
 /** How often a worker that lingers looks. */
 const SECONDS_PER_LOOK = 1.25;

@@ -2,7 +2,8 @@
  * How a waker tells the workers that are there of tasks that were just inserted, and how often a worker with a free place asks.
  *
  * The index shows a task up to a second late, and a worker asks an idle partition seldom.
- * A waker that leaves a task to the workers that are there writes its id into the queue's row, which each of them reads every five seconds anyway.
+ * A waker that leaves a task to the workers that are there writes its id into the queue's row,
+ * which each of them reads every five seconds anyway.
  * Where two announcements lie no further apart than `LISTENED_MS`, tasks come one after the other:
  * then workers with a free place read that row often, and the tasks' own rows at once.
  *
@@ -13,7 +14,7 @@
 import { utf8Bytes } from '../runtime/bytes.ts';
 import type { Announcement } from './queue-store.ts';
 
-/** Of more tasks at a time, or longer ids, the index is the cheaper list; and the row stays below a kilobyte, which a write unit pays for. */
+/** Beyond this the index is the cheaper list. The row stays below a kilobyte, which one write unit pays for. */
 const LIMIT = { ids: 20, bytes: 600 };
 /** Workers have seen it by then: later announcements need not repeat it. */
 const REPEATED_MS = 1_000;

@@ -28,7 +28,7 @@ export interface TakenTask extends Asked {
   readonly state: TaskState;
   readonly createdAt: number;
   readonly generation: number;
-  /** Of a pack, its items' state. */
+  /** The state of its items, if it is a pack. */
   readonly bulk?: object | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** What the holder of a session, and those who contend with it, ask of its row: apart from the rest of the store, so that small bundles stay small. */
+/**
+ * What the holder of a session, and those who contend with it, ask of its row.
+ * It is apart from the rest of the store, so that small bundles stay small.
+ */
 import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
 import type { InvalidSession, LiveSession, SessionRecord } from '../../session/record.ts';
 import type { HolderSessionStore } from '../../session/store.ts';
