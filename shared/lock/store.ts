@@ -67,6 +67,9 @@ export interface KeyConditions {
 /** By session: tenures that a transaction ends under the hands of a live one, which learns of it with its next heartbeat. */
 export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
 
+/** Its holder has done with the row, which the answer therefore leaves out. */
+export type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
+
 /** An action of the user's own transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
@@ -117,7 +120,7 @@ export interface LockStore {
     options: { readonly content: Content | undefined; readonly sweepable: boolean },
     write: Stamp,
     limits?: WriteLimits,
-  ): Promise<Outcome<FreeLock, LockRecord>>;
+  ): Promise<Released>;
   /** Writes down what became of a key whose session is dead: refused unless it is still held as observed. */
   settle(
     observed: HeldLock,

@@ -29,8 +29,11 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
     update: (observed, content, stamp, limits) =>
       update(statements.updateLock(table, observed, content, stamp), stamp.nonce, limits, decodeHeld),
 
-    release: (observed, options, stamp, limits) =>
-      update(statements.releaseLock(table, observed, options, stamp), stamp.nonce, limits, decodeFree),
+    async release(observed, options, stamp, limits) {
+      const statement = statements.releaseLock(table, observed, options, stamp);
+      const result = await sender.write(statement, stamp.nonce, limits);
+      return result.kind === 'applied' ? { kind: 'applied' } : outcomeOf(result, decodeFree, decodeLock);
+    },
 
     settle: (observed, disposition, sweepable, stamp, limits) =>
       update(statements.settleLock(table, observed, disposition, sweepable, stamp), stamp.nonce, limits, decodeFree),

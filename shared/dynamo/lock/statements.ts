@@ -194,6 +194,7 @@ export function releaseLock(
   return updateStatement('lock.release', {
     table,
     key: lockKey(observed.key),
+    isSilent: true,
     guard: isExact ? `${guard} AND ${IS_AS_OBSERVED}` : guard,
     effect: sweepable
       ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}`
