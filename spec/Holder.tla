@@ -34,7 +34,7 @@ CONSTANTS
   RowGuard(_, _),         \* of a row and a request: whether the store accepts it
   RowAfter(_, _),         \* of a row and a request: the row then
   RowOlder(_),            \* the row, a tick later
-  RowDone(_),             \* whether there is nothing left to be had from the row: sessions are not kept alive any longer
+  RowDone(_),             \* whether the row offers nothing more: sessions are not kept alive any longer
   Client(_, _, _, _),     \* a worker's state when it is told: worker, request, accepted, row
   GaveUp(_, _),           \* a worker's state when its budget for a request is over: worker, request
   WrongRow(_, _)          \* of a row and an accepted request: the invariants that it breaks
@@ -60,8 +60,9 @@ Fresh(w, channel) == LET used == Remembered \cup IF channel \in Late THEN Writte
 
 (* A worker: pc (none, idle, running, parked), inc (its session's number), age (of its trust window: ticks since the  *)
 (* last accepted renewal was sent), ln (nonce of that), req and beat (requests that it awaits), plan (what it read and *)
-(* has not acted on), ctr and seq (of its claim), obs (the counter of the lock when it last saw it free), ack (progress it was told of), told (its completion is done), doubt  *)
-(* (a claim may have been applied without its knowing), asked (when, of a lock).                                       *)
+(* has not acted on), ctr and seq (of its claim), obs (the counter of the lock when it last saw it free), ack            *)
+(* (progress it was told of), told (its completion is done), doubt (a claim may have been applied without its knowing),  *)
+(* asked (when, of a lock).                                                                                              *)
 Idle == [pc |-> "none", inc |-> 0, age |-> TTL, ln |-> NoNonce, req |-> NoReq, beat |-> NoReq, plan |-> NoReq,
          ctr |-> 0, seq |-> 0, obs |-> -1, ack |-> 0, told |-> FALSE, doubt |-> FALSE, asked |-> LongPast]
 sid(w) == <<w, p[w].inc>>
@@ -212,7 +213,7 @@ Arrive == \E m \in net :
 ArriveMute == \E m \in net : /\ Awaited(m.r) /\ Guard(m.r) /\ Pay /\ net' = Without(m) /\ Write(m.r, TRUE) /\ UNCHANGED <<off, p>>
 GetLost == \E m \in net : Pay /\ net' = Without(m) /\ UNCHANGED <<off, sess, row, p, seen>>
 
-\* A saturated instant must stay on its side of what it is compared with: an expire stays acceptable while nobody has
+\* A saturated instant must stay on its side of what it is compared with: an expire stays acceptable while no one has
 \* renewed (its renewals say so, and then the expiry saturates with it), an acquire that is too late stays too late.
 Older(r) == IF r = NoReq \/ r.k \notin TimedVerbs THEN r
             ELSE [r EXCEPT !.at = Greater(@ - 1, LongPast), !.nb = Greater(@ - 1, LongPast), !.asked = Greater(@ - 1, LongPast),

@@ -7,7 +7,7 @@
 (* release, and another limit. Late and repeated requests, lost answers,   *)
 (* deaths.                                                                 *)
 (*                                                                         *)
-(* A session is live or over for good: Holder.tla is about that. Left out: *)
+(* A session is live or has ended: Holder.tla is about that. Left out:     *)
 (* lock-delays, eviction, permits larger than one, the lapse of tickets,   *)
 (* and contenders that disagree about the limit.                           *)
 (***************************************************************************)
@@ -18,10 +18,10 @@ vars == <<row, net, p, alive, budget, wrong>>
 B(what) == what \in Broken
 Sym == Permutations(Workers)
 
-Nobody == [w \in Workers |-> 0]
-Blank == [limit |-> 0, hold |-> Nobody, wait |-> <<>>, ctr |-> 0]
+NoTokens == [w \in Workers |-> 0]
+Blank == [limit |-> 0, hold |-> NoTokens, wait |-> <<>>, ctr |-> 0]
 \* hold is the token of each permit, 0 is none; rev counts the writes; n is the nonce of the last.
-Init == /\ row = [limit |-> Limit, free |-> Limit, hold |-> Nobody, wait |-> <<>>, ctr |-> 0, rev |-> 0, n |-> <<"-", 0>>]
+Init == /\ row = [limit |-> Limit, free |-> Limit, hold |-> NoTokens, wait |-> <<>>, ctr |-> 0, rev |-> 0, n |-> <<"-", 0>>]
         /\ net = {} /\ p = [w \in Workers |-> [pc |-> "out", tok |-> 0, busy |-> FALSE]]
         /\ alive = [w \in Workers |-> TRUE] /\ budget = Faults /\ wrong = {}
 

@@ -40,10 +40,11 @@ LockAfter(l, e) ==
 LockAgrees(want, y) == /\ want.st = y.st /\ want.ctr = y.ctr /\ want.ses = y.ses /\ want.n = y.n /\ want.freed = y.freed
                        /\ IF y.st = "held" THEN y.nb = 0 /\ want.since = y.since ELSE want.nb = y.nb
 \* What its sender must have found. A holder may tidy up after itself; who takes over, or tidies up after another, has found its
-\* session over. It waits for the lock-delay, or writes it down; that is judged where the clocks keep their bound.
+\* session over, or has it itself by an acquire that was not answered. It waits for the lock-delay, or writes it down; that is
+\* judged where the clocks keep their bound.
 LockJudged(l, e, x, holds, skew) ==
   CASE e.k = "lock.acquire" -> e.a.before + skew <= e.a.at
-    [] e.k = "lock.takeOver" -> Over(x, e.a.o) /\ (holds => OpensAt(x[e.a.o[2]], skew) <= e.a.at)
+    [] e.k = "lock.takeOver" -> e.a.s = e.a.o \/ (Over(x, e.a.o) /\ (holds => OpensAt(x[e.a.o[2]], skew) <= e.a.at))
     [] e.k = "lock.settle" -> e.a.own \/ (/\ Over(x, e.a.o)
                                           /\ holds => LET opens == OpensAt(x[e.a.o[2]], skew) IN opens <= e.a.at \/ opens <= e.a.nb + skew)
     [] OTHER -> TRUE

@@ -7,7 +7,7 @@
 export interface Model {
   readonly name: string;
   readonly what: string;
-  readonly module: 'Task' | 'Lock' | 'Semaphore';
+  readonly module: 'Task' | 'Lock' | 'Semaphore' | 'WaitGroup' | 'RateLimit' | 'Key' | 'Line' | 'Batch' | 'Schedule';
   readonly constants: Readonly<Record<string, string>>;
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
@@ -29,6 +29,18 @@ const SHARED = {
 const OF_TASKS = { ...SHARED, MaxAttempts: '2', MaxClaims: '0', MaxProgress: '0', Verbs: '{}' };
 
 const OF_LOCKS = { ...SHARED, Delay: '1', Faults: '1', MaxClaims: '2' };
+
+/** Processes, requests and faults of the models that stand on `Requests.tla`; those of liveness have one request under way. */
+const OF_REQUESTS = { Workers: '{a, b}', Faults: '1', MaxNet: '2', Broken: '{}' };
+const OF_QUEUES = { ...OF_REQUESTS, Tasks: '2', MaxClaims: '1' };
+
+/** What those models say of the rows (`rows`) and of the processes (`who`). */
+function onRequests(rows: string, who = rows, gaveUp = 'TaskGaveUp'): readonly string[] {
+  return [
+    ...[`StoreInit <- ${rows}Init`, `Accepts <- ${rows}Accepts`, `After <- ${rows}After`, `Wrong <- ${rows}Wrong`],
+    ...[`Start <- ${who}Start`, `Told <- ${who}Told`, `GaveUp <- ${gaveUp}`],
+  ];
+}
 
 /** Where the constants that are operators come from. */
 const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
@@ -53,6 +65,12 @@ const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
     ],
   ],
   Semaphore: [],
+  WaitGroup: onRequests('Group', 'Group', 'GroupGaveUp'),
+  RateLimit: onRequests('Bucket', 'Taker', 'TakerGaveUp'),
+  Key: onRequests('Key'),
+  Line: onRequests('Line'),
+  Batch: onRequests('Batch'),
+  Schedule: onRequests('Schedule', 'Dispatcher', 'DispatcherGaveUp'),
 };
 
 const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
@@ -64,12 +82,16 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
     ...['I0_Told', 'I1_Exclusion', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan', 'I6_LowerBound', 'I7_LockDelay', 'I8_Live'],
   ],
   Semaphore: ['I3_Tokens', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
+  WaitGroup: ['I13_Counts', 'I13_Late', 'I13_Final', 'I13_Lost', 'I13_Lease'],
+  RateLimit: ['RATE_Level', 'RATE_Once', 'RATE_Grows'],
+  Key: ['KEY_Limit', 'KEY_Exact', 'KEY_InSight', 'I5_NoOrphan', 'I14_One'],
+  Line: ['ORDER_One', 'ORDER_Turn', 'ORDER_Head', 'ORDER_Place', 'I5_NoOrphan', 'I14_One'],
+  Batch: ['BATCH_Count', 'BATCH_Called', 'BATCH_Once', 'I5_NoOrphan', 'I14_One'],
+  Schedule: ['I20_Once', 'SLOT_None', 'SLOT_Once', 'SLOT_Forward'],
 };
 
 /** A property of steps, where a module has one. */
-const OF_STEPS: Readonly<Record<Model['module'], string | undefined>> = {
-  ...{ Task: 'I1b_Sent', Lock: 'I1b_Sent', Semaphore: undefined },
-};
+const OF_STEPS: Readonly<Partial<Record<Model['module'], string>>> = { Task: 'I1b_Sent', Lock: 'I1b_Sent' };
 
 const HAND_BACKS = ['Retry', 'Release', 'Progress'];
 /** What a model with one worker lacks. */
@@ -187,6 +209,109 @@ export const MODELS: readonly Model[] = [
     what: 'three contend for two permits: a queue, dead holders, late and repeated requests, another limit',
     module: 'Semaphore',
     constants: { c: 'c', Workers: '{a, b, c}', Limit: '2', Faults: '1', MaxNet: '2', Broken: '{}' },
+    without: [],
+  },
+  {
+    name: 'group',
+    what: 'members of two generations are added, leased, done or lost, while requests of the first one are late',
+    module: 'WaitGroup',
+    constants: { ...OF_REQUESTS, Members: '1', Gens: '2' },
+    without: [],
+  },
+  {
+    name: 'group-walk',
+    what: 'waiters count two members, which end meanwhile',
+    module: 'WaitGroup',
+    constants: { ...OF_REQUESTS, Members: '2', Gens: '1', MaxNet: '1' },
+    without: ['Begin'],
+  },
+  {
+    name: 'group-live',
+    what: 'a sealed group is complete at last, whatever one fault does',
+    module: 'WaitGroup',
+    constants: { ...OF_REQUESTS, Members: '1', Gens: '1', MaxNet: '1' },
+    liveness: 'Completes',
+    without: ['Begin'],
+  },
+  {
+    name: 'rate',
+    what: 'two take from a bucket that holds two tokens, by clocks that differ, and their takes are late or twice',
+    module: 'RateLimit',
+    constants: { ...OF_REQUESTS, Burst: '2', Skew: '1', Patience: '1' },
+    without: ['Hear', 'ArriveMute', 'GetLost', 'Repeat', 'GiveUp', 'Die'],
+  },
+  {
+    name: 'key',
+    what: 'two tasks of a key with one place: claims, ends, parking and putting back are late or twice',
+    module: 'Key',
+    constants: { ...OF_QUEUES, Limit: '1' },
+    without: ['Retry'],
+  },
+  {
+    name: 'key-handback',
+    what: 'tasks of a key that are handed back, one request under way',
+    module: 'Key',
+    constants: { ...OF_QUEUES, Limit: '1', MaxClaims: '2', MaxNet: '1' },
+    without: [],
+  },
+  {
+    name: 'key-live',
+    what: 'a parked task is put back, and each ends, whatever one fault does',
+    module: 'Key',
+    constants: { ...OF_QUEUES, Limit: '1', MaxNet: '1' },
+    liveness: 'Unparks AllEnd',
+    without: ['Retry'],
+  },
+  {
+    name: 'line',
+    what: 'two tasks join a line, run in it, end, are cancelled, and are handed back',
+    module: 'Line',
+    constants: { ...OF_QUEUES, MaxClaims: '2' },
+    without: [],
+  },
+  {
+    name: 'line-three',
+    what: 'three tasks of a line, one request under way',
+    module: 'Line',
+    constants: { ...OF_QUEUES, Tasks: '3', MaxNet: '1' },
+    without: ['Retry'],
+  },
+  {
+    name: 'line-live',
+    what: 'each task that joined a line ends, whatever one fault does',
+    module: 'Line',
+    constants: { ...OF_QUEUES, MaxNet: '1' },
+    liveness: 'JoinedEnd',
+    without: ['Retry'],
+  },
+  {
+    name: 'batch',
+    what: 'the children of a batch end at once, some by the hand of a contender, and the last one calls',
+    module: 'Batch',
+    constants: { ...OF_QUEUES, MaxAttempts: '2', Faults: '2' },
+    without: ['Retry'],
+  },
+  {
+    name: 'batch-live',
+    what: 'the callback comes at last, whatever one fault does',
+    module: 'Batch',
+    constants: { ...OF_QUEUES, MaxAttempts: '1', MaxNet: '1' },
+    liveness: 'IsCalled',
+    without: ['Retry', 'Takes', 'Discard'],
+  },
+  {
+    name: 'schedule',
+    what: 'ticks that are delivered twice, and dispatchers that die between a slot’s task and the next slot',
+    module: 'Schedule',
+    constants: { ...OF_REQUESTS, Slots: '2', Faults: '2' },
+    without: [],
+  },
+  {
+    name: 'schedule-live',
+    what: 'each slot becomes a task, whatever one fault does',
+    module: 'Schedule',
+    constants: { ...OF_REQUESTS, Slots: '2', MaxNet: '1' },
+    liveness: 'AllMade',
     without: [],
   },
 ];

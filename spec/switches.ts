@@ -228,4 +228,96 @@ export const SWITCHES: readonly Switch[] = [
     changes: { MaxNet: '3' },
     what: 'what came between is told by the nonce, which a repeated request brings back, and not by the revision',
   },
+  // Wait groups.
+  {
+    broken: ['anyGeneration'],
+    model: 'group',
+    what: 'a late request of one generation is taken in the next',
+  },
+  {
+    broken: ['addsSealed'],
+    model: 'group-walk',
+    changes: { MaxNet: '2', Faults: '0' },
+    what: 'a member comes into a group that is sealed',
+  },
+  {
+    broken: ['leaseBlind'],
+    model: 'group',
+    what: 'a lease does not compare what it read: an earlier one undoes a later one',
+  },
+  { broken: ['finishesTwice'], model: 'group', what: 'a member that is lost becomes done after the count' },
+  { broken: ['losesDone'], model: 'group', what: 'a member that is done becomes lost' },
+  { broken: ['losesAny'], model: 'group', what: 'a member is lost though another session has it by now' },
+  {
+    broken: ['walksOpen'],
+    model: 'group-walk',
+    what: 'a waiter counts before the group is sealed',
+  },
+  { broken: ['waitsForDead'], model: 'group-live', what: 'a waiter leaves the members of dead sessions alone' },
+  // Rate limits.
+  { broken: ['noEnough'], model: 'rate', what: 'a take does not ask whether there is enough' },
+  { broken: ['overflows'], model: 'rate', what: 'what flowed into a full bucket is not thrown away' },
+  { broken: ['takesTwice'], model: 'rate', what: 'a repeated take does not see that it was the last write' },
+  { broken: ['fullBlind'], model: 'rate', what: 'a take from a full bucket does not ask whether it still is full' },
+  {
+    broken: ['noTransit'],
+    model: 'rate',
+    what: 'a take that is under way is held to count from its arrival: it counts from when it was asked for',
+  },
+  // Keys.
+  { broken: ['keyFull'], model: 'key', what: 'a claim does not ask for room' },
+  { broken: ['keepsPlace'], model: 'key', what: 'an end keeps the place of its key' },
+  { broken: ['takeLeaves'], model: 'key', what: 'a takeover gives the place of its key away' },
+  { broken: ['parksRunning'], model: 'key', what: 'a task is parked without a look at its state' },
+  {
+    broken: ['noSecondLook', 'noRepair'],
+    model: 'key-live',
+    changes: { Faults: '0', MaxNet: '2' },
+    what: 'a worker that parked a task does not look at the key again: an end came between',
+  },
+  {
+    broken: ['noPutBack', 'noRepair'],
+    model: 'key-live',
+    changes: { Faults: '0' },
+    what: 'an end does not put back what has room now',
+  },
+  {
+    broken: ['noRepair'],
+    model: 'key-live',
+    what: 'no tick puts back what a crash has left parked',
+  },
+  // Lines.
+  {
+    broken: ['joinBlind', 'placeBlind'],
+    model: 'line',
+    changes: { Tasks: '3', MaxNet: '2', Faults: '0' },
+    what: 'two tasks join with one ticket',
+  },
+  { broken: ['joinAnyHead'], model: 'line', what: 'a task joins behind a head that has left' },
+  { broken: ['closeBlind'], model: 'line', what: 'a line is closed though a task has joined meanwhile' },
+  {
+    broken: ['callBlind'],
+    model: 'line-three',
+    changes: { MaxNet: '2' },
+    what: 'the next is called, though it was cancelled meanwhile',
+  },
+  // Batches.
+  {
+    broken: ['endsTwice'],
+    model: 'batch',
+    changes: { Tasks: '3', MaxNet: '1', Faults: '1' },
+    what: 'an end does not ask whether the child runs: a copy counts it once more',
+  },
+  { broken: ['countsApart'], model: 'batch', what: 'a child is counted apart from its own guard' },
+  {
+    broken: ['downToNone'],
+    model: 'batch',
+    what: 'the last child is counted down as the others are, and calls no callback',
+  },
+  { broken: ['buriesUncounted'], model: 'batch', what: 'a child that is buried is not counted' },
+  // Schedules.
+  { broken: ['ticksTwice'], model: 'schedule', what: 'a tick that is delivered twice is dispatched by both' },
+  { broken: ['makesTwice'], model: 'schedule', what: 'a slot becomes a task a second time' },
+  { broken: ['advanceBlind'], model: 'schedule', what: 'a late advance takes the schedule back' },
+  { broken: ['advancesFirst'], model: 'schedule', what: 'a schedule is advanced before its slot is a task' },
 ];

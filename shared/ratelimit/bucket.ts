@@ -3,7 +3,8 @@
  *
  * Guarantees
  *   - By a bucket go, in any span of time, at most `burst` tokens plus those that flow in during the span
- *     plus those that flow in while clocks differ.
+ *     plus those that flow in while clocks differ, plus those that flow in while a take is under way (8 s at most):
+ *     a take counts from when it was asked for. The specification found the last part (`spec/RateLimit.tla`).
  *   - A refused take takes nothing, and says when it may be tried again.
  *   - Refill is calculated at each take, from the taker's clock: nothing runs in between.
  *   - Time is counted in microseconds: the rate is met to a thousandth.

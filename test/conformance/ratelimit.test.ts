@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockSkewError, ConfigurationError } from '../../shared/errors.ts';
 import { RateLimiter } from '../../shared/ratelimit/limiter.ts';
+import { stampOf } from '../../shared/lease/stamp.ts';
 import type { RateOptions } from '../../shared/ratelimit/bucket.ts';
+import { bucketOf, drawOf } from '../../shared/ratelimit/bucket.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, describeCrowd } from '../support/crowd.ts';
 
@@ -52,6 +54,21 @@ describeCrowd('the rate limit', (start) => {
 
     expect(await limiter.tryTake('ann', { tokens: 10 })).toMatchObject({ kind: 'limited', waitMs: 500 });
     expect(await limiter.tryTake('ann', { tokens: 5 })).toEqual({ kind: 'taken', remaining: 0 });
+  });
+
+  test('counts a take from when it was asked for: what flows in while it is under way comes on top', async () => {
+    const { ports, clock } = here;
+    const draw = drawOf('calls', bucketOf('calls', TEN_A_SECOND), 1, clock.now());
+    const asked = stampOf(ports.runtime);
+    await clock.advance(100);
+    await there.clock.advance(100);
+
+    const late = await ports.buckets.takeFromFull({ name, key: 'ann' }, draw, asked);
+
+    expect(late.kind).toBe('applied');
+    const limiter = limiterIn(there, TEN_A_SECOND);
+    expect(await limiter.tryTake('ann', { tokens: 20 })).toEqual({ kind: 'taken', remaining: 0 });
+    expect((await limiter.tryTake('ann')).kind).toBe('limited');
   });
 
   test('keeps keys apart', async () => {

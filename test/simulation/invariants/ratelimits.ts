@@ -1,6 +1,6 @@
 /**
  * A rate limit (while clocks hold): in any span of time, no more tokens are given out than the bucket holds,
- * plus those that flow in during the span, plus those that flow in while clocks differ.
+ * plus those that flow in during the span, plus those that flow in while clocks differ or while a take is under way.
  */
 import type { Acknowledged } from '../history.ts';
 import type { Family } from './rule.ts';

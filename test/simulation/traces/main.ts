@@ -1,5 +1,5 @@
 /**
- * `npm run spec:traces -- [--histories N] [--from SEED] [--sum FILE] [--mutants [IDS...]] [--json] [--jar FILE]`
+ * `npm run spec:traces -- [--histories N] [--from SEED] [--profile NAME] [--sum FILE] [--mutants [IDS...]] [--json] [--jar FILE]`
  *
  * Runs histories of the shipped code, and holds the lives of the task, lock and session rows in them to the specification; with `--mutants`
  * those of code that was broken on purpose, which must be rejected.
@@ -9,6 +9,8 @@ import { wholeNumber } from '../../../cli/arguments.ts';
 import type { Tlc } from '../../../spec/tlc.ts';
 import { findTlc } from '../../../spec/tlc.ts';
 import { seed } from '../../support/arguments.ts';
+import type { ProfileName } from '../profile.ts';
+import { PROFILE_NAMES } from '../profile.ts';
 import { runSeed } from '../run-seed.ts';
 import { rejectedOf } from './check.ts';
 import type { Exported } from './export.ts';
@@ -20,6 +22,7 @@ import { nothingFrom, readSum, rowsOf, unseenIn, withHistory, writeSum } from '.
 interface Flags {
   readonly histories: number;
   readonly from: bigint;
+  readonly profile: ProfileName;
   readonly json: boolean;
   readonly sum?: string;
   readonly mutants?: readonly string[] | true;
@@ -34,12 +37,13 @@ const command = new Command('npm run spec:traces --')
   .description('Holds recorded histories of the shipped code to the specification.')
   .option('--histories <n>', 'so many', wholeNumber(1), 20)
   .addOption(new Option('--from <n>', 'the first seed').argParser(seed).default(1n, '1'))
+  .addOption(new Option('--profile <name>', 'what a history is made of').choices(PROFILE_NAMES).default('swarm'))
   .option('--sum <file>', 'go on where the last sitting ended, and add this one to the file')
   .option('--mutants [ids...]', 'instead, seeded bugs of the code, each in so many histories at most')
   .option('--json', 'one JSON object at the end', false)
   .option('--jar <file>', 'a jar of TLC that is here already');
 
-async function main({ histories, from, json, sum: file, mutants, jar }: Flags): Promise<number> {
+async function main({ histories, from, profile, json, sum: file, mutants, jar }: Flags): Promise<number> {
   const tlc = findTlc(jar);
   if (typeof tlc === 'string') {
     console.log(`skipped: ${tlc}`);
@@ -49,7 +53,7 @@ async function main({ histories, from, json, sum: file, mutants, jar }: Flags): 
     return (await checkMutants(mutants === true ? NOTICED_BY_TRACES : mutants, histories, json)) === 0 ? 0 : 1;
   let sum = (file === undefined ? undefined : readSum(file)) ?? nothingFrom(Number(from));
   for (let left = histories; left > 0; left -= HISTORIES_A_FILE) {
-    sum = await sumWith(tlc, sum, Math.min(left, HISTORIES_A_FILE));
+    sum = await sumWith(tlc, sum, profile, Math.min(left, HISTORIES_A_FILE));
     // After each, so that a sitting may be cut short.
     if (file !== undefined) writeSum(file, sum);
   }
@@ -58,12 +62,12 @@ async function main({ histories, from, json, sum: file, mutants, jar }: Flags): 
 }
 
 /** The histories that come next, run and checked. */
-async function sumWith(tlc: Tlc, before: Sum, histories: number): Promise<Sum> {
+async function sumWith(tlc: Tlc, before: Sum, profile: ProfileName, histories: number): Promise<Sum> {
   const startedAt = performance.now();
   const first = before.from + before.histories;
   const exported: Exported[] = [];
   for (let index = 0; index < histories; index++)
-    exported.push(exportTraces(await runSeed(BigInt(first + index), 'swarm', { keepHistory: true })));
+    exported.push(exportTraces(await runSeed(BigInt(first + index), profile, { keepHistory: true })));
   const rejected = await rejectedOf(tlc, exported);
   const sum = exported.reduce((so, one) => withHistory(so, one), before);
   const seconds = before.seconds + (performance.now() - startedAt) / 1000;

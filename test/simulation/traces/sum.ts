@@ -1,6 +1,6 @@
 /** What sittings of the trace check add up to. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { OPERATORS } from '../../../spec/verbs.ts';
+import { TRACED } from '../../../spec/verbs.ts';
 import type { Exported } from './export.ts';
 
 type Counts = Readonly<Record<string, number>>;
@@ -49,9 +49,9 @@ export function writeSum(file: string, sum: Sum): void {
   writeFileSync(file, `${JSON.stringify(sum, undefined, 2)}\n`);
 }
 
-/** What the specification has an operator for, and no history has had. */
+/** What the trace specification has an operator for, and no history has had. */
 export function unseenIn({ verbs }: Sum): readonly string[] {
-  return Object.keys(OPERATORS).filter((verb) => !(verb in verbs));
+  return Object.keys(TRACED).filter((verb) => !(verb in verbs));
 }
 
 export function rowsOf({ traces, leftOut }: Sum): { readonly checked: number; readonly leftOut: number } {

@@ -23,6 +23,13 @@ describe.skipIf(typeof tlc === 'string' && process.env.CI !== 'true')('histories
     expect(await rejectedOf(found(), [exported])).toEqual([]);
   });
 
+  test.each([16n, 17n])('are allowed where a session settles its doubts of a key: row seed %s', async (seed) => {
+    const inTrouble = exportTraces(await runSeed(seed, 'row', { keepHistory: true }));
+    expect(inTrouble.verbs.get('lock.disown')).toBeGreaterThan(0);
+
+    expect(await rejectedOf(found(), [inTrouble])).toEqual([]);
+  });
+
   test('are rejected when a claim does not move the counter', async () => {
     const broken = withEvent('task.claim', (fields) => fields.with(TASK_COUNTER, before(fields[TASK_COUNTER])));
 

@@ -1,0 +1,59 @@
+----------------------------- MODULE QueueRows ------------------------------
+(***************************************************************************)
+(* Statements of keys, lines, batches and schedules as operators on rows,  *)
+(* like those of Rows. What stands in one transaction is one write of the  *)
+(* model: all of its guards hold, or nothing happens.                      *)
+(***************************************************************************)
+EXTENDS Rows, FiniteSets
+
+(* A key's row is the set of its tasks that run. *)
+
+\* key.enter, in the transaction of task.claim: fewer run than the limit.
+HasRoom(running, limit) == Cardinality(running) < limit
+KeyEntered(running, id) == running \cup {id}
+\* key.leave, in the transaction that takes the task out of `running`. No guard.
+KeyLeft(running, id) == running \ {id}
+
+(* A task t has, beside the fields of Rows, parked (workers do not see it, *)
+(* for its key is full), held and ticket (it waits in a line).             *)
+
+\* task.park: as it would be claimed, and in sight.
+CanPark(t, a) == CanClaim(t, a) /\ ~t.parked
+TaskParked(t, a) == [t EXCEPT !.parked = TRUE, !.n = a.n]
+\* task.putBack: it is parked at the place that was read. Its nonce stays.
+CanPutBack(t) == t.parked
+TaskPutBack(t) == [t EXCEPT !.parked = FALSE]
+
+(* A line l has head (whose turn it is; 0: it is empty) and tail (the last *)
+(* ticket). A place is the task that waits with a ticket; 0 is none.       *)
+
+\* line.join: no task has joined since it was read, and it has a head, or none, as then.
+CanJoin(l, a) == l.tail = a.tail /\ (l.head # 0) = a.hasHead
+LineJoined(l, a) == [head |-> IF l.head = 0 THEN a.me ELSE l.head, tail |-> a.tail + 1]
+\* line.takePlace, line.leavePlace
+IsPlaceFree(place) == place = 0
+IsPlaceTaken(place) == place # 0
+\* line.advance, in the transaction that ends the head: it is its turn. line.close: and no task has joined since.
+CanAdvance(l, a) == l.head = a.me
+LineAdvanced(l, a) == [l EXCEPT !.head = a.to]
+CanClose(l, a) == l.head = a.me /\ l.tail = a.tail
+LineClosed(l) == [l EXCEPT !.head = 0]
+\* task.call: it is held at this place.
+CanCall(t, a) == t.st = "ready" /\ t.ticket = a.ticket /\ t.held
+TaskCalled(t, a) == [t EXCEPT !.held = FALSE, !.n = a.n]
+
+(* A batch's row has pending: the children that have not ended. *)
+
+\* batch.countDown, in the transaction that ends a child: others are pending, or (countLast) none but this one.
+CanCountDown(pending) == pending > 1
+CanCountLast(pending) == pending = 1
+CountedDown(pending) == pending - 1
+
+(* A schedule x has next (its next slot) and n. *)
+
+\* schedule.advance: not written since it was read.
+CanAdvanceSchedule(x, a) == x.n = a.on
+ScheduleAdvanced(x, a) == [x EXCEPT !.next = a.next, !.n = a.n]
+\* slot.take, task.enqueue, batch.create: the row is absent.
+IsAbsent(row) == row = "absent"
+=============================================================================
