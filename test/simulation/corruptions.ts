@@ -293,6 +293,15 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       const value = JSON.stringify({ tokens: 2, tookMs: 1 });
       return copies(10, () => ({ ...event, value }));
     }),
+    'a bucket that is overdrawn': changed(isRow('ratelimit#'), (event) => [
+      withAfter(event, { emptyAt: Number(event.after?.emptyAt) + 60_000 }),
+    ]),
+    'a bucket that is fuller than it can be': changed(isRow('ratelimit#'), (event) => [
+      withAfter(event, { emptyAt: Number(event.after?.emptyAt) - 60_000 }),
+    ]),
+    'a take that is counted twice': changed(isRow('ratelimit#'), (event) => [
+      { ...event, before: { ...event.before, emptyAt: 0, nonce: event.after?.nonce } },
+    ]),
   },
   SLOT: {
     'a slot that is left out': changed(isRow('schedule#'), (event) => [

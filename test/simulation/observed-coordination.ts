@@ -77,8 +77,12 @@ export function observeGroups(store: WaitGroupStore, process: SimulatedProcess, 
 
 export function observeBuckets(store: RateLimitStore, process: SimulatedProcess, recorder: Recorder): RateLimitStore {
   const write = writerOf(process, recorder);
-  const call = (verb: string, { name, key }: { readonly name: string; readonly key: string }, { nonce }: Stamp) => ({
-    ...{ verb: `ratelimit.${verb}`, row: rateLimitKey(name, key).pk, nonce },
+  const call = (
+    verb: string,
+    { name, key }: { readonly name: string; readonly key: string },
+    { nonce, now }: Stamp,
+  ) => ({
+    ...{ verb: `ratelimit.${verb}`, row: rateLimitKey(name, key).pk, nonce, now },
   });
   return {
     ...store,

@@ -1,9 +1,13 @@
 /**
  * A rate limit (while clocks hold): in any span of time, no more tokens are given out than the bucket holds,
  * plus those that flow in during the span, plus those that flow in while clocks differ or while a take is under way.
+ * Its row: a take leaves the bucket neither overdrawn nor fuller than its burst by the taker's own reading of the clock; it gives nothing
+ * back, and is counted once however often it is sent.
  */
-import type { Acknowledged } from '../history.ts';
+import { rateLimitKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { Acknowledged, Applied } from '../history.ts';
 import type { Family } from './rule.ts';
+import { EPOCH_MS } from './sessions.ts';
 
 /** The one that the workload uses. */
 export const BUCKET = { name: 'calls', rate: 4, per: 1_000, burst: 4 } as const;
@@ -15,12 +19,17 @@ export interface Taking {
   readonly tookMs: number;
 }
 
+/** Those of the workload's one limit. */
+const ROWS = rateLimitKey(BUCKET.name, '').pk;
 const LONGEST_MS = 300;
 const MS_PER_TOKEN = BUCKET.per / BUCKET.rate;
 
 export const ratelimits: Family = (assumptions, report) => {
+  /** By operation: the taker's reading of its clock, in true time. */
+  const readAt = new Map<number, number>();
   /** By key: when a bucket without slack would have been empty. */
   const emptyAt = new Map<string, number>();
+  const boundMs = assumptions.maxClockSkewMs / 2 + assumptions.toleranceMs;
   const slackMs = assumptions.maxClockSkewMs + LONGEST_MS + assumptions.toleranceMs;
 
   function onTaken({ row, at, value = '{}', process }: Acknowledged): void {
@@ -37,8 +46,26 @@ export const ratelimits: Family = (assumptions, report) => {
     emptyAt.set(row, empty);
   }
 
+  function onWritten({ row, before, after, operation, process }: Applied): void {
+    if (after === undefined) return;
+    const left = Number(after.emptyAt);
+    if (before !== undefined && before.nonce === after.nonce)
+      report('RATE', row, `a take of ${process} was counted twice`);
+    if (before !== undefined && left <= Number(before.emptyAt))
+      report('RATE', row, `a take of ${process} left more in the bucket than it found there`);
+    const at = operation === undefined ? undefined : readAt.get(operation);
+    if (!assumptions.clocksHold || at === undefined) return;
+    const overdrawnMs = left - EPOCH_MS - at - boundMs;
+    if (overdrawnMs > 0)
+      report('RATE', row, `${process} overdrew the bucket by ${overdrawnMs.toFixed(0)} ms of its flow`);
+    if (left - EPOCH_MS <= at - BUCKET.burst * MS_PER_TOKEN - boundMs)
+      report('RATE', row, `a take of ${process} left more in the bucket than fits in`);
+  }
+
   return {
     on(event) {
+      if (event.kind === 'called' && event.row.startsWith(ROWS)) readAt.set(event.operation, event.anchoredAt);
+      else if (event.kind === 'applied' && event.row.startsWith(ROWS)) onWritten(event);
       if (assumptions.clocksHold && event.kind === 'acknowledged' && event.what === 'taken') onTaken(event);
     },
   };

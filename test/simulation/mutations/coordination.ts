@@ -220,4 +220,43 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     killedBy: ['RATE'],
     changes,
   },
+  {
+    id: 'X79',
+    what: 'a bucket keeps what flowed in beyond its brim',
+    edits: [
+      {
+        file: 'shared/dynamo/ratelimit/statements.ts',
+        find: "guard: '#emptyAt >= :fullSince AND",
+        replace: "guard: '(#emptyAt >= :fullSince OR #emptyAt < :fullSince) AND",
+      },
+    ],
+    killedBy: ['RATE'],
+    changes,
+  },
+  {
+    id: 'X80',
+    what: 'a take whose answer was lost takes its tokens twice',
+    edits: [
+      {
+        file: 'shared/dynamo/ratelimit/statements.ts',
+        find: 'AND #nonce <> :nonce',
+        replace: 'AND (#nonce <> :nonce OR #nonce = :nonce)',
+      },
+    ],
+    ...{ killedBy: ['RATE'], profile: 'network' },
+    changes: { ...changes, replyLost: 0.2 },
+  },
+  {
+    id: 'X81',
+    what: 'a bucket from which tokens were taken meanwhile is taken to be full',
+    edits: [
+      {
+        file: 'shared/dynamo/ratelimit/statements.ts',
+        find: '(#v = :v AND #emptyAt < :fullSince)',
+        replace: '(#v = :v AND (#emptyAt < :fullSince OR #emptyAt >= :fullSince))',
+      },
+    ],
+    killedBy: ['RATE'],
+    changes,
+  },
 ];

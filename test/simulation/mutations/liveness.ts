@@ -138,4 +138,17 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     ],
     ...{ killedBy: ['L10', 'L13', 'L3'], profile: 'processes' },
   },
+  {
+    id: 'N45',
+    what: 'a lock of a dead session is left to it',
+    edits: [
+      {
+        file: 'shared/lock/contender.ts',
+        find: "const isFresh = standing.disposition.behaviour === 'delete';",
+        replace:
+          "if (lock.key !== '') return { kind: 'delayed', key: this.key, until: this.#ports.runtime.clock.now() + 1_000 }; const isFresh = false;",
+      },
+    ],
+    ...{ killedBy: ['L13'], profile: 'processes', changes: SHORT_CROWD },
+  },
 ];
