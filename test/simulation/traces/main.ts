@@ -9,6 +9,7 @@ import { wholeNumber } from '../../../cli/arguments.ts';
 import type { Tlc } from '../../../spec/tlc.ts';
 import { findTlc } from '../../../spec/tlc.ts';
 import { seed } from '../../support/arguments.ts';
+import { isLasting } from '../lasting.ts';
 import type { ProfileName } from '../profile.ts';
 import { PROFILE_NAMES } from '../profile.ts';
 import { runSeed } from '../run-seed.ts';
@@ -31,6 +32,8 @@ interface Flags {
 
 /** What one run of the checker reads: its start takes as long as three histories. */
 const HISTORIES_A_FILE = 25;
+/** Lasting histories have ten times the events. */
+const LASTING_A_FILE = 2;
 const SHOWN = 5;
 
 const command = new Command('npm run spec:traces --')
@@ -52,8 +55,9 @@ async function main({ histories, from, profile, json, sum: file, mutants, jar }:
   if (mutants !== undefined)
     return (await checkMutants(mutants === true ? NOTICED_BY_TRACES : mutants, histories, json)) === 0 ? 0 : 1;
   let sum = (file === undefined ? undefined : readSum(file)) ?? nothingFrom(Number(from));
-  for (let left = histories; left > 0; left -= HISTORIES_A_FILE) {
-    sum = await sumWith(tlc, sum, profile, Math.min(left, HISTORIES_A_FILE));
+  const atOnce = isLasting(profile) ? LASTING_A_FILE : HISTORIES_A_FILE;
+  for (let left = histories; left > 0; left -= atOnce) {
+    sum = await sumWith(tlc, sum, profile, Math.min(left, atOnce));
     // After each, so that a sitting may be cut short.
     if (file !== undefined) writeSum(file, sum);
   }
