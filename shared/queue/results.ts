@@ -6,7 +6,7 @@
  * of one task are one of its keys. A task is looked at after 100 ms first, and then ever more rarely, once a second at last.
  * A read that shows an end is confirmed by a consistent one, because the id may stand for other work by now.
  */
-import { ConfigurationError, MismatchError, StoreUnavailableError, messageOf } from '../errors.ts';
+import { ConfigurationError, MismatchError, StoreUnavailableError } from '../errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 import type { Committed } from '../task/context.ts';
@@ -15,6 +15,8 @@ import type { EndedTask, Json, TaskError, TaskKey, TaskRecord } from '../task/ta
 import { describeTask } from '../task/task.ts';
 import type { Duration } from '../validate/duration.ts';
 import { durationMs } from '../validate/duration.ts';
+import type { Due } from '../wait/shared-poll.ts';
+import { SharedPoll } from '../wait/shared-poll.ts';
 import { validSignal } from '../wait/wait.ts';
 
 export interface ResultOptions {
@@ -68,24 +70,18 @@ const PAUSE_MS = { first: 100, longest: 1_000 };
 /** Tasks that are due to be looked at within this time go into one read. */
 const TOGETHER_MS = 50;
 
-interface Watched {
-  readonly key: TaskKey;
-  readonly listeners: Set<Listener>;
-  pauseMs: number;
-  dueAtMonotonicMs: number;
-}
-
-type Listener = (end: { readonly error?: unknown }) => void;
-
 export class TaskResults {
   readonly #ports: ResultPorts;
-  readonly #watched = new Map<string, Watched>();
-  /** Aborts the pause of the poll: a waiter has joined, or the last one has left. */
-  #pause = new AbortController();
-  #isPolling = false;
+  readonly #poll: SharedPoll<undefined, TaskKey>;
 
   constructor(ports: ResultPorts) {
     this.#ports = ports;
+    this.#poll = new SharedPoll(ports.runtime.clock, {
+      begin: keyNamed,
+      pauseMs: (looks) => Math.min(PAUSE_MS.longest, PAUSE_MS.first * 2 ** looks),
+      togetherMs: TOGETHER_MS,
+      look: (due, tell) => this.#lookForEnds(due, (key) => tell(key, undefined)),
+    });
   }
 
   /**
@@ -126,80 +122,33 @@ export class TaskResults {
   /** Until a look shows an end, the time is over, or `signal` aborts. */
   async #nextEnd(key: TaskKey, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController();
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const listener: Listener = ({ error }) => {
-      if (error === undefined) resolve(undefined);
-      else reject(error instanceof Error ? error : new Error(messageOf(error)));
-    };
-    const aborts = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
-    const timeUp = this.#ports.runtime.clock.sleep(Math.min(waitMs, LONGEST_TIMER_MS), aborts);
-    const leave = this.#join(key, listener);
+    const cancel = this.#ports.runtime.clock.after(Math.min(waitMs, LONGEST_TIMER_MS), () => over.abort());
     try {
-      await Promise.race([promise, timeUp]);
+      await this.#poll.next(nameOf(key), () => true, AbortSignal.any([over.signal, ...(signal ? [signal] : [])]));
     } finally {
-      leave();
-      over.abort();
+      cancel();
     }
   }
 
-  #join(key: TaskKey, listener: Listener): () => void {
-    const name = nameOf(key);
-    const dueAtMonotonicMs = this.#ports.runtime.clock.monotonic() + PAUSE_MS.first;
-    const watched: Watched = this.#watched.get(name) ?? {
-      ...{ key, listeners: new Set<Listener>() },
-      ...{ pauseMs: PAUSE_MS.first, dueAtMonotonicMs },
-    };
-    this.#watched.set(name, watched);
-    watched.listeners.add(listener);
-    this.#pause.abort();
-    if (!this.#isPolling) void this.#poll();
-    return () => {
-      watched.listeners.delete(listener);
-      if (watched.listeners.size > 0) return;
-      this.#watched.delete(name);
-      this.#pause.abort();
-    };
-  }
-
-  /** Runs while there are waiters. */
-  async #poll(): Promise<void> {
-    const { clock } = this.#ports.runtime;
-    this.#isPolling = true;
-    while (this.#watched.size > 0) {
-      const now = clock.monotonic();
-      const due = [...this.#watched.values()].filter(({ dueAtMonotonicMs }) => dueAtMonotonicMs <= now + TOGETHER_MS);
-      const isAnyDue = due.some(({ dueAtMonotonicMs }) => dueAtMonotonicMs <= now);
-      if (isAnyDue) {
-        await this.#lookAt(due, now);
-        continue;
-      }
-      const nextAt = Math.min(...[...this.#watched.values()].map(({ dueAtMonotonicMs }) => dueAtMonotonicMs));
-      this.#pause = new AbortController();
-      await clock.sleep(Math.max(1, Math.ceil(nextAt - now)), this.#pause.signal);
-    }
-    this.#isPolling = false;
-  }
-
-  async #lookAt(due: readonly Watched[], now: number): Promise<void> {
-    for (const one of due) {
-      one.pauseMs = Math.min(PAUSE_MS.longest, 2 * one.pauseMs);
-      one.dueAtMonotonicMs = now + one.pauseMs;
-    }
+  /** Those that have ended, or are missing: the first look may have failed, and then no id was ever checked. */
+  async #lookForEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
     try {
-      const rows = await this.#ports.store.getMany(due.map(({ key }) => key));
+      const rows = await this.#ports.store.getMany(due.map(({ memory }) => memory));
       const going = new Set(rows.filter((row) => !isEnded(row)).map(nameOf));
-      // A row that is missing is looked at consistently as well: the first look may have failed, and then no id was ever checked.
-      for (const { key, listeners } of due)
-        if (!going.has(nameOf(key))) for (const listener of [...listeners]) listener({});
+      for (const { key } of due) if (!going.has(key)) tell(key);
     } catch (error) {
-      if (error instanceof StoreUnavailableError) return;
-      for (const { listeners } of due) for (const listener of [...listeners]) listener({ error });
+      if (!(error instanceof StoreUnavailableError)) throw error;
     }
   }
 }
 
 function nameOf({ queue, id }: TaskKey): string {
   return JSON.stringify([queue, id]);
+}
+
+function keyNamed(name: string): TaskKey {
+  const [queue, id] = JSON.parse(name) as readonly [queue: string, id: string];
+  return { queue, id };
 }
 
 function isEnded(task: TaskRecord): task is EndedTask {

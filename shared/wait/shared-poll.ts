@@ -1,0 +1,170 @@
+/**
+ * Watching what only looks can tell of: all who wait for one key in this process share its looks,
+ * and keys that are due at about the same time may share one read.
+ *
+ * A key is looked at while it has a waiter. A look that is under way delays no other key, and is not doubled.
+ * A key that this process has changed itself is nudged: it is looked at at once, or again when a look is under way.
+ */
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+/** A key that is due to be looked at. */
+export interface Due<Memory> {
+  readonly key: string;
+  /** What its looks keep from one to the next, for as long as it has waiters. */
+  readonly memory: Memory;
+  /** This process has changed it: what it wrote must be seen by this look. */
+  readonly isNudged: boolean;
+  /** A waiter came since the last look, and may have looked for itself before the change that was told then. */
+  readonly hasNewcomer: boolean;
+}
+
+export interface PollPlan<Seen, Memory> {
+  /** What the looks at a key begin with. */
+  readonly begin: (key: string) => Memory;
+  /** Before the next look at a key that was looked at so many times; drawn for each look. */
+  readonly pauseMs: (looks: number) => number;
+  /** Keys that are due within this time are looked at together; absent: each alone. */
+  readonly togetherMs?: number;
+  /**
+   * Looks, and tells of keys what there is to tell.
+   * What it throws ends the waits of all keys that it was asked for.
+   */
+  readonly look: (due: readonly Due<Memory>[], tell: (key: string, seen: Seen) => void) => Promise<void>;
+}
+
+type Listener<Seen> = (event: { readonly seen: Seen } | { readonly error: Error }) => void;
+
+interface Watched<Seen, Memory> {
+  readonly key: string;
+  readonly memory: Memory;
+  readonly listeners: Set<Listener<Seen>>;
+  looks: number;
+  dueAtMonotonicMs: number;
+  isLooking: boolean;
+  isNudged: boolean;
+  hasNewcomer: boolean;
+}
+
+export class SharedPoll<Seen, Memory = undefined> {
+  readonly #clock: Clock;
+  readonly #plan: PollPlan<Seen, Memory>;
+  readonly #watched = new Map<string, Watched<Seen, Memory>>();
+  /** Aborts the pause: what is due next may have changed. */
+  #pause = new AbortController();
+  #isRunning = false;
+
+  constructor(clock: Clock, plan: PollPlan<Seen, Memory>) {
+    this.#clock = clock;
+    this.#plan = plan;
+  }
+
+  /**
+   * What a look tells that is news to the caller; undefined when `signal` aborts before.
+   * @throws what a look throws
+   */
+  async next(key: string, isNews: (seen: Seen) => boolean, signal: AbortSignal): Promise<Seen | undefined> {
+    if (signal.aborted) return undefined;
+    return new Promise((resolve, reject) => {
+      const listener: Listener<Seen> = (event) => {
+        if ('seen' in event && !isNews(event.seen)) return;
+        stop();
+        if ('error' in event) reject(event.error);
+        else resolve(event.seen);
+      };
+      const abort = (): void => {
+        stop();
+        resolve(undefined);
+      };
+      const stop = (): void => {
+        signal.removeEventListener('abort', abort);
+        this.#leave(key, listener);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      this.#join(key, listener);
+    });
+  }
+
+  /** Keys that this process has just changed, or may have. */
+  nudge(isMeant: (key: string, memory: Memory) => boolean): void {
+    for (const one of this.#watched.values()) {
+      if (!isMeant(one.key, one.memory)) continue;
+      one.isNudged = true;
+      one.dueAtMonotonicMs = -Infinity;
+      this.#pause.abort();
+    }
+  }
+
+  #join(key: string, listener: Listener<Seen>): void {
+    const known = this.#watched.get(key);
+    if (known !== undefined) {
+      known.listeners.add(listener);
+      known.hasNewcomer = true;
+      return;
+    }
+    this.#watched.set(key, {
+      ...{ key, memory: this.#plan.begin(key), listeners: new Set([listener]) },
+      ...{ looks: 0, dueAtMonotonicMs: this.#clock.monotonic() + this.#plan.pauseMs(0) },
+      ...{ isLooking: false, isNudged: false, hasNewcomer: true },
+    });
+    this.#pause.abort();
+    if (!this.#isRunning) void this.#run();
+  }
+
+  #leave(key: string, listener: Listener<Seen>): void {
+    const one = this.#watched.get(key);
+    if (one?.listeners.delete(listener) !== true || one.listeners.size > 0) return;
+    this.#watched.delete(key);
+    this.#pause.abort();
+  }
+
+  /** While there are waiters. */
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#watched.size > 0) {
+      const now = this.#clock.monotonic();
+      this.#pause = new AbortController();
+      for (const due of this.#dueAt(now)) void this.#lookAt(due);
+      const idle = [...this.#watched.values()].filter(({ isLooking }) => !isLooking);
+      const nextAt = Math.min(...idle.map(({ dueAtMonotonicMs }) => dueAtMonotonicMs));
+      await this.#clock.sleep(Math.max(1, Math.ceil(nextAt - now)), this.#pause.signal);
+    }
+    this.#isRunning = false;
+  }
+
+  /** In groups that are looked at together. */
+  #dueAt(now: number): readonly (readonly Watched<Seen, Memory>[])[] {
+    const { togetherMs } = this.#plan;
+    const idle = [...this.#watched.values()].filter(({ isLooking }) => !isLooking);
+    const due = idle.filter(({ dueAtMonotonicMs }) => dueAtMonotonicMs <= now);
+    if (togetherMs === undefined) return due.map((one) => [one]);
+    return due.length === 0 ? [] : [idle.filter(({ dueAtMonotonicMs }) => dueAtMonotonicMs <= now + togetherMs)];
+  }
+
+  async #lookAt(due: readonly Watched<Seen, Memory>[]): Promise<void> {
+    const asked = due.map(({ key, memory, isNudged, hasNewcomer }) => ({ key, memory, isNudged, hasNewcomer }));
+    for (const one of due) Object.assign(one, { isLooking: true, isNudged: false, hasNewcomer: false });
+    try {
+      await this.#plan.look(asked, (key, seen) => {
+        for (const one of due) if (one.key === key) tell(one, { seen });
+      });
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(messageOf(error));
+      for (const one of due) tell(one, { error: failure });
+    }
+    const now = this.#clock.monotonic();
+    for (const one of due) {
+      one.looks++;
+      one.isLooking = false;
+      one.dueAtMonotonicMs = one.isNudged ? -Infinity : now + this.#plan.pauseMs(one.looks);
+    }
+    this.#pause.abort();
+  }
+}
+
+function tell<Seen>(
+  { listeners }: { readonly listeners: ReadonlySet<Listener<Seen>> },
+  event: Parameters<Listener<Seen>>[0],
+): void {
+  for (const listener of [...listeners]) listener(event);
+}
