@@ -56,6 +56,7 @@ export class Checker {
     this.#now = event.at;
     if (event.kind === 'happened') return;
     if (event.kind === 'sent') for (const family of this.#families) family.onSent?.(event);
+    else if (event.kind === 'read') for (const family of this.#families) family.onRead?.(event);
     else for (const family of this.#families) family.on(event);
   }
 

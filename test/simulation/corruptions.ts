@@ -1,5 +1,5 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
-import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
+import type { Acknowledged, Applied, HistoryEvent, Ran, Read, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPack, marked } from './invariants/packs.ts';
 import { isTask } from './invariants/rule.ts';
@@ -222,6 +222,10 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'requests in a loop': changed(
       (event): event is Sent => event.kind === 'sent',
       (event) => copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
+    ),
+    'few reads that are charged for much': changed(
+      (event): event is Read => event.kind === 'read',
+      (event) => [{ ...event, readUnits: 20_000 }],
     ),
   },
   BATCH: {

@@ -56,6 +56,14 @@ export interface Sent extends At {
   readonly believed: boolean | undefined;
 }
 
+/** The store answered a read, heard or not. */
+export interface Read extends At {
+  readonly kind: 'read';
+  readonly request: number;
+  /** As AWS charges: half a unit at least, or one if it is strongly consistent, also where nothing is found. */
+  readonly readUnits: number;
+}
+
 /** The store changed a row. `before` or `after` is undefined where there is no row. */
 export interface Applied extends At {
   readonly kind: 'applied';
@@ -126,6 +134,7 @@ export type HistoryEvent =
   | Called
   | Returned
   | Sent
+  | Read
   | Applied
   | Refused
   | Swept
@@ -159,7 +168,8 @@ export class Digest {
           this.#text(event.outcome);
           return;
         }
-      case 'sent': {
+      case 'sent':
+      case 'read': {
         this.#number(event.request);
         return;
       }

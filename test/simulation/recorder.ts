@@ -1,4 +1,5 @@
 /** Writes the history: watches ports, requests and rows, and asks holders what they believe when that matters. */
+import { readUnitsOf } from '../../shared/dynamo/engine/meter.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoFault, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { SessionHolder } from '../../shared/session/keep-alive.ts';
@@ -124,13 +125,22 @@ export class Recorder {
     });
   }
 
+  #read({ process, number, kind, input }: Request, output: unknown): void {
+    if (typeof output !== 'object' || output === null) return;
+    const readUnits = readUnitsOf({ kind, input }, output);
+    this.emit({ kind: 'read', at: this.#ports.timeline.now, process: process.name, request: number, readUnits });
+  }
+
   /** The store has answered a request. */
   answered(
     request: Request,
     result: { readonly output?: unknown; readonly fault?: DynamoFault | undefined },
     copy: boolean,
   ): void {
-    if (!isWrite(request.kind)) return;
+    if (!isWrite(request.kind)) {
+      this.#read(request, result.output);
+      return;
+    }
     const operation = this.#operationOf(request)?.number;
     if (result.fault !== undefined) {
       this.#refused(request, result.fault, operation, copy);

@@ -32,6 +32,8 @@ function isToldWith(
       return processes.has(event.process) || event.process === 'world';
     case 'returned':
       return operations.has(event.operation);
+    case 'read':
+      return false;
     case 'sent':
       return event.operation !== undefined && operations.has(event.operation);
     default:
@@ -51,6 +53,8 @@ function textOf(event: HistoryEvent): string {
       return `is told that #${event.operation} was ${event.outcome}`;
     case 'sent':
       return `sends #${event.operation ?? '?'}${event.believed === false ? ' without belief' : ''}`;
+    case 'read':
+      return `is answered for ${event.readUnits} read units`;
     case 'applied':
       return `STORE ${event.row}: ${changesOf(event.before, event.after)}${event.operation === undefined ? '' : ` by #${event.operation}`}${event.copy ? ' (duplicate)' : ''}`;
     case 'refused':

@@ -17,7 +17,7 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['doctor'], /✓ keys/],
   [['enqueue', 'fine', '{"n": 1}', '--id', 'first'], /^added first$/m],
   [['queues', 'pause', 'default', ...JUST], /^queue default is paused$/m],
-  [['queues', 'resume', 'default', ...JUST], /^queue default is open$/m],
+  [['queues', 'resume', 'default', ...JUST], /^queue default is active$/m],
   [['work', '--entry', ENTRY, '--until-drained'], /^1 done, 0 retrying, 0 dead$/m],
   [['tasks', 'show', 'first'], /done/],
   [['run', '--lock', 'nightly', '--', process.execPath, '--print', '6 * 7'], /^42$/m],

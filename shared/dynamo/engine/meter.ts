@@ -48,7 +48,7 @@ export function createMeter(): Meter {
       });
       const isRead = statement.kind === 'get' || statement.kind === 'batchGet' || statement.kind === 'query';
       cost.requests++;
-      if (isRead && output !== undefined) cost.readUnits += Math.max(reportedUnits(output), leastReadUnits(statement));
+      if (isRead && output !== undefined) cost.readUnits += readUnitsOf(statement, output);
       else if (output !== undefined) cost.writeUnits += reportedUnits(output);
       if (fault?.kind === 'conditionFailed') {
         cost.refused++;
@@ -79,8 +79,13 @@ function refusedUnits(item: DynamoItem | undefined): number {
   return item === undefined ? 1 : writeUnitsOfBytes(itemSizeBytes(item));
 }
 
+/** What an answered read is charged. */
+export function readUnitsOf(request: Pick<Statement, 'kind' | 'input'>, output: object): number {
+  return Math.max(reportedUnits(output), leastReadUnits(request));
+}
+
 /** The least that an answered read costs; a batch is charged by what its answer says. */
-function leastReadUnits({ kind, input }: Statement): number {
+function leastReadUnits({ kind, input }: Pick<Statement, 'kind' | 'input'>): number {
   if (kind === 'batchGet') return 0;
   return 'ConsistentRead' in input && input.ConsistentRead === true ? 1 : 0.5;
 }

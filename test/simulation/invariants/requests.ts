@@ -1,63 +1,89 @@
 /**
- * LOAD bounded requests: in any ten seconds a process sends no more than it needs to look for work and to keep its sessions alive,
- * plus some for each write that it wants; so no process asks in a loop, however long it waits, and retries stay few.
+ * LOAD bounds what a process asks and what that is charged: in any ten seconds no more than it needs to look for work
+ * and to keep its sessions alive, plus some for each write that it wants; so no process asks in a loop,
+ * however long it waits, and retries stay few.
+ *
+ * Reads are charged as AWS does: half a unit for a query that finds nothing.
  */
 import type { Family } from './rule.ts';
 
 const WINDOW_MS = 10_000;
 /**
- * Looks at an empty backlog: every half second at most, all priorities in all shards.
- * The most that was seen beyond the share of writes is 120.
+ * Read units for looks: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
+ * The most that was seen beyond the share of writes is 206.
  */
-const LOOKS = 400;
+const LOOK_UNITS = 300;
 /** What an older worker may ask, which passes by a thousand held entries again and again. */
-const LOOKS_PAST_FLOOD = 1_500;
-/** Attempts of the write itself, and reads that belong to it. */
-const PER_WRITE = 6;
+const LOOK_UNITS_PAST_FLOOD = 1_000;
+/** The cheapest look costs half a unit. */
+const LOOKS_PER_UNIT = 2;
+/** Attempts of the write itself, and reads that belong to it. The most that was seen in a busy window is 1.3 units and 3.1 requests. */
+const PER_WRITE = { readUnits: 2, requests: 6 };
 
 interface Load {
   readonly sent: Recent;
+  readonly readUnits: Recent;
   readonly writes: Recent;
   isReported: boolean;
 }
 
 export const requests: Family = ({ floodStays = false }, report) => {
-  const looks = floodStays ? LOOKS_PAST_FLOOD : LOOKS;
+  const lookUnits = floodStays ? LOOK_UNITS_PAST_FLOOD : LOOK_UNITS;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
-    const load = loads.get(process) ?? { sent: new Recent(), writes: new Recent(), isReported: false };
+    const load = loads.get(process) ?? {
+      ...{ sent: new Recent(), readUnits: new Recent(), writes: new Recent() },
+      isReported: false,
+    };
     loads.set(process, load);
     return load;
   }
 
+  function judge(
+    process: string,
+    at: number,
+    [what, sum, looks, perWrite]: readonly [string, number, number, number],
+  ): void {
+    const load = loadOf(process);
+    if (sum <= looks || load.isReported) return;
+    const writes = load.writes.sumAt(at);
+    if (sum <= looks + perWrite * writes) return;
+    load.isReported = true;
+    report('LOAD', '', `${process} took ${sum} ${what} for ${writes} writes within ${WINDOW_MS / 1_000} s`);
+  }
+
   return {
     on(event) {
-      if (event.kind === 'called') loadOf(event.process).writes.add(event.at);
+      if (event.kind === 'called') loadOf(event.process).writes.add(event.at, 1);
     },
-    onSent(event) {
-      const load = loadOf(event.process);
-      const sent = load.sent.add(event.at);
-      if (sent <= looks || load.isReported) return;
-      const writes = load.writes.since(event.at);
-      if (sent <= looks + PER_WRITE * writes) return;
-      load.isReported = true;
-      report('LOAD', '', `${event.process} sent ${sent} requests for ${writes} writes within ${WINDOW_MS / 1_000} s`);
+    onSent({ process, at }) {
+      const sent = loadOf(process).sent.add(at, 1);
+      judge(process, at, ['requests', sent, LOOKS_PER_UNIT * lookUnits, PER_WRITE.requests]);
+    },
+    onRead({ process, at, readUnits }) {
+      const sum = loadOf(process).readUnits.add(at, readUnits);
+      judge(process, at, ['read units', sum, lookUnits, PER_WRITE.readUnits]);
     },
   };
 };
 
-/** How many there were in the last window. */
+/** What came to in the last window. */
 class Recent {
-  readonly #times: number[] = [];
+  readonly #entries: { readonly at: number; readonly much: number }[] = [];
   #first = 0;
+  #sum = 0;
 
-  add(at: number): number {
-    this.#times.push(at);
-    return this.since(at);
+  add(at: number, much: number): number {
+    this.#entries.push({ at, much });
+    this.#sum += much;
+    return this.sumAt(at);
   }
 
-  since(at: number): number {
-    while (this.#first < this.#times.length && (this.#times[this.#first] ?? 0) < at - WINDOW_MS) this.#first++;
-    return this.#times.length - this.#first;
+  sumAt(at: number): number {
+    for (let oldest = this.#entries[this.#first]; oldest !== undefined && oldest.at < at - WINDOW_MS;) {
+      this.#sum -= oldest.much;
+      oldest = this.#entries[++this.#first];
+    }
+    return this.#sum;
   }
 }

@@ -1,5 +1,5 @@
 /** What every invariant is written against: a stream of events in, violations out. */
-import type { Happened, HistoryEvent, Sent } from '../history.ts';
+import type { Happened, HistoryEvent, Read, Sent } from '../history.ts';
 
 /** What the rules may assume about a history, besides its events. */
 export interface Assumptions {
@@ -37,12 +37,14 @@ export interface Rules {
   on(event: Judged): void;
   /** Judges a request that leaves: half of all events, and hardly a rule asks. */
   onSent?(event: Sent): void;
+  /** What the store answered to a read: nearly as many, and one rule asks. */
+  onRead?(event: Read): void;
   /** Called once, when the history is over. */
   end?(): void;
 }
 
 /** What happens to processes is told to readers only. */
-export type Judged = Exclude<HistoryEvent, Sent | Happened>;
+export type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
 /** A family of invariants about one thing. */
 export type Family = (assumptions: Assumptions, report: Report) => Rules;
