@@ -86,6 +86,8 @@ export async function runTlc({ jar }: Tlc, run: TlcRun): Promise<TlcResult> {
     const output = await outputOf('java', [
       // The first compiler alone: runs are short, and the second would work beside the checker for most of one.
       ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', HEAP],
+      // It unpacks its own modules there: two runs side by side must not meet.
+      `-Djava.io.tmpdir=${scratch}`,
       ...(run.library === undefined ? [] : [`-DTLA-Library=${run.library}`]),
       ...['-cp', jar, 'tlc2.TLC', '-workers', '1', '-metadir', scratch, '-config', config],
       ...(run.coverage === true ? ['-coverage', '60'] : []),
