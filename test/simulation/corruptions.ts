@@ -1,5 +1,5 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
-import type { Acknowledged, Applied, HistoryEvent, Ran, Read, Sent } from './history.ts';
+import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPack, marked } from './invariants/packs.ts';
 import { isTask } from './invariants/rule.ts';
@@ -13,6 +13,8 @@ import {
   withAfter,
   followedBy,
   isClaimed,
+  isRead,
+  isSent,
   isDone,
   isRetried,
   isRenewed,
@@ -72,10 +74,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     }),
   },
   I1b: {
-    'a request without belief': changed(
-      (event): event is Sent => event.kind === 'sent',
-      (event) => [{ ...event, believed: false }],
-    ),
+    'a request without belief': changed(isSent, (event) => [{ ...event, believed: false }]),
   },
   I2: {
     'an effect that happens twice': changed(
@@ -219,14 +218,10 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'a row that is swept while it is in use': changed(isDone, (event) => [event, swept(event)]),
   },
   LOAD: {
-    'requests in a loop': changed(
-      (event): event is Sent => event.kind === 'sent',
-      (event) => copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
+    'requests in a loop': changed(isSent, (event) =>
+      copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
     ),
-    'few reads that are charged for much': changed(
-      (event): event is Read => event.kind === 'read',
-      (event) => [{ ...event, readUnits: 20_000 }],
-    ),
+    'a read that is charged for much': changed(isRead, (event) => [{ ...event, readUnits: 20_000 }]),
   },
   BATCH: {
     'a child that is counted twice': changed(isRow('batch#'), (event) => [

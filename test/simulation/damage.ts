@@ -1,7 +1,7 @@
 /** Ways of damaging a right history, and the events that are worth it. */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Prng } from './machines/prng.ts';
-import type { Acknowledged, Applied, Called, HistoryEvent, Returned, Swept } from './history.ts';
+import type { Acknowledged, Applied, Called, HistoryEvent, Returned, Swept, Read, Sent } from './history.ts';
 import { isPack, marked } from './invariants/packs.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
 
@@ -47,6 +47,8 @@ export const followedBy = (event: Applied, after: DynamoItem | undefined): Appli
   after: after === undefined ? undefined : { ...event.after, ...after },
 });
 
+export const isSent = (event: HistoryEvent): event is Sent => event.kind === 'sent';
+export const isRead = (event: HistoryEvent): event is Read => event.kind === 'read';
 export const isClaimed = applied(
   ({ row, before, after }) => isTask(row) && before?.state === 'ready' && after?.state === 'running',
 );
