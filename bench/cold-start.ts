@@ -107,8 +107,14 @@ function bundle(scratch: string, name: string, contents: string, nodeOptions: st
   buildSync({
     stdin: { contents, resolveDir: root },
     outfile: path.join(folder, 'index.mjs'),
-    ...{ bundle: true, minify: true, keepNames: true, platform: 'node', target: 'node24', format: 'esm' },
-    ...{ mainFields: ['module', 'main'], logLevel: 'error' },
+    bundle: true,
+    minify: true,
+    keepNames: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    logLevel: 'error',
     banner: {
       js: `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`,
     },
@@ -156,7 +162,12 @@ function zippedBytes(folder: string): number {
 function edgeKb(names: string): number {
   const { outputFiles } = buildSync({
     stdin: { contents: `export { ${names} } from './api/edge.ts';`, resolveDir: root },
-    ...{ bundle: true, minify: true, write: false, platform: 'neutral', target: 'es2024', format: 'esm' },
+    bundle: true,
+    minify: true,
+    write: false,
+    platform: 'neutral',
+    target: 'es2024',
+    format: 'esm',
     mainFields: ['module', 'main'],
   });
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1024;

@@ -142,9 +142,12 @@ async function measure(contestants: readonly Contestant[], settings: Settings): 
       const each = (cpuMs: (turn: Turn) => number): number =>
         Math.round((had.reduce((sum, turn) => sum + cpuMs(turn), 0) / all.length) * 100) / 100;
       return {
-        ...{ connections, perSecond: all.length / (settings.seconds * settings.rounds) },
-        ...{ serverCpuMs: each((turn) => turn.serverCpuMs), engineCpuMs: each((turn) => turn.engineCpuMs) },
-        ...{ p50Ms: at(all, 0.5), p99Ms: at(all, 0.99) },
+        connections,
+        perSecond: all.length / (settings.seconds * settings.rounds),
+        serverCpuMs: each((turn) => turn.serverCpuMs),
+        engineCpuMs: each((turn) => turn.engineCpuMs),
+        p50Ms: at(all, 0.5),
+        p99Ms: at(all, 0.99),
       };
     });
     results.push({ server: name, cycles, wakes: await wakesOf(client) });

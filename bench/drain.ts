@@ -69,7 +69,9 @@ export function drain(
     const sum = (figure: (report: WorkerReport) => number): number =>
       reports.reduce((total, each) => total + figure(each), 0);
     return {
-      ...{ cost: meter.read(), tick: tickMeter.read(), seconds: (clock.monotonic() - startedAt) / 1000 },
+      cost: meter.read(),
+      tick: tickMeter.read(),
+      seconds: (clock.monotonic() - startedAt) / 1000,
       claimed: sum((each) => each.claimed),
       claimsRefused: sum((each) => each.claimsRefused),
       done: sum((each) => each.settled.done),
@@ -120,8 +122,13 @@ async function work(
   const options = { timing, name: 'bench', node: 'bench', behaviour: 'release' } as const;
   await using session = await SessionHolder.create(options, { store: sessions, runtime, gauge: noSkewGauge });
   const settings = {
-    ...{ queue, shards, homeShards, concurrency, pollMs },
-    ...{ graceMs: 1_000, deadlineMonotonicMs: Infinity },
+    queue,
+    shards,
+    homeShards,
+    concurrency,
+    pollMs,
+    graceMs: 1_000,
+    deadlineMonotonicMs: Infinity,
   };
   const tasks = createTaskStore(sender, { table: TABLE, shards });
   const queues = createQueueStore(sender, TABLE);

@@ -100,7 +100,12 @@ async function exerciseGateway({ sessions, locks }: Leasehold, place: Place): Pr
   const stores = createStores(place.sender, { table: place.table, shards: SHARDS });
   const remote = new Remote({ ...stores, runtime: systemRuntime, gauge: noSkewGauge }, DEFAULT_MAX_CLOCK_SKEW_MS);
   const { id } = await remote.sessions.create({
-    ...{ name: 'remote', node: 'host-2', ttlMs: 15_000, lockDelayMs: 0, behaviour: 'release', checks: [] },
+    name: 'remote',
+    node: 'host-2',
+    ttlMs: 15_000,
+    lockDelayMs: 0,
+    behaviour: 'release',
+    checks: [],
   });
   await remote.sessions.renew(id);
   const content = { value: 'host-2', encoding: 'text', flags: 0 } as const;

@@ -36,7 +36,12 @@ export async function exerciseFeatures(sender: Sender, table: string, about: (fe
   };
   const complete = (task: RunningTask) => store.complete(claimOf(task), RESULT, stamp());
   const child = (id: string, batch?: string): NewTask => ({
-    ...{ queue: QUEUE, id, name: 'thumbnail', input: INPUT, priority: 'normal', runAt: systemRuntime.clock.now() },
+    queue: QUEUE,
+    id,
+    name: 'thumbnail',
+    input: INPUT,
+    priority: 'normal',
+    runAt: systemRuntime.clock.now(),
     ...(batch === undefined ? {} : { links: { batch } }),
   });
 

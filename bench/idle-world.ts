@@ -65,7 +65,12 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
     return { runtime: place.runtime, stores: createStores(sender, { table: TABLE, shards: IDLE_SHARDS }) };
   };
   return {
-    ...{ world, clock: runtime.clock, stores, runtime, meter, placeOf },
+    world,
+    clock: runtime.clock,
+    stores,
+    runtime,
+    meter,
+    placeOf,
     client: new TaskClient({ store: stores.tasks, runtime }, { queue: IDLE_QUEUE }),
     async noteLanes(...lanes) {
       const observed = await stores.queues.get(IDLE_QUEUE);
@@ -81,7 +86,10 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
       );
       const ports = { ...place.stores, session, runtime: place.runtime, gauge: noSkewGauge, log: silent };
       const settings = {
-        ...{ queue: IDLE_QUEUE, shards: IDLE_SHARDS, concurrency: 10, graceMs: 1_000 },
+        queue: IDLE_QUEUE,
+        shards: IDLE_SHARDS,
+        concurrency: 10,
+        graceMs: 1_000,
         untilDrained: false,
       };
       return await standAtWork(registerTasks(definitions), ports, settings, handBack);

@@ -185,13 +185,11 @@ class Fleet {
   readonly #running = new Set<Promise<void>>();
   readonly #dispatching: DispatcherPorts;
   readonly #settings = {
-    ...{
-      queue: IDLE_QUEUE,
-      shards: IDLE_SHARDS,
-      maxWorkers: MAX_WORKERS,
-      tasksPerWorker: 100,
-      concurrency: CONCURRENCY,
-    },
+    queue: IDLE_QUEUE,
+    shards: IDLE_SHARDS,
+    maxWorkers: MAX_WORKERS,
+    tasksPerWorker: 100,
+    concurrency: CONCURRENCY,
     maxClockSkewMs: TIMING.maxClockSkewMs,
   };
   invocations = 0;
@@ -283,13 +281,15 @@ function between(begun: MeterReading, end: MeterReading, seconds: number): Measu
     queries: queriesOf(end) - queriesOf(begun),
     writeUnits: end.writeUnits - begun.writeUnits,
     readUnits: end.readUnits - begun.readUnits,
-    ...{ seconds, invocations: 0, gbSeconds: 0 },
+    seconds,
+    invocations: 0,
+    gbSeconds: 0,
   };
 }
 
 function ofBefore(): Measured {
   const { requestsPerSecond: requests, readUnitsPerSecond: readUnits, writeUnitsPerSecond: writeUnits } = BEFORE.work;
-  return { ...{ requests, queries: requests, readUnits, writeUnits }, ...{ seconds: 1, invocations: 0, gbSeconds: 0 } };
+  return { requests, queries: requests, readUnits, writeUnits, seconds: 1, invocations: 0, gbSeconds: 0 };
 }
 
 function perSecond({ writeUnits, readUnits, requests, seconds }: Measured) {

@@ -67,7 +67,9 @@ async function measure({ tasks, workers, shards, concurrency, taskMs }: Settings
   );
   const transactions = TRANSACTIONS.reduce((sum, verb) => sum + (cost.byVerb[verb]?.requests ?? 0), 0);
   return {
-    ...{ limit, done, claimsRefused },
+    limit,
+    done,
+    claimsRefused,
     // From the first one's beginning to the last one's end: workers may stay for a moment.
     tasksPerSecond: round((1_000 * tasks) / ((ends.at(-1) ?? 0) - (ends[0] ?? 0))),
     transactionsPerTask: round(transactions / tasks),

@@ -97,7 +97,8 @@ async function figuresOf(endpoint: string, settings: Settings): Promise<Figures>
   if (settings.onlyCycles === true) return figures;
   const rescues = await takeovers(endpoint);
   return {
-    ...{ ...figures, rescues },
+    ...figures,
+    rescues,
     crowdRequestsPerSecond: await requestsOfCrowd(endpoint, { contenders: 200, seconds: 30 }),
   };
 }
@@ -167,7 +168,9 @@ function inJson(figures: Figures, { engine, latency, rounds }: Settings): object
     ratios: ofScenes((scene) => figures.ratios[scene].median),
     ratiosToAll: ofScenes((scene) => figures.ratiosToAll[scene].median),
     ranges: { ratios: figures.ratios, ratiosToAll: figures.ratiosToAll },
-    ...{ engine, latencyMs: latency, rounds },
+    engine,
+    latencyMs: latency,
+    rounds,
     contestants: Object.fromEntries(
       figures.entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => [
         contestant.name,

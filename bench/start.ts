@@ -25,15 +25,20 @@ const WANTED = {
 } as const;
 type Scene = keyof typeof WANTED;
 const NAMES: Readonly<Record<Scene, string>> = {
-  ...{ cold: 'cold', warm: 'warm', live: 'beside a live worker', work: 'work, idle' },
+  cold: 'cold',
+  warm: 'warm',
+  live: 'beside a live worker',
+  work: 'work, idle',
   looks: 'work, idle, without the stream',
 };
 const SCENES = Object.keys(WANTED) as Scene[];
 
 /** Between a task's end and the next task: an idle worker's first minute, or a queue that is not at rest. */
 const GAP_MS = {
-  ...{ cold: { least: 4_000, most: 55_000 }, warm: { least: 4_000, most: 55_000 } },
-  ...{ live: { least: 1_000, most: 9_000 }, work: { least: 4_000, most: 55_000 } },
+  cold: { least: 4_000, most: 55_000 },
+  warm: { least: 4_000, most: 55_000 },
+  live: { least: 1_000, most: 9_000 },
+  work: { least: 4_000, most: 55_000 },
   looks: { least: 4_000, most: 55_000 },
 };
 interface Figures {
@@ -69,14 +74,13 @@ async function measure(scene: Scene, tasks: number): Promise<readonly number[]> 
   /** Keeps its worker at work. */
   const endless = defineTask({ name: 'endless', run: (_: unknown, { signal }) => untilAborted(signal) });
   const fleet = new WokenFleet({
-    ...{ seed: BigInt(SCENES.indexOf(scene) + 1), registry: registerTasks({ quick, endless }) },
-    ...{
-      maxWorkers: 10,
-      tasksPerWorker: 100,
-      tickEveryMs: 60_000,
-      workerLifeMs: 1e9,
-      keepsEnvironments: scene !== 'cold',
-    },
+    seed: BigInt(SCENES.indexOf(scene) + 1),
+    registry: registerTasks({ quick, endless }),
+    maxWorkers: 10,
+    tasksPerWorker: 100,
+    tickEveryMs: 60_000,
+    workerLifeMs: 1e9,
+    keepsEnvironments: scene !== 'cold',
     // Beside `work` nothing is deployed.
     ...(isOfWork(scene) ? { wakes: 'dropped' as const, tickEveryMs: 1e9 } : {}),
   });

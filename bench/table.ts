@@ -84,7 +84,8 @@ export function simulatedWorld(table = TABLE): World {
   const store = memoryDynamo(table, () => EPOCH_MS + timeline.now);
   const ways = prng.fork('network');
   const network = new Network({
-    ...{ timeline, store },
+    timeline,
+    store,
     fateOf: () => ({
       ending: 'answered',
       requestMs: ways.between(WAY_MS.least, WAY_MS.most),

@@ -55,7 +55,9 @@ export interface Latencies {
 export const MODELLED: Latencies = {
   streamMs: { p50: 213, p99: 552 },
   invokeMs: { p50: 75, p99: 225 },
-  ...{ coldStartMs: 400, dynamoMs: 5, indexLagMs: 1_000 },
+  coldStartMs: 400,
+  dynamoMs: 5,
+  indexLagMs: 1_000,
 };
 
 export interface FleetSettings {
@@ -132,7 +134,8 @@ export class WokenFleet {
     store.createTable(memoryTable(TABLE));
     const wayMs = this.#latencies.dynamoMs / 2;
     this.#network = new Network({
-      ...{ timeline: this.timeline, store },
+      timeline: this.timeline,
+      store,
       fateOf: () => ({ ending: 'answered', requestMs: wayMs, replyMs: wayMs }),
       events: {
         onApplied: (request, { fault }) => {
@@ -145,7 +148,9 @@ export class WokenFleet {
     this.client = new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE });
     const shards = settings.streamShards ?? 1;
     this.#shards = Array.from({ length: shards }, (_, nth) => ({
-      ...{ waker: this.#newWaker(`waker-${nth}`), waiting: [] as string[], isBusy: false },
+      waker: this.#newWaker(`waker-${nth}`),
+      waiting: [] as string[],
+      isBusy: false,
     }));
     if (settings.tickEveryMs !== undefined) void this.#tickEvery(settings.tickEveryMs);
   }
@@ -157,7 +162,10 @@ export class WokenFleet {
     let made = 0;
     const unique = (): string => `${name}-${++made}-${random.integer(0, 2 ** 48).toString(36)}`;
     const process = new SimulatedProcess({
-      ...{ name, timeline: this.timeline, wall, random },
+      name,
+      timeline: this.timeline,
+      wall,
+      random,
       ids: { unique, ordered: unique },
     });
     const { runtime } = process;
@@ -223,7 +231,11 @@ export class WokenFleet {
   get #dispatching() {
     const { maxWorkers, tasksPerWorker } = this.#settings;
     return {
-      ...{ queue: QUEUE, shards: SHARDS, maxWorkers, tasksPerWorker, concurrency: CONCURRENCY },
+      queue: QUEUE,
+      shards: SHARDS,
+      maxWorkers,
+      tasksPerWorker,
+      concurrency: CONCURRENCY,
       maxClockSkewMs: MAX_CLOCK_SKEW_MS,
     };
   }
@@ -259,12 +271,14 @@ export class WokenFleet {
         registry,
         { ...ports, session, log: silent },
         {
-          ...{ queue: QUEUE, shards: SHARDS, homeShards, named, concurrency: CONCURRENCY },
-          ...{
-            pollMs: 1_000,
-            graceMs: 1_000,
-            deadlineMonotonicMs: runtime.clock.monotonic() + (workerLifeMs ?? WORKER_LIFE_MS),
-          },
+          queue: QUEUE,
+          shards: SHARDS,
+          homeShards,
+          named,
+          concurrency: CONCURRENCY,
+          pollMs: 1_000,
+          graceMs: 1_000,
+          deadlineMonotonicMs: runtime.clock.monotonic() + (workerLifeMs ?? WORKER_LIFE_MS),
         },
         new AbortController().signal,
       );

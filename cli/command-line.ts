@@ -64,7 +64,11 @@ export function openCommandLine(terminal: Terminal): CommandLine {
 
 function contextOf({ environment, stdin }: Terminal, settings: GlobalOptions, output: Output): Context {
   return {
-    ...{ settings, output, environment, stdin, runtime: systemRuntime },
+    settings,
+    output,
+    environment,
+    stdin,
+    runtime: systemRuntime,
     connect: async (options) => {
       // The SDK takes a third of a second to load; help and completion do without.
       const { connect } = await import('./connection.ts');

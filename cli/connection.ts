@@ -74,7 +74,14 @@ export async function connect(
   const { operator, locks, semaphores, schedules } = leasehold;
   const operated = { audit, operator, locks, semaphores, sessions: leasehold.sessions, schedules, runtime };
   return {
-    ...{ table, openClient, runtime, gauge, leasehold, audit, semaphores, maxClockSkewMs: maxClockSkew },
+    table,
+    openClient,
+    runtime,
+    gauge,
+    leasehold,
+    audit,
+    semaphores,
+    maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
     epoch: new EpochStore({ sender, runtime }, table),
     remote: new Remote({ ...stores, runtime, gauge }, maxClockSkew),
@@ -84,7 +91,11 @@ export async function connect(
       const { tasks: store, queues, schedules } = ofItsShards;
       const ofQueue = new TaskOperator({ ...ofItsShards, runtime, gauge }, { queue, maxClockSkewMs: maxClockSkew });
       return {
-        ...{ queue, shards, store, queues, schedules },
+        queue,
+        shards,
+        store,
+        queues,
+        schedules,
         client: new TaskClient({ store, runtime }, { queue, spans: new TaskSpans(openTelemetry) }),
         operator: ofQueue,
         operations: new Operations({ ...operated, operator: ofQueue }),

@@ -21,8 +21,10 @@ for (const [variable, value] of Object.entries(process.env))
 
 const { openCommandLine } = await import('./command-line.ts');
 const line = openCommandLine({
-  ...{ environment: process.env, stdin: process.stdin },
-  ...{ out: process.stdout, err: process.stderr },
+  environment: process.env,
+  stdin: process.stdin,
+  out: process.stdout,
+  err: process.stderr,
 });
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(line.cannotAnswer(error)));
 // Notes are for people who watch: the work goes on without them.

@@ -86,7 +86,11 @@ export interface ConsulApp {
 
 export function createConsulApp({ leasehold, remote, runtime, settings, tokens, closing }: GatewayOptions): ConsulApp {
   const gateway: Gateway = {
-    ...{ leasehold, remote, runtime, settings, closing },
+    leasehold,
+    remote,
+    runtime,
+    settings,
+    closing,
     tokens: new TokenBook(tokens),
     indexes: new PrefixIndexes(),
     polls: new Polls(runtime),

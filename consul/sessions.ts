@@ -28,7 +28,8 @@ export const createSession: Endpoint = async (exchange) => {
   const node = body.text('Node') === '' ? settings.node : validName('node', body.text('Node'));
   const name = body.text('Name') === '' ? '' : validName('session name', body.text('Name'));
   const session = await remote.sessions.create({
-    ...{ name, node },
+    name,
+    node,
     ttlMs: ttlOf(body, settings),
     lockDelayMs: lockDelayOf(body),
     behaviour: behaviourOf(body),

@@ -79,7 +79,10 @@ export async function openQueue(
   };
 
   return {
-    ...{ name: queue, leasehold, start, ended },
+    name: queue,
+    leasehold,
+    start,
+    ended,
     async finish(tasks, ids, workerOptions) {
       const started = start(tasks, workerOptions);
       await ended(ids);
@@ -117,7 +120,8 @@ function workerOf(words: readonly string[]): Worker {
     if (!/^(done|retried|dead|released|snoozed|cancelled) /.test(line)) console.error(line);
   });
   return {
-    ...{ lines, notes },
+    lines,
+    notes,
     kill() {
       child.kill('SIGKILL');
     },

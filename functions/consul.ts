@@ -27,7 +27,9 @@ function createConsulHandler(): Handler {
   const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
   const remote = new Remote({ ...stores, ...connection, runtime }, maxClockSkewMs);
   const app = createConsulApp({
-    ...{ leasehold, remote, runtime },
+    leasehold,
+    remote,
+    runtime,
     settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
     tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
     closing: new AbortController().signal,

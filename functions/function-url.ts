@@ -39,7 +39,8 @@ function requestOf({ rawPath, rawQueryString, headers, requestContext, ...event 
     event.body === undefined ? undefined : Buffer.from(event.body, event.isBase64Encoded ? 'base64' : 'utf8');
   const hasBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
   return new Request(`https://${requestContext.domainName}${rawPath}${query}`, {
-    ...{ method, headers: given },
+    method,
+    headers: given,
     ...(hasBody ? { body } : {}),
   });
 }

@@ -159,7 +159,12 @@ export function createWorkHandler(
         const report = await runWorker(
           registry,
           {
-            ...{ ...stores, session, log: telemetry.logger, events, payloads, spans },
+            ...stores,
+            session,
+            log: telemetry.logger,
+            events,
+            payloads,
+            spans,
             onCounted: (what, count) => metrics.count(what, count),
             onTimed: (name, time) => times.record(name, time),
           },

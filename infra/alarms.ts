@@ -125,7 +125,8 @@ function alarmRules(props: AlarmsProps): Rule[] {
       what: 'tasks have died and will not be tried again',
       metric: queueMetric(address, METRIC.tasksDead),
       threshold: thresholds.deadTasks ?? 1,
-      ...{ breaching: 1, of: 1 },
+      breaching: 1,
+      of: 1,
     },
     {
       id: 'FailingTasks',
@@ -133,7 +134,8 @@ function alarmRules(props: AlarmsProps): Rule[] {
       metric: queueMetric(address, METRIC.tasksFailingLong),
       threshold: thresholds.failingTasks ?? 1,
       // Their attempts are far apart by then.
-      ...{ breaching: 1, of: 1 },
+      breaching: 1,
+      of: 1,
     },
     {
       id: 'LostLeases',
@@ -147,14 +149,16 @@ function alarmRules(props: AlarmsProps): Rule[] {
       what: 'too many claims are refused: more workers than work',
       metric: refusedClaimsPercent(address),
       threshold: thresholds.refusedClaimsPercent ?? 20,
-      ...{ breaching: 3, of: 3 },
+      breaching: 3,
+      of: 3,
     },
     {
       id: 'Throttles',
       what: 'DynamoDB throttles the table',
       metric: queueMetric(address, METRIC.storeThrottled),
       threshold: thresholds.throttles ?? 1,
-      ...{ breaching: 2, of: 3 },
+      breaching: 2,
+      of: 3,
     },
     {
       id: 'SkippedRows',
@@ -169,7 +173,8 @@ function alarmRules(props: AlarmsProps): Rule[] {
       what: 'tasks are handed back at the deadline again and again, and come no further',
       metric: queueMetric(address, METRIC.tasksStalled),
       threshold: 1,
-      ...{ breaching: 1, of: 1 },
+      breaching: 1,
+      of: 1,
     },
     {
       id: 'UnknownTasks',
@@ -184,7 +189,8 @@ function alarmRules(props: AlarmsProps): Rule[] {
       what: 'workers die: out of memory, at their timeout, of an error outside of a task, or before they work',
       metric: worker.metricErrors({ period: Duration.millis(FREQUENT_MS) }),
       threshold: thresholds.workerErrors ?? 1,
-      ...{ breaching: 1, of: periodsOfInvocation(props.workerTimeout) },
+      breaching: 1,
+      of: periodsOfInvocation(props.workerTimeout),
     },
     {
       id: 'DispatcherErrors',
@@ -201,7 +207,8 @@ function alarmRules(props: AlarmsProps): Rule[] {
         statistic: 'Maximum',
       }),
       threshold: 1,
-      ...{ breaching: 1, of: 1 },
+      breaching: 1,
+      of: 1,
     },
   ];
 }

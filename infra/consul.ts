@@ -104,11 +104,15 @@ export class ConsulGateway extends Construct {
   grantInvoke(grantee: IGrantable): Grant {
     const resourceArns = [this.function.functionArn];
     const byUrl = Grant.addToPrincipal({
-      ...{ grantee, resourceArns, actions: ['lambda:InvokeFunctionUrl'] },
+      grantee,
+      resourceArns,
+      actions: ['lambda:InvokeFunctionUrl'],
       conditions: { StringEquals: { 'lambda:FunctionUrlAuthType': 'AWS_IAM' } },
     });
     const invoked = Grant.addToPrincipal({
-      ...{ grantee, resourceArns, actions: ['lambda:InvokeFunction'] },
+      grantee,
+      resourceArns,
+      actions: ['lambda:InvokeFunction'],
       conditions: { Bool: { 'lambda:InvokedViaFunctionUrl': 'true' } },
     });
     return byUrl.combine(invoked);

@@ -74,14 +74,20 @@ export class TaskWorkers extends Construct implements IGrantable {
       });
     this.table.claimQueue(this.queue);
     this.worker = new Worker(this, 'Worker', {
-      ...{ source, settings, logRetention, production },
+      source,
+      settings,
+      logRetention,
+      production,
       table: this.table,
       bundling: props.bundling,
       network: networkOf(props),
     });
     claimVariables(this.worker.function, this);
     this.dispatcher = new Dispatcher(this, 'Dispatcher', {
-      ...{ settings, logRetention, production, scheduleEnabled },
+      settings,
+      logRetention,
+      production,
+      scheduleEnabled,
       expression: ScheduleExpression.expression(expressionString, timeZone),
       table: this.table,
       worker: this.worker.function,
@@ -90,7 +96,9 @@ export class TaskWorkers extends Construct implements IGrantable {
       props.wakeOnEnqueue === false
         ? undefined
         : Waker.ofTable(this, this.table, {
-            ...{ logRetention, production, tracing: settings.tracing },
+            logRetention,
+            production,
+            tracing: settings.tracing,
             isAskedFor: props.wakeOnEnqueue === true,
           });
     this.waker?.serve(settings, this.worker.function);

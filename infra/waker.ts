@@ -87,7 +87,9 @@ export class Waker extends Construct {
       description: 'Starts workers when tasks are enqueued',
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,
-      ...{ logRetention, production, tracing },
+      logRetention,
+      production,
+      tracing,
       environment: {
         [ENV.table]: table.tableName,
         [ENV.wakeQueues]: Lazy.string({ produce: () => Stack.of(this).toJsonString(this.#queues) }),
@@ -164,7 +166,8 @@ export class Waker extends Construct {
 export function wakeSettings(settings: WorkerSettings, workerFunction: string): WakeSettings {
   const { queue, maxWorkers, tasksPerWorker, concurrency, shards, maxClockSkewMs } = settings;
   return {
-    ...{ queue, workerFunction },
+    queue,
+    workerFunction,
     ...(maxWorkers === DEFAULT_MAX_WORKERS ? {} : { maxWorkers }),
     ...(tasksPerWorker === DEFAULT_TASKS_PER_WORKER ? {} : { tasksPerWorker }),
     ...(concurrency === DEFAULT_CONCURRENCY ? {} : { concurrency }),

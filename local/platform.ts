@@ -112,7 +112,13 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
     if (insertedTasks(Records).has(options.queue)) await lambda.invoke(WAKE_FUNCTION, { Records });
   };
   return {
-    ...{ engine, lambda, client, tasks, store, sessions, meter },
+    engine,
+    lambda,
+    client,
+    tasks,
+    store,
+    sessions,
+    meter,
     startSchedule() {
       waking ??= followTable({ endpoint, table: TABLE_NAME, clock: systemRuntime.clock }, wake, stopping.signal);
       schedule ??= startSchedule({
@@ -191,8 +197,13 @@ function wakeSettings({
   maxClockSkewMs,
 }: PlatformOptions): WakeSettings {
   return {
-    ...{ queue, workerFunction: WORK_FUNCTION, shards: SHARDS },
-    ...{ maxWorkers, tasksPerWorker, concurrency, maxClockSkewMs },
+    queue,
+    workerFunction: WORK_FUNCTION,
+    shards: SHARDS,
+    maxWorkers,
+    tasksPerWorker,
+    concurrency,
+    maxClockSkewMs,
   };
 }
 

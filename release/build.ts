@@ -104,7 +104,14 @@ function publishedManifest(ours: Manifest) {
   const ranges = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((wanted) => [wanted, `^${versions[wanted] ?? ''}`]));
   return {
-    ...{ name, version, description, license, keywords, repository, homepage, bugs },
+    name,
+    version,
+    description,
+    license,
+    keywords,
+    repository,
+    homepage,
+    bugs,
     type: 'module',
     sideEffects: ours.sideEffects,
     // As `OLDEST_NODE` in shared/environment.ts, which says so to those who overlook it.

@@ -191,7 +191,9 @@ async function environmentOfSomebodyNew(): Promise<NodeJS.ProcessEnv> {
   const { output } = await run(['npm', 'config', 'get', 'registry'], ROOT, process.env);
   return {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_OF_SOMEBODY_NEW.test(name))),
-    ...{ HOME: home, npm_config_registry: output.trim(), npm_config_cache: path.join(home, '.npm') },
+    HOME: home,
+    npm_config_registry: output.trim(),
+    npm_config_cache: path.join(home, '.npm'),
     PATH: pathWithoutOurs(process.env.PATH ?? ''),
   };
 }

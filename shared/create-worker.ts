@@ -87,7 +87,9 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
   const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
   const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });
   const settings = {
-    ...{ queue, shards, untilDrained },
+    queue,
+    shards,
+    untilDrained,
     concurrency: validWholeNumber('concurrency', given.concurrency ?? DEFAULT_CONCURRENCY, {
       min: 1,
       max: MAX_CONCURRENCY,

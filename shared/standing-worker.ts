@@ -49,8 +49,14 @@ export async function standAtWork(
   let found = await recur();
   const shards = Math.max(least, (await queues.glance(queue))?.shards ?? 0);
   const settings = {
-    ...{ queue, shards, concurrency, graceMs, homeShards: Array.from({ length: shards }, (_, shard) => shard) },
-    ...{ pollMs: POLL_MS.first, idlePollMs: POLL_MS.idle, lingerMs: untilDrained ? 0 : Infinity },
+    queue,
+    shards,
+    concurrency,
+    graceMs,
+    homeShards: Array.from({ length: shards }, (_, shard) => shard),
+    pollMs: POLL_MS.first,
+    idlePollMs: POLL_MS.idle,
+    lingerMs: untilDrained ? 0 : Infinity,
     deadlineMonotonicMs: Infinity,
   };
   const listeners = new Set<EnqueueListener>();

@@ -129,7 +129,10 @@ async function checkModel(tlc: Tlc, model: Model): Promise<ModelReport> {
   if (result.end !== 'exhausted') console.log(result.output);
   const dead = [...result.actions].flatMap(([action, taken]) => (taken === 0 ? [action] : []));
   return {
-    ...{ model: model.name, end: result.end, states: result.distinct, depth: result.depth },
+    model: model.name,
+    end: result.end,
+    states: result.distinct,
+    depth: result.depth,
     minutes: Math.round(result.seconds / 6) / 10,
     dead: dead.filter((action) => !model.without.includes(action)),
     violated: result.violated?.what,

@@ -76,7 +76,10 @@ async function runOnce(number: number): Promise<Run> {
   const checks = said.split('\n').filter((line) => line.startsWith('FAILED '));
   const { tests, failures } = read(report);
   return {
-    ...{ isGood: code === 0, seconds, tests, failures: [...checks, ...failures] },
+    isGood: code === 0,
+    seconds,
+    tests,
+    failures: [...checks, ...failures],
     ...(before === undefined || after === undefined ? {} : { cpuSeconds: Math.round(after - before) }),
     load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
   };

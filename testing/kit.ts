@@ -253,14 +253,26 @@ export class TestKit {
     };
     const registry = plan.crash === undefined ? this.#registry : dying(this.#registry, plan.crash, die);
     const settings = {
-      ...{ queue: this.#queue, shards: SHARDS, homeShards: [0], concurrency: plan.concurrency },
-      ...{ pollMs: 100, graceMs: GRACE_MS, deadlineMonotonicMs: this.clock.monotonic() + lifetimeMs },
+      queue: this.#queue,
+      shards: SHARDS,
+      homeShards: [0],
+      concurrency: plan.concurrency,
+      pollMs: 100,
+      graceMs: GRACE_MS,
+      deadlineMonotonicMs: this.clock.monotonic() + lifetimeMs,
     };
     const { log = silent, payloads } = this.#options;
     const events = this.#events;
     const ports = {
-      ...{ ...this.#stores, tasks, payloads, session, runtime: this.#runtime, gauge: noSkewGauge, log },
-      ...{ spans: this.#spans, onTimed: this.#options.onTimed },
+      ...this.#stores,
+      tasks,
+      payloads,
+      session,
+      runtime: this.#runtime,
+      gauge: noSkewGauge,
+      log,
+      spans: this.#spans,
+      onTimed: this.#options.onTimed,
       events:
         plan.crash === 'afterSettle'
           ? {

@@ -50,7 +50,12 @@ function movedItem({ queue, id, leaseCounter, claimedAt }: RunningTask, index: n
   const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: now };
   const name = 'thumbnail';
   return {
-    ...{ index, isDead, attempts: 1, deaths: 0, error, isSuspect: isDead },
+    index,
+    isDead,
+    attempts: 1,
+    deaths: 0,
+    error,
+    isSuspect: isDead,
     task: { queue, id: `${id}/${index}`, name, input: { key: 'x' }, priority: 'normal', runAt: now + 3_600_000 },
     lastAttempt: { leaseCounter, session: 'another', claimedAt, endedAt: now, how: 'failed', error: undefined },
   };

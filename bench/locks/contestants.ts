@@ -66,7 +66,10 @@ function contestantOf(peer: Peer, isPeer: boolean): Contestant {
     await release();
   };
   return {
-    ...{ name: peer.name, isPeer, takesOver: peer.takesOver, cycle },
+    name: peer.name,
+    isPeer,
+    takesOver: peer.takesOver,
+    cycle,
     costOfCycle: (key) => difference(cycle, key, () => ({ ...peer.bill })),
     async close() {
       await peer.close();
@@ -88,14 +91,18 @@ async function difference(cycle: (key: string) => Promise<void>, key: string, re
 
 async function createTables(endpoint: string): Promise<void> {
   const client = new DynamoDBClient({
-    ...{ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } },
+    endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
   });
   const id = { AttributeName: 'id', AttributeType: 'S' } as const;
   const group = { AttributeName: 'group', AttributeType: 'S' } as const;
   const byId = { AttributeName: 'id', KeyType: 'HASH' } as const;
   const tables: CreateTableCommandInput[] = [
     ...Object.values(LOCK_CLIENT_TABLES).map((name) => ({
-      ...{ TableName: name, AttributeDefinitions: [id], KeySchema: [byId] },
+      TableName: name,
+      AttributeDefinitions: [id],
+      KeySchema: [byId],
     })),
     {
       TableName: DELIVERY_HERO_TABLE,

@@ -138,7 +138,9 @@ export function deliveryHero({ endpoint, leaseMs, trustsClock }: PeerOptions): P
   const config = { tableName: DELIVERY_HERO_TABLE, partitionKey: 'id', sortKey: 'group' };
   const client = module.dynamoDBLockClientFactory(documents, config);
   const lockOptions = {
-    ...{ leaseDurationInMs: leaseMs, prolongLeaseEnabled: false, trustLocalTime: trustsClock },
+    leaseDurationInMs: leaseMs,
+    prolongLeaseEnabled: false,
+    trustLocalTime: trustsClock,
     ...(trustsClock ? { waitDurationInMs: 100 } : {}),
   };
   return {

@@ -48,8 +48,14 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
   const { queue: queues = [DEFAULT_QUEUE] } = options;
   const running = await startConsole(
     {
-      ...{ table, endpoint, region, maxClockSkewMs: maxClockSkew },
-      ...{ shards: options.shards, queues, port: options.port, everyMs: options.every },
+      table,
+      endpoint,
+      region,
+      maxClockSkewMs: maxClockSkew,
+      shards: options.shards,
+      queues,
+      port: options.port,
+      everyMs: options.every,
       isReadOnly: options.readOnly === true,
       by: options.by ?? nameAtTheKeyboard(),
       // Beside the answer, which is one: its reader may have closed standard output.

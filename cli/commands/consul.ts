@@ -49,14 +49,12 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
   using connection = await connect({ gathers: true });
   const startGateway = await loadGateway();
   const running = await startGateway({
-    ...{
-      leasehold: connection.leasehold,
-      remote: connection.remote,
-      runtime,
-      tokens,
-      host: options.host,
-      port: options.port,
-    },
+    leasehold: connection.leasehold,
+    remote: connection.remote,
+    runtime,
+    tokens,
+    host: options.host,
+    port: options.port,
     settings: {
       ...DEFAULT_SETTINGS,
       node: options.node ?? hostname(),

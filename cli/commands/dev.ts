@@ -97,9 +97,15 @@ async function start(context: Context, options: Options, entry: string): Promise
   await makeTable(await connect({ ...settings, endpoint }, runtime));
   const shown = await startConsole(
     {
-      ...{ table: settings.table, endpoint, maxClockSkewMs: settings.maxClockSkew, shards: DEFAULT_SHARDS },
-      ...{ queues: [options.queue], port: options.consolePort, everyMs: LOOK_EVERY_MS },
-      ...{ isReadOnly: false, by: nameAtTheKeyboard() },
+      table: settings.table,
+      endpoint,
+      maxClockSkewMs: settings.maxClockSkew,
+      shards: DEFAULT_SHARDS,
+      queues: [options.queue],
+      port: options.consolePort,
+      everyMs: LOOK_EVERY_MS,
+      isReadOnly: false,
+      by: nameAtTheKeyboard(),
       onEntered: (next) => {
         output.note(`console  for another browser: ${next}`);
       },

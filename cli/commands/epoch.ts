@@ -132,7 +132,9 @@ async function readPage(
   const { ScanCommand } = await loadSdk();
   const { Items = [], LastEvaluatedKey } = await client.send(
     new ScanCommand({
-      ...{ TableName: table, ConsistentRead: true, Limit: PAGE_ROWS },
+      TableName: table,
+      ConsistentRead: true,
+      Limit: PAGE_ROWS,
       ...(after === undefined ? {} : { ExclusiveStartKey: after as never }),
     }),
   );
@@ -143,7 +145,9 @@ async function readPage(
     const [pk = '', sk = ''] = [text('pk'), text('sk')];
     const raise = RAISES[sk]?.find(({ counter }) => number(counter) !== undefined);
     return {
-      ...{ sk, id: text('id') ?? '', state: text('state') },
+      sk,
+      id: text('id') ?? '',
+      state: text('state'),
       counting: raise === undefined ? undefined : { pk, sk, raise, counter: number(raise.counter) ?? 0 },
       isLive: text('status') === 'live',
       expiresAt: number('expiresAt'),

@@ -79,7 +79,9 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   const clock = connection.runtime.clock;
   const events = { onRenewed: (): void => undefined };
   await using session = await connection.leasehold.session({
-    ...{ ttl: options.ttl, lockDelay: options.lockDelay, name: options.name ?? path.basename(argv[0]) },
+    ttl: options.ttl,
+    lockDelay: options.lockDelay,
+    name: options.name ?? path.basename(argv[0]),
     events: { onRenewed: () => events.onRenewed() },
   });
   const rights = await acquire(wanted, session, connection, { waitMs: options.wait, signal: interrupts.signal });

@@ -85,7 +85,10 @@ async function defineSchedule(
   const record = await connection.queue(queue, DEFAULT_SHARDS).operations.execute(
     'schedule.define',
     {
-      ...{ queue, name: schedule, task: referenceTo(task, registry), input: jsonInput(input) },
+      queue,
+      name: schedule,
+      task: referenceTo(task, registry),
+      input: jsonInput(input),
       options: {
         cron,
         ...(zone === undefined ? {} : { zone }),

@@ -71,8 +71,16 @@ async function runTask(context: Context, options: Options, id: string): Promise<
       definition,
       { takenOver: false },
       {
-        ...{ spans, tasks: there.store, payloads, session: session.holder, runtime, log: logTo(output) },
-        ...{ handBack: handBack.signal, deadlineMonotonicMs: Infinity, lifeMs: Infinity, graceMs: GRACE_MS },
+        spans,
+        tasks: there.store,
+        payloads,
+        session: session.holder,
+        runtime,
+        log: logTo(output),
+        handBack: handBack.signal,
+        deadlineMonotonicMs: Infinity,
+        lifeMs: Infinity,
+        graceMs: GRACE_MS,
       },
     );
   });

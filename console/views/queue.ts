@@ -94,13 +94,17 @@ export class QueueLook {
     const waiting = oldest.flatMap((task) => (task.state === 'ready' ? [task.readyAt] : []));
     this.#running = oldest.filter((task) => task.state === 'running');
     const figures: QueueFigures = {
-      ...{ queue: this.queue, at, dead, workers },
+      queue: this.queue,
+      at,
+      dead,
+      workers,
       isPaused: record?.isPaused === true,
       reason: record?.reason,
       due: byPriority(walks, at),
       later: hints.length - due.length,
       parked: {
-        ...{ count: parked.count, isMore: parked.isMore },
+        count: parked.count,
+        isMore: parked.isMore,
         oldestAgeMs: parked.oldestAt === undefined ? null : Math.max(0, at - parked.oldestAt),
       },
       isMore: walks.some(({ after }) => after !== undefined),

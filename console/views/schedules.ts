@@ -36,7 +36,13 @@ async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number):
   const rows = await tasks.getMany(past.map((at) => ({ queue, id: slotTaskId(schedule, at) })));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return {
-    ...{ queue, name, task, cron, zone, priority, missed },
+    queue,
+    name,
+    task,
+    cron,
+    zone,
+    priority,
+    missed,
     nextAt: Number.isFinite(nextAt) ? nextAt : null,
     overdue,
     slots: [

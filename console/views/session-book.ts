@@ -86,7 +86,16 @@ export class SessionBook {
     const { name, node, createdAt, expiresAt, ttlMs, lockDelayMs, renewals } = session;
     const isOver = session.status === 'invalid';
     return {
-      ...{ id, name, node, standing, createdAt, expiresAt, ttlMs, lockDelayMs, renewals, holds },
+      id,
+      name,
+      node,
+      standing,
+      createdAt,
+      expiresAt,
+      ttlMs,
+      lockDelayMs,
+      renewals,
+      holds,
       renewedAt: expiresAt === null || ttlMs === null ? null : expiresAt - ttlMs,
       endedAt: isOver ? session.invalidatedAt : undefined,
       reason: isOver ? session.reason : undefined,

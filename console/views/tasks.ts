@@ -50,7 +50,9 @@ export async function lookAtTasks(connection: Connection, query: TaskQuery): Pro
     if (tasks.length >= PAGE_FULL || stores.spent() >= PAGE_UNITS) break;
   }
   const value = {
-    ...{ now, looked, queue: query.queue },
+    now,
+    looked,
+    queue: query.queue,
     tasks: tasks.toSorted(inOrder).map(lineOf),
     next: next === undefined ? undefined : encodeCursor(next),
   };
@@ -157,7 +159,14 @@ function readyAtOf(task: TaskRecord): number {
 function lineOf(task: TaskRecord): TaskLine {
   const { id, name, state, priority, attempts, leaseCounter, claimedAt, session, lastError, cancellation } = task;
   return {
-    ...{ id, name, state, priority, attempts, leaseCounter, claimedAt, session },
+    id,
+    name,
+    state,
+    priority,
+    attempts,
+    leaseCounter,
+    claimedAt,
+    session,
     readyAt: 'readyAt' in task ? task.readyAt : undefined,
     lastError: lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`.slice(0, ERROR_SHOWN),
     isCancelling: state === 'running' && cancellation !== undefined,

@@ -39,7 +39,9 @@ await using vendor = createServer((request, response) => {
 await once(vendor, 'listening');
 
 const env: Env = {
-  ...{ TABLE: queue.leasehold.table, REGION: settings.AWS_REGION, QUEUE: queue.name },
+  TABLE: queue.leasehold.table,
+  REGION: settings.AWS_REGION,
+  QUEUE: queue.name,
   ENDPOINT: settings.AWS_ENDPOINT_URL_DYNAMODB,
   CREDENTIALS_URL: `http://127.0.0.1:${(vendor.address() as AddressInfo).port}/`,
   CREDENTIALS_SECRET: SECRET,
@@ -74,7 +76,9 @@ interface Asked {
 async function ask(caller: string): Promise<Asked> {
   const body = JSON.stringify({ item: 'tea', count: 2 });
   const request = new Request('https://shop.example/quotes', {
-    ...{ method: 'POST', headers: { 'x-caller': caller }, body },
+    method: 'POST',
+    headers: { 'x-caller': caller },
+    body,
   });
   const response = await worker.fetch(request, env);
   if (response.status === 429) return { status: 429 };

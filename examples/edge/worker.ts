@@ -51,7 +51,7 @@ export default {
 
 /** One for each request: the credentials are kept for the isolate all the same. */
 function open({ TABLE: table, REGION: region, ENDPOINT: endpoint, QUEUE: queue, ...vendor }: Env): EdgeLeasehold {
-  return createLeasehold({ ...{ table, region, endpoint, queue }, credentials: providerOf(vendor) });
+  return createLeasehold({ table, region, endpoint, queue, credentials: providerOf(vendor) });
 }
 
 type Vendor = Pick<Env, 'CREDENTIALS_URL' | 'CREDENTIALS_SECRET'>;

@@ -27,9 +27,17 @@ const queue = `long-work-${randomUUID()}`;
 const platform = await startPlatform({
   engine: options.endpoint === undefined ? { kind: 'embedded' } : { kind: 'endpoint', endpoint: options.endpoint },
   tasksEntry: fileURLToPath(new URL('tasks.ts', import.meta.url)),
-  ...{ queue, maxWorkers: 1, tasksPerWorker: 1, concurrency: 1, workerMemoryMb: 256 },
-  ...{ sessionTtlMs: 10_000, workerTimeoutMs: FUNCTION_LIVES_MS, deadlineMarginMs: 3_000 },
-  ...{ tickMs: 500, duplicateTickRate: 0, maxClockSkewMs: 200 },
+  queue,
+  maxWorkers: 1,
+  tasksPerWorker: 1,
+  concurrency: 1,
+  workerMemoryMb: 256,
+  sessionTtlMs: 10_000,
+  workerTimeoutMs: FUNCTION_LIVES_MS,
+  deadlineMarginMs: 3_000,
+  tickMs: 500,
+  duplicateTickRate: 0,
+  maxClockSkewMs: 200,
   onEvent: () => undefined,
 });
 using leasehold = createLeasehold({ table: TABLE_NAME, endpoint: platform.engine.endpoint, queue, shards: SHARDS });

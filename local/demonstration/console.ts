@@ -16,8 +16,15 @@ export async function serveConsole(
 ): Promise<AsyncDisposable> {
   const running = await startConsole(
     {
-      ...{ table: TABLE_NAME, endpoint: engine.endpoint, shards: SHARDS, maxClockSkewMs: settings.maxClockSkewMs },
-      ...{ queues: [settings.queue], isReadOnly: false, by: 'you, at the demonstration', port: 0, everyMs: EVERY_MS },
+      table: TABLE_NAME,
+      endpoint: engine.endpoint,
+      shards: SHARDS,
+      maxClockSkewMs: settings.maxClockSkewMs,
+      queues: [settings.queue],
+      isReadOnly: false,
+      by: 'you, at the demonstration',
+      port: 0,
+      everyMs: EVERY_MS,
       onEntered: (next) => {
         display.note(`console    for another browser: ${next}`);
       },

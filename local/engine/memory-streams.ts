@@ -35,7 +35,9 @@ export class MemoryStream {
     this.#records.push({
       eventID: String(sequence),
       eventName: before === undefined ? 'INSERT' : after === undefined ? 'REMOVE' : 'MODIFY',
-      ...{ eventVersion: '1.1', eventSource: 'aws:dynamodb', awsRegion: 'local' },
+      eventVersion: '1.1',
+      eventSource: 'aws:dynamodb',
+      awsRegion: 'local',
       dynamodb: {
         ApproximateCreationDateTime: Math.floor(this.#clock.now() / 1_000),
         Keys: encodeItem(keyPart(item, this.#definition)),
@@ -50,7 +52,9 @@ export class MemoryStream {
 
   describe(): Members {
     return {
-      ...{ StreamArn: this.arn, StreamStatus: 'ENABLED', StreamViewType: 'KEYS_ONLY' },
+      StreamArn: this.arn,
+      StreamStatus: 'ENABLED',
+      StreamViewType: 'KEYS_ONLY',
       TableName: this.#definition.name,
       KeySchema: [],
       Shards: [{ ShardId: SHARD, SequenceNumberRange: { StartingSequenceNumber: String(this.#trimmed) } }],

@@ -84,8 +84,14 @@ export async function findItem(key: TaskKey, store: TaskAndPackStore): Promise<B
 function itemOf(pack: PackOf<TaskRecord>, index: number, key: TaskKey, task: TaskRecord | undefined): BulkItem {
   const { done, moved, cancelled, results } = pack.bulk;
   const base = {
-    ...{ id: key.id, queue: pack.queue, name: pack.name, input: pack.input[index] ?? null },
-    ...{ pack: pack.id, index, result: results[index], task },
+    id: key.id,
+    queue: pack.queue,
+    name: pack.name,
+    input: pack.input[index] ?? null,
+    pack: pack.id,
+    index,
+    result: results[index],
+    task,
   };
   if (done.has(index)) return { ...base, state: 'done' };
   // An item that left outlives its pack by the pack's retention, unless it ended long before: only what has ended is swept.

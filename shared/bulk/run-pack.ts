@@ -86,7 +86,8 @@ class PackRun {
     const { handBack } = this.#ports;
     const definition: AnyTask = {
       ...this.#definition,
-      ...{ input: undefined, timeoutMs: undefined },
+      input: undefined,
+      timeoutMs: undefined,
       run: (_, task) => this.#runItems(task),
     };
     try {
@@ -146,7 +147,9 @@ class PackRun {
       // An end of its own is recorded with those of the pack's other items.
       trace: undefined,
       tasks: itemVerbs(this.#pack, index, {
-        ...{ tasks: this.#ports.tasks, recorder: this.#recorder, policy: this.#definition.bulk },
+        tasks: this.#ports.tasks,
+        recorder: this.#recorder,
+        policy: this.#definition.bulk,
         isPackStopping: () => signal.aborted,
         onStuck: (item) => {
           this.#stuck.add(item);

@@ -42,11 +42,27 @@ export interface Workload extends TaskShape, TaskCourse {
 }
 
 export const DEFAULT_WORKLOAD: Workload = {
-  ...{ tasksPerDay: 1_000_000, secondsPerTask: 1, attemptsPerTask: 1, peakFactor: 1 },
-  ...{ inputBytes: 200, resultBytes: 50, commitItems: 0 },
-  ...{ packSize: 1, deflatedShare: 0.5, flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000 },
-  ...{ concurrency: 10, utilisation: 0.7, memoryMb: 512, architecture: 'arm64', heartbeatSeconds: 10, tickSeconds: 60 },
-  ...{ shards: DEFAULT_SHARDS, maxWorkers: 10, lingerSeconds: 0, refusedPerTask: 0.02, retentionDays: 14 },
+  tasksPerDay: 1_000_000,
+  secondsPerTask: 1,
+  attemptsPerTask: 1,
+  peakFactor: 1,
+  inputBytes: 200,
+  resultBytes: 50,
+  commitItems: 0,
+  packSize: 1,
+  deflatedShare: 0.5,
+  flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000,
+  concurrency: 10,
+  utilisation: 0.7,
+  memoryMb: 512,
+  architecture: 'arm64',
+  heartbeatSeconds: 10,
+  tickSeconds: 60,
+  shards: DEFAULT_SHARDS,
+  maxWorkers: 10,
+  lingerSeconds: 0,
+  refusedPerTask: 0.02,
+  retentionDays: 14,
 };
 
 export interface Part {
@@ -129,7 +145,12 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
   const dollarsPerMonth = parts.reduce((sum, { dollars }) => sum + dollars, 0);
   const tasksPerMonth = workload.tasksPerDay * DAYS_PER_MONTH;
   return {
-    ...{ workload, verbs, writeUnitsPerTask: task.total, readUnitsPerTask, parts, dollarsPerMonth },
+    workload,
+    verbs,
+    writeUnitsPerTask: task.total,
+    readUnitsPerTask,
+    parts,
+    dollarsPerMonth,
     dollarsPerMillionTasks: (dollarsPerMonth / tasksPerMonth) * 1e6,
     tasksPerSecondAtPeak: flow.tasksPerSecond,
     tasksInFlightAtPeak: flow.inFlight,
@@ -166,7 +187,9 @@ function flowOf(workload: Workload): Flow {
   // A task that comes while no worker is there starts one: no other came within the time of one, and of lingering.
   const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + lingerSeconds));
   return {
-    ...{ tasksPerSecond, inFlight, workerSecondsPerDay },
+    tasksPerSecond,
+    inFlight,
+    workerSecondsPerDay,
     workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
     // Seldom work wakes a worker a task; steady work is ended and begun again by Lambda's limit.
     workerStartsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),

@@ -48,7 +48,8 @@ export function packTable(shape: PackShape, own: DynamoItem): PackTable {
   const doubled = verbUnits(inTransaction(writeUnits(TABLE_SHAPE, sized(running), sized(recorded))));
   const created = verbUnits(inTransaction(writeUnits(TABLE_SHAPE, undefined, sized(own))));
   return {
-    ...{ tasks, record },
+    tasks,
+    record,
     enqueue: unitsOf(undefined, ready),
     claim: unitsOf(ready, running),
     commit: { ...doubled, table: doubled.table + 2 * commitItems, total: doubled.total + 2 * commitItems },

@@ -83,7 +83,11 @@ export function standingOf(
   const perStart = createSession.total + acquirePermit.total + releasePermit.total + endSession.total;
   const gb = (seconds: number, mb = SMALL_FUNCTION_MB): number => (seconds * mb) / 1024;
   const one = (what: Standing['what'], used: Partial<Standing>): Standing => ({
-    ...{ what, writeUnits: 0, readUnits: 0, invocations: 0, gbSeconds: 0 },
+    what,
+    writeUnits: 0,
+    readUnits: 0,
+    invocations: 0,
+    gbSeconds: 0,
     ...used,
   });
   const startingWakes = Math.min(wakes, starts);

@@ -86,14 +86,12 @@ export function verbTable(shape: TaskShape): VerbTable {
 }
 
 const SESSION = {
-  ...{
-    id: UUID,
-    name: 'worker/default',
-    node: 'x'.repeat(60),
-    ttlMs: 30_000,
-    lockDelayMs: 15_000,
-    behaviour: 'release',
-  },
+  id: UUID,
+  name: 'worker/default',
+  node: 'x'.repeat(60),
+  ttlMs: 30_000,
+  lockDelayMs: 15_000,
+  behaviour: 'release',
   ...STAMP,
 };
 const PERMIT = { session: UUID, since: NOW, permits: 1 };

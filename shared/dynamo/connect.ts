@@ -79,19 +79,20 @@ export function connectDynamo(
   const sdkDriver = once(async () => createSdkDriver(await client.get()));
   const certain = (): Destination | undefined => certainDestination({ endpoint, region, local }, awsEnvironment);
   const wire = createWireDriver({
-    ...{ runtime, onResponse, openSdkDriver: sdkDriver.get, warn },
+    runtime,
+    onResponse,
+    openSdkDriver: sdkDriver.get,
+    warn,
     findDestination: async () => certain() ?? sdkDestination(await client.get(), await loadSdk()),
   });
   const driver = name === 'wire' ? wire : { attempt: sdkAttempt(sdkDriver.get) };
   const ports = { driver, runtime, observer };
   return {
-    ...{
-      openClient: client.get,
-      driver,
-      gauge,
-      isSdkNeeded: () => name === 'sdk' || certain() === undefined,
-      sender: gathers ? new GatheringSender(ports) : new Sender(ports),
-    },
+    openClient: client.get,
+    driver,
+    gauge,
+    isSdkNeeded: () => name === 'sdk' || certain() === undefined,
+    sender: gathers ? new GatheringSender(ports) : new Sender(ports),
     close() {
       wire.close();
       client.made()?.then((made) => {

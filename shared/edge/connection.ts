@@ -57,8 +57,17 @@ export interface EdgeConnection {
 }
 
 const OPTIONS = {
-  ...{ table: true, region: true, credentials: true, endpoint: true, fetch: true, queue: true, shards: true },
-  ...{ maxClockSkew: true, maxInFlight: true, maxRequests: true, observer: true },
+  table: true,
+  region: true,
+  credentials: true,
+  endpoint: true,
+  fetch: true,
+  queue: true,
+  shards: true,
+  maxClockSkew: true,
+  maxInFlight: true,
+  maxRequests: true,
+  observer: true,
 } as const satisfies Record<keyof EdgeOptions, true>;
 
 const DEFAULT_IN_FLIGHT = 6;
@@ -70,7 +79,10 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
   const { shards = DEFAULT_SHARDS, maxInFlight = DEFAULT_IN_FLIGHT } = given;
   const gauge = new DateHeaderGauge();
   const driver = createFetchDriver({
-    ...{ runtime, endpoint: endpointOf(given), region, credentials: validCredentials(credentials) },
+    runtime,
+    endpoint: endpointOf(given),
+    region,
+    credentials: validCredentials(credentials),
     fetch: given.fetch ?? ((...call) => fetch(...call)),
     maxInFlight: validWholeNumber('maxInFlight', maxInFlight, { min: 1 }),
     maxRequests: maxRequests === Infinity ? Infinity : validWholeNumber('maxRequests', maxRequests, { min: 1 }),
@@ -79,7 +91,10 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
     },
   });
   return {
-    ...{ table: validName('table', table), queue: given.queue, gauge, runtime },
+    table: validName('table', table),
+    queue: given.queue,
+    gauge,
+    runtime,
     shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
     maxClockSkewMs: sessionTiming(
       maxClockSkew === undefined ? {} : { maxClockSkewMs: durationMs('maxClockSkew', maxClockSkew) },

@@ -39,7 +39,12 @@ export interface EdgeSessionSettings {
 }
 
 const SETTINGS = {
-  ...{ ttl: true, heartbeat: true, lockDelay: true, name: true, node: true, events: true },
+  ttl: true,
+  heartbeat: true,
+  lockDelay: true,
+  name: true,
+  node: true,
+  events: true,
 } as const satisfies Record<keyof EdgeSessionSettings, true>;
 
 /**
@@ -65,8 +70,11 @@ export function openHolder(connection: EdgeConnection, settings: EdgeSessionSett
   const given = validOptions('the settings of a session', settings, SETTINGS);
   const { name = 'leasehold', node = 'edge', events } = given;
   const options = {
-    ...{ name: validName('session name', name), node: validName('node', node) },
-    ...{ behaviour: 'release' as const, checks: [], timing: timingOf(given, maxClockSkewMs) },
+    name: validName('session name', name),
+    node: validName('node', node),
+    behaviour: 'release' as const,
+    checks: [],
+    timing: timingOf(given, maxClockSkewMs),
   };
   const store = createHolderSessionStore(sender, table);
   return SessionHolder.create(options, { store, runtime, gauge, ...(events && { events }) });

@@ -267,7 +267,8 @@ export class TaskClient {
 
   #defaults(): RequestDefaults {
     return {
-      ...{ runtime: this.#runtime, queue: this.#queue },
+      runtime: this.#runtime,
+      queue: this.#queue,
       hasPayloadStore: this.#hasPayloadStore,
     };
   }

@@ -90,7 +90,11 @@ export class Draft {
     this.#isChanged = true;
     const { createIndex = this.#now, lockIndex = 0 } = this.observed?.entry ?? {};
     this.#entry = {
-      ...{ key: this.key, session, createIndex, modifyIndex: this.#nextIndex, ...content },
+      key: this.key,
+      session,
+      createIndex,
+      modifyIndex: this.#nextIndex,
+      ...content,
       lockIndex: session !== undefined && this.#isAnothers(session) ? lockIndex + 1 : lockIndex,
     };
     return [this.#entry];

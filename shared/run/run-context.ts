@@ -54,7 +54,12 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
   const verbs = new ClaimVerbs(task, ports);
   const { id, queue, name, progress, attempts, leaseCounter, traceparent } = task;
   return {
-    ...{ id, queue, name, progress, children, traceparent },
+    id,
+    queue,
+    name,
+    progress,
+    children,
+    traceparent,
     attempt: attempts,
     fencingToken: leaseCounter,
     nextSequence: ports.nextSequence,
@@ -145,7 +150,9 @@ class ClaimVerbs {
 
   async #newTasks(what: string, requests: readonly TaskRequest[]): Promise<readonly NewTask[]> {
     const defaults = {
-      ...{ runtime: this.#ports.runtime, queue: this.#claim.queue, ...this.#inherited },
+      runtime: this.#ports.runtime,
+      queue: this.#claim.queue,
+      ...this.#inherited,
       hasPayloadStore: this.#ports.payloads !== undefined,
     };
     return Promise.all(

@@ -358,7 +358,11 @@ class TaskRun {
     const { queue, children: batch } = this.#task;
     const children = batch === undefined ? undefined : await tasks.getBatch({ queue, id: batch });
     return contextOf(this.#task, children, {
-      ...{ tasks, runtime, payloads, log, signal: this.#signal },
+      tasks,
+      runtime,
+      payloads,
+      log,
+      signal: this.#signal,
       remainingMs: () => this.#remainingMs(),
       nextSequence: () => session.nextSequence(),
       verb: (settlement, send, name) => this.#verb(settlement, send, name),

@@ -15,8 +15,14 @@ export interface AttemptTrace {
 
 /** By what they lead to, where task code does not ask for them by a name of its own. */
 const VERBS: Readonly<Record<Settlement, string>> = {
-  ...{ done: 'complete', retried: 'retry', dead: 'discard', released: 'release' },
-  ...{ snoozed: 'snooze', cancelled: 'give_up', lost: 'settle', unsettled: 'settle' },
+  done: 'complete',
+  retried: 'retry',
+  dead: 'discard',
+  released: 'release',
+  snoozed: 'snooze',
+  cancelled: 'give_up',
+  lost: 'settle',
+  unsettled: 'settle',
 };
 
 /**

@@ -134,7 +134,13 @@ export class ScheduleClient {
           `${INPUT_LIMIT_BYTES}; store it elsewhere and pass a reference`,
       );
     return {
-      ...{ name, cron, zone, missed, queue: first.queue, task: first.name, input: first.input },
+      name,
+      cron,
+      zone,
+      missed,
+      queue: first.queue,
+      task: first.name,
+      input: first.input,
       priority: first.priority,
       toleranceMs: tolerance === undefined ? DEFAULT_TOLERANCE_MS : durationMs(`${what}: tolerance`, tolerance),
     };

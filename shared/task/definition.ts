@@ -67,7 +67,8 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
 const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 25, maxDeaths: 5, backoff: { baseMs: 2_000, capMs: 4 * 3_600_000 } };
 /** Five claims within a minute: the head of a line holds up all that stand behind it. */
 const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
-  ...{ maxAttempts: 5, maxDeaths: 5 },
+  maxAttempts: 5,
+  maxDeaths: 5,
   backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
 };
 

@@ -83,7 +83,9 @@ function begin(
   const span = provider.getTracer(TRACER).startSpan(
     name,
     {
-      ...{ kind: KINDS[kind], startTime: new Date(startAt), attributes },
+      kind: KINDS[kind],
+      startTime: new Date(startAt),
+      attributes,
       links: linked.flatMap((context) => (context === undefined ? [] : [{ context }])),
     },
     around,
@@ -149,8 +151,15 @@ function remoteSpan(context: SpanContext): object {
   const span = {
     spanContext: () => context,
     isRecording: () => false,
-    ...{ setAttribute: nothing, setAttributes: nothing, addEvent: nothing, addLink: nothing, addLinks: nothing },
-    ...{ setStatus: nothing, updateName: nothing, recordException: nothing, end: nothing },
+    setAttribute: nothing,
+    setAttributes: nothing,
+    addEvent: nothing,
+    addLink: nothing,
+    addLinks: nothing,
+    setStatus: nothing,
+    updateName: nothing,
+    recordException: nothing,
+    end: nothing,
   };
   return span;
 }

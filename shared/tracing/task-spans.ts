@@ -61,7 +61,10 @@ export class TaskSpans {
   send(task: Named & { readonly count?: number }, at: number): Span | undefined {
     const { count } = task;
     return this.#tracing.begin(() => ({
-      ...{ name: `send ${task.queue}`, kind: 'producer', startAt: at, parent: task.traceparent },
+      name: `send ${task.queue}`,
+      kind: 'producer',
+      startAt: at,
+      parent: task.traceparent,
       attributes: {
         ...messaging('send', 'send', task),
         ...(count === undefined ? {} : { 'messaging.batch.message_count': count }),
@@ -72,7 +75,10 @@ export class TaskSpans {
   /** A task that is made by another write than its own: a child, a slot of a schedule, part of a transaction. */
   create<Task extends Named>(task: Task, at: number, attempt?: Span): Task {
     const span = this.#tracing.begin(() => ({
-      ...{ name: `create ${task.queue}`, kind: 'producer', startAt: at, fallback: attempt },
+      name: `create ${task.queue}`,
+      kind: 'producer',
+      startAt: at,
+      fallback: attempt,
       attributes: messaging('create', 'create', task),
     }));
     span?.end({ at });
@@ -83,7 +89,10 @@ export class TaskSpans {
   createItems(items: readonly Named[], at: number): void {
     for (const item of items) {
       const span = this.#tracing.begin(() => ({
-        ...{ name: `create ${item.queue}`, kind: 'producer', startAt: at, parent: item.traceparent },
+        name: `create ${item.queue}`,
+        kind: 'producer',
+        startAt: at,
+        parent: item.traceparent,
         attributes: messaging('create', 'create', item),
       }));
       span?.end({ at });
@@ -99,7 +108,9 @@ export class TaskSpans {
     if (!takenOver) this.#writeWait(task);
     return this.#tracing.begin(() => ({
       ...this.#onRow(task),
-      ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: claimedAt },
+      name: `process ${task.queue}`,
+      kind: 'consumer',
+      startAt: claimedAt,
       attributes: {
         ...attemptAttributes(task, task.attempts),
         'leasehold.session': task.session,
@@ -124,7 +135,9 @@ export class TaskSpans {
   /** An item of a pack, within the attempt of the pack. */
   item(task: Attempted, at: number): Span | undefined {
     return this.#tracing.begin(() => ({
-      ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: at },
+      name: `process ${task.queue}`,
+      kind: 'consumer',
+      startAt: at,
       attributes: attemptAttributes(task, task.attempts),
     }));
   }
@@ -139,9 +152,13 @@ export class TaskSpans {
     how: { readonly at: number; readonly within: Span | undefined; readonly count?: number },
   ): Span | undefined {
     return this.#tracing.begin(() => ({
-      ...{ name: `${verb} ${task.queue}`, kind: 'client', startAt: how.at, parent: how.within },
+      name: `${verb} ${task.queue}`,
+      kind: 'client',
+      startAt: how.at,
+      parent: how.within,
       attributes: {
-        ...{ ...messaging(verb, 'settle', task), 'leasehold.lease_counter': task.leaseCounter },
+        ...messaging(verb, 'settle', task),
+        'leasehold.lease_counter': task.leaseCounter,
         ...(how.count === undefined ? {} : { 'messaging.batch.message_count': how.count }),
       },
     }));
@@ -150,7 +167,10 @@ export class TaskSpans {
   /** From when it was due, which the row still says. */
   #writeWait(task: RunningTask): void {
     const span = this.#tracing.begin(() => ({
-      ...{ name: `wait ${task.queue}`, kind: 'internal', startAt: task.readyAt, parent: task.traceparent },
+      name: `wait ${task.queue}`,
+      kind: 'internal',
+      startAt: task.readyAt,
+      parent: task.traceparent,
       isRoot: task.traceparent === undefined,
       attributes: { ...messaging('wait', undefined, task), 'leasehold.attempt': task.attempts },
     }));
@@ -170,10 +190,14 @@ export class TaskSpans {
     const { attempt, leaseCounter, session, claimedAt, endedAt } = died;
     const span = this.#tracing.begin(() => ({
       ...this.#onRow(task),
-      ...{ name: `process ${task.queue}`, kind: 'consumer', startAt: claimedAt },
+      name: `process ${task.queue}`,
+      kind: 'consumer',
+      startAt: claimedAt,
       attributes: {
         ...attemptAttributes({ ...task, leaseCounter }, attempt),
-        ...{ 'leasehold.session': session, 'leasehold.settlement': 'died', 'leasehold.takeover.written': true },
+        'leasehold.session': session,
+        'leasehold.settlement': 'died',
+        'leasehold.takeover.written': true,
       },
     }));
     const message = `its worker, session ${session}, was found dead`;

@@ -103,9 +103,14 @@ export class SharedPoll<Seen, Memory = undefined> {
       return;
     }
     this.#watched.set(key, {
-      ...{ key, memory: this.#plan.begin(key), listeners: new Set([listener]) },
-      ...{ looks: 0, dueAtMonotonicMs: this.#clock.monotonic() + this.#plan.pauseMs(0) },
-      ...{ isLooking: false, isNudged: false, hasNewcomer: true },
+      key,
+      memory: this.#plan.begin(key),
+      listeners: new Set([listener]),
+      looks: 0,
+      dueAtMonotonicMs: this.#clock.monotonic() + this.#plan.pauseMs(0),
+      isLooking: false,
+      isNudged: false,
+      hasNewcomer: true,
     });
     this.#pause.abort();
     if (!this.#isRunning) void this.#run();

@@ -36,12 +36,25 @@ export interface TaskTimes {
 
 export class Tally {
   readonly #counts: Record<Exclude<keyof WorkerCounts, 'settled'>, number> = {
-    ...{ claimed: 0, takenOver: 0, claimsRefused: 0, buried: 0, expired: 0 },
-    ...{ failing: 0, stalled: 0, unknown: 0, damaged: 0 },
+    claimed: 0,
+    takenOver: 0,
+    claimsRefused: 0,
+    buried: 0,
+    expired: 0,
+    failing: 0,
+    stalled: 0,
+    unknown: 0,
+    damaged: 0,
   };
   readonly #settled: Record<Settlement, number> = {
-    ...{ done: 0, retried: 0, dead: 0, released: 0 },
-    ...{ snoozed: 0, cancelled: 0, lost: 0, unsettled: 0 },
+    done: 0,
+    retried: 0,
+    dead: 0,
+    released: 0,
+    snoozed: 0,
+    cancelled: 0,
+    lost: 0,
+    unsettled: 0,
   };
   readonly #onCounted: ((what: Counted, count: number) => void) | undefined;
 

@@ -27,7 +27,9 @@ export class UnknownNames {
     if (this.#names.has(name) || this.#names.size === NAMES_SAID) return;
     this.#names.add(name);
     this.#log.error('task left alone, its name is unknown', {
-      ...{ name, task: id, known: [...this.#registry.keys()] },
+      name,
+      task: id,
+      known: [...this.#registry.keys()],
       remedy: 'deploy the module that defines it to the workers of this queue, or give this module a queue of its own',
     });
   }

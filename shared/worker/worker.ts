@@ -146,7 +146,14 @@ class Worker {
     this.#backlog = new Backlog(
       ports.session.id,
       {
-        ...{ queue, shards, homeShards, pollMs, idlePollMs, maxClockSkewMs, heartbeatMs, hasDispatcher },
+        queue,
+        shards,
+        homeShards,
+        pollMs,
+        idlePollMs,
+        maxClockSkewMs,
+        heartbeatMs,
+        hasDispatcher,
         goesHome: this.#lingerMs < Infinity,
       },
       {

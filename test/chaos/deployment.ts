@@ -83,7 +83,11 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
   const lambda = new LocalLambda({ functions, onEvent: options.onEvent, asyncRetry });
   await lambda.start();
   return {
-    ...{ lambda, proxy, tables, registers, client },
+    lambda,
+    proxy,
+    tables,
+    registers,
+    client,
     clientNamed: (name) => new DynamoDBClient({ endpoint: proxy.endpoint, ...CLIENT_SETTINGS, userAgentAppId: name }),
     async stop() {
       await lambda.stop();

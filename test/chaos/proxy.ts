@@ -224,7 +224,12 @@ export class FaultProxy {
     const { host: _host, connection: _connection, ...headers } = request.headers;
     const { hostname, port } = new URL(this.#options.upstream);
     const forwarded = sendRequest({
-      ...{ hostname, port, method: request.method, path: request.url, headers, agent: this.#agent },
+      hostname,
+      port,
+      method: request.method,
+      path: request.url,
+      headers,
+      agent: this.#agent,
       signal: this.#stopping.signal,
     });
     forwarded.end(body);

@@ -172,7 +172,11 @@ function startLoad(
     workload === 'register'
       ? undefined
       : startSchedule({
-          ...{ name: 'chaos', everyMs: TICK_MS, duplicateRate: 0.5, clock: systemClock, random },
+          name: 'chaos',
+          everyMs: TICK_MS,
+          duplicateRate: 0.5,
+          clock: systemClock,
+          random,
           deliver: async (tick) => {
             await lambda.invoke(FUNCTIONS.dispatch, tick, 'Event');
           },

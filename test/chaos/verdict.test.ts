@@ -127,7 +127,11 @@ function evidence(changes: Partial<Evidence> = {}): Evidence {
     registers: new Map([['fenced/1', ['a', 'b']]]),
     journal: journal(),
     network: {
-      ...{ requests: 0, writes: 0, partitioned: 0, ambiguous: { applied: 0, lost: 0 }, refusedByOwnNonce: 0 },
+      requests: 0,
+      writes: 0,
+      partitioned: 0,
+      ambiguous: { applied: 0, lost: 0 },
+      refusedByOwnNonce: 0,
       fates: countsOf(FATES),
     },
     processFaults: countsOf(PROCESS_FAULTS),
@@ -160,7 +164,12 @@ function trouble(arm: Arm, error: string): JournalLine {
 
 function platform(changes: Partial<PlatformTally> = {}): PlatformTally {
   return {
-    ...{ invocations: 0, timeouts: 0, takeovers: 0, duplicateTicks: 0, sessionsLost: 0, errors: new Map() },
+    invocations: 0,
+    timeouts: 0,
+    takeovers: 0,
+    duplicateTicks: 0,
+    sessionsLost: 0,
+    errors: new Map(),
     ...changes,
   };
 }

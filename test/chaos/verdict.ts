@@ -83,8 +83,14 @@ const EXPECTED_OF_BROKEN_CLOCKS: ReadonlySet<string> = new Set(['CorruptItemErro
 /** Per minute. A run that did less has shown nothing. */
 const MINIMUM_PER_MINUTE: Readonly<Record<Workload, Partial<Figures>>> = {
   all: {
-    ...{ processFaults: 60, ambiguousOutcomes: 60, storeRequests: 2_000, done: 60, takeovers: 5, duplicateTicks: 10 },
-    ...{ acquires: 60, acknowledgedUpdates: 30 },
+    processFaults: 60,
+    ambiguousOutcomes: 60,
+    storeRequests: 2_000,
+    done: 60,
+    takeovers: 5,
+    duplicateTicks: 10,
+    acquires: 60,
+    acknowledgedUpdates: 30,
   },
   tasks: { processFaults: 60, ambiguousOutcomes: 60, storeRequests: 2_000, done: 60, takeovers: 5, duplicateTicks: 10 },
   // A holder sends one request after the other.

@@ -71,11 +71,9 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
 describe('judgeTable', () => {
   const sound: TableDescription = {
     ...tableDefinition('media'),
-    ...{
-      TableStatus: 'ACTIVE',
-      DeletionProtectionEnabled: true,
-      BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' },
-    },
+    TableStatus: 'ACTIVE',
+    DeletionProtectionEnabled: true,
+    BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' },
     GlobalSecondaryIndexes: tableDefinition('media').GlobalSecondaryIndexes?.map((index) => ({
       ...index,
       IndexStatus: 'ACTIVE',

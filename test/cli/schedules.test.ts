@@ -25,8 +25,14 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
     const defined = await run(...define, '--cron', '0 3 * * *', '--zone', 'Europe/Berlin', '--json');
     expect(defined).toMatchObject({ exitCode: 0, err: '' });
     expect(json(defined.out)).toMatchObject({
-      ...{ name: 'nightly', queue: 'reports', task: 'greet', input: { kind: 'sales' } },
-      ...{ cron: '0 3 * * *', zone: 'Europe/Berlin', missed: 'last', priority: 'normal' },
+      name: 'nightly',
+      queue: 'reports',
+      task: 'greet',
+      input: { kind: 'sales' },
+      cron: '0 3 * * *',
+      zone: 'Europe/Berlin',
+      missed: 'last',
+      priority: 'normal',
     });
     await run(...define, '--cron', '0 4 * * *', '--missed', 'skip', '--tolerance', '10m', '--priority', 'low');
 

@@ -126,8 +126,11 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
       {
-        ...{ verb: 'task.retry', target: expect.stringMatching(/^lab\/tomorrow \d+$/) as string, by: 'ada' },
-        ...{ reason: 'made due by hand', outcome: 'rescheduled' },
+        verb: 'task.retry',
+        target: expect.stringMatching(/^lab\/tomorrow \d+$/) as string,
+        by: 'ada',
+        reason: 'made due by hand',
+        outcome: 'rescheduled',
       },
     ]);
     expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toHaveLength(2);

@@ -30,8 +30,10 @@ describe.skipIf(endpoint === null)('a trace over processes', () => {
   const traced = (...argv: string[]) =>
     spawnCommand(
       {
-        ...{ LEASEHOLD_ENDPOINT: table.endpoint, LEASEHOLD_TABLE: table.table },
-        ...{ NODE_OPTIONS: `--import ${PRELOADED}`, SPANS_FILE: file },
+        LEASEHOLD_ENDPOINT: table.endpoint,
+        LEASEHOLD_TABLE: table.table,
+        NODE_OPTIONS: `--import ${PRELOADED}`,
+        SPANS_FILE: file,
       },
       argv,
     );

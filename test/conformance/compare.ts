@@ -29,7 +29,9 @@ try {
       'dynamodb-local': engines.dynamodbLocal?.endpoint ?? null,
       embedded: engines.embedded?.endpoint ?? null,
     },
-    ...{ operations, seed, driver },
+    operations,
+    seed,
+    driver,
   });
   process.stdout.write(`${report.text}\n`);
   process.exitCode = report.unexplained === undefined ? 0 : 1;

@@ -37,8 +37,13 @@ describeInEveryWorld('an election', (open) => {
       by: { session: mine.id, name: 'one', node: 'a' },
     });
     expect(await other.leasehold.elections.get(name)).toEqual({
-      ...{ term: leadership.term, session: mine.id, name: 'one', node: 'a', value: 'http://a' },
-      ...{ since: world.clock.now(), until: world.clock.now() + 31_000 },
+      term: leadership.term,
+      session: mine.id,
+      name: 'one',
+      node: 'a',
+      value: 'http://a',
+      since: world.clock.now(),
+      until: world.clock.now() + 31_000,
     });
   });
 

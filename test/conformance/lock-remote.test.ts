@@ -19,7 +19,12 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
 
   const create = (settings: Partial<Parameters<Process['remote']['sessions']['create']>[0]> = {}) =>
     one.remote.sessions.create({
-      ...{ name: '', node: 'n', ttlMs: TTL_MS, lockDelayMs: LOCK_DELAY_MS, behaviour: 'release', checks: [] },
+      name: '',
+      node: 'n',
+      ttlMs: TTL_MS,
+      lockDelayMs: LOCK_DELAY_MS,
+      behaviour: 'release',
+      checks: [],
       ...settings,
     });
   const renew = (session: LiveSession, process = one) => process.remote.sessions.renew(session.id);

@@ -21,8 +21,11 @@ describeInEveryWorld('settling a doubt', (open) => {
 
   const stamp = (now: number): { now: number; nonce: string } => ({ now, nonce: `write-${++writes}` });
   const request = (now: number, observedCounter?: number) => ({
-    ...{ key, session: 'mine', content: undefined },
-    ...{ openBefore: now - 1_000, observedCounter },
+    key,
+    session: 'mine',
+    content: undefined,
+    openBefore: now - 1_000,
+    observedCounter,
   });
 
   async function acquire(now: number, observedCounter?: number): Promise<HeldLock> {

@@ -28,12 +28,24 @@ describeInEveryWorld('sessions', (open) => {
   describe('a session', () => {
     test('carries what it was opened with, and shows it to everybody', async () => {
       const session = await one.leasehold.session({
-        ...{ name, node: 'web-1', ttl: '20s', lockDelay: '5s', behavior: 'delete' },
+        name,
+        node: 'web-1',
+        ttl: '20s',
+        lockDelay: '5s',
+        behavior: 'delete',
       });
 
       expect(await other.leasehold.sessions.get(session.id)).toMatchObject({
-        ...{ id: session.id, name, node: 'web-1', ttlMs: 20_000, lockDelayMs: 5_000, behaviour: 'delete' },
-        ...{ status: 'live', createdAt: world.clock.now(), expiresAt: world.clock.now() + 20_000, renewals: 0 },
+        id: session.id,
+        name,
+        node: 'web-1',
+        ttlMs: 20_000,
+        lockDelayMs: 5_000,
+        behaviour: 'delete',
+        status: 'live',
+        createdAt: world.clock.now(),
+        expiresAt: world.clock.now() + 20_000,
+        renewals: 0,
       });
     });
 
@@ -89,7 +101,9 @@ describeInEveryWorld('sessions', (open) => {
       await world.driver.attempt(
         'update',
         {
-          ...{ TableName: world.table, Key: sessionKey(damaged.id), UpdateExpression: 'SET createdAt = :createdAt' },
+          TableName: world.table,
+          Key: sessionKey(damaged.id),
+          UpdateExpression: 'SET createdAt = :createdAt',
           ExpressionAttributeValues: { ':createdAt': NumberValue.from('9007199254740992.5') },
         },
         new AbortController().signal,

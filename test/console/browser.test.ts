@@ -206,10 +206,20 @@ describe.skipIf(!isRunnable)('the console beside real workers', () => {
   test('shows that a worker was killed, and that another has taken its task over', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
     const platform = await startPlatform({
-      ...{ engine: { kind: 'embedded' }, queue: 'default', onEvent: () => undefined },
+      engine: { kind: 'embedded' },
+      queue: 'default',
+      onEvent: () => undefined,
       tasksEntry: fileURLToPath(new URL('../support/tasks-modules/diary.ts', import.meta.url)),
-      ...{ maxWorkers: 2, tasksPerWorker: 1, concurrency: 1, sessionTtlMs: 3_000, workerTimeoutMs: 60_000 },
-      ...{ deadlineMarginMs: 5_000, workerMemoryMb: 256, tickMs: 250, duplicateTickRate: 0, maxClockSkewMs: 200 },
+      maxWorkers: 2,
+      tasksPerWorker: 1,
+      concurrency: 1,
+      sessionTtlMs: 3_000,
+      workerTimeoutMs: 60_000,
+      deadlineMarginMs: 5_000,
+      workerMemoryMb: 256,
+      tickMs: 250,
+      duplicateTickRate: 0,
+      maxClockSkewMs: 200,
     });
     const browser = await launchBrowser(chromium ?? '');
     const running = await openConsole(

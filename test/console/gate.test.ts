@@ -55,7 +55,9 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
   const cookie = () => ({ cookie: visitor.cookie });
   const act = JSON.stringify({ verb: 'queue.pause', queue: 'default', reason: 'a drill' });
   const asAct = (headers: Readonly<Record<string, string>>): Asked => ({
-    ...{ method: 'POST', path: '/api/acts', body: act },
+    method: 'POST',
+    path: '/api/acts',
+    body: act,
     headers: { 'content-type': 'application/json', ...headers },
   });
 

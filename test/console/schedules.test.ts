@@ -26,8 +26,11 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
     await connection.driver.attempt(
       'update',
       {
-        ...{ TableName: table.table, Key: { ...scheduleKey('default', 'odd') }, UpdateExpression: 'SET #zone = :zone' },
-        ...{ ExpressionAttributeNames: { '#zone': 'zone' }, ExpressionAttributeValues: { ':zone': 'Mars/Olympus' } },
+        TableName: table.table,
+        Key: { ...scheduleKey('default', 'odd') },
+        UpdateExpression: 'SET #zone = :zone',
+        ExpressionAttributeNames: { '#zone': 'zone' },
+        ExpressionAttributeValues: { ':zone': 'Mars/Olympus' },
       },
       new AbortController().signal,
     );

@@ -37,8 +37,14 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, { timeout: 90
 
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
-      ...{ value: 'AP8B', flags: '18446744073709551615', index: true, stale: false },
-      ...{ txn: true, read: 'b', names: ['verbs/a', 'verbs/b/'], rest: 0 },
+      value: 'AP8B',
+      flags: '18446744073709551615',
+      index: true,
+      stale: false,
+      txn: true,
+      read: 'b',
+      names: ['verbs/a', 'verbs/b/'],
+      rest: 0,
     });
   });
 

@@ -21,7 +21,11 @@ export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway
   const world = simulatedWorld();
   const { leasehold, remote, runtime } = world.start();
   const app = createConsulApp({
-    ...{ leasehold, remote, runtime, tokens, closing: new AbortController().signal },
+    leasehold,
+    remote,
+    runtime,
+    tokens,
+    closing: new AbortController().signal,
     settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
   });
   const ask: MemoryGateway['ask'] = async (method, path, body, headers = {}) => {

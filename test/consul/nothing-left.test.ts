@@ -32,8 +32,10 @@ describe('deleting a prefix', () => {
       },
     };
     const app = createConsulApp({
-      ...{ leasehold: { locks } as unknown as Leasehold, remote: { prefixes } as unknown as Remote },
-      ...{ runtime: systemRuntime, tokens: undefined },
+      leasehold: { locks } as unknown as Leasehold,
+      remote: { prefixes } as unknown as Remote,
+      runtime: systemRuntime,
+      tokens: undefined,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
       closing: new AbortController().signal,
     });

@@ -31,9 +31,16 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     const { json, index } = await ask(other, 'GET', `session/info/${id}`);
     expect(json).toEqual([
       {
-        ...{ ID: id, Name: 'web', Node: 'gateway', LockDelay: 2_000_000_000, Behavior: 'delete', TTL: '1m30s' },
-        ...{ NodeChecks: ['serfHealth'], ServiceChecks: null },
-        ...{ CreateIndex: (json as KeyPair[])[0]?.CreateIndex, ModifyIndex: (json as KeyPair[])[0]?.CreateIndex },
+        ID: id,
+        Name: 'web',
+        Node: 'gateway',
+        LockDelay: 2_000_000_000,
+        Behavior: 'delete',
+        TTL: '1m30s',
+        NodeChecks: ['serfHealth'],
+        ServiceChecks: null,
+        CreateIndex: (json as KeyPair[])[0]?.CreateIndex,
+        ModifyIndex: (json as KeyPair[])[0]?.CreateIndex,
       },
     ]);
     expect(index).toBeGreaterThan(0);
@@ -297,7 +304,8 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
       await register('critical');
 
       expect(await memory.ask('PUT', 'session/create', '{"Node":"db-3"}')).toMatchObject({
-        ...{ status: 500, text: "apply failed: Check 'serfHealth' is in critical state" },
+        status: 500,
+        text: "apply failed: Check 'serfHealth' is in critical state",
       });
 
       await register('passing');

@@ -70,7 +70,12 @@ export class GatewayTable {
     const remote = new Remote({ ...stores, ...connection, runtime: systemRuntime }, maxClockSkewMs);
     const { host = '127.0.0.1', ...others } = settings;
     const running = await startGateway({
-      ...{ leasehold, remote, runtime: systemRuntime, tokens, host, port: 0 },
+      leasehold,
+      remote,
+      runtime: systemRuntime,
+      tokens,
+      host,
+      port: 0,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', minTtlMs: 300, maxClockSkewMs, ...others },
     });
     this.#running.push(running);

@@ -12,7 +12,8 @@ export async function restore(emulator: Emulator, deployer: Deployer, table: str
   const dynamo = (verb: string, body: object) => emulator.call('dynamodb', `DynamoDB_20120810.${verb}`, body);
   const ofRestored = { TableName: RESTORED_TABLE };
   await dynamo('RestoreTableToPointInTime', {
-    ...{ SourceTableName: table, TargetTableName: RESTORED_TABLE },
+    SourceTableName: table,
+    TargetTableName: RESTORED_TABLE,
     UseLatestRestorableTime: true,
   });
   const doctor = () => deployer.leasehold('doctor', '--strict', '--table', RESTORED_TABLE);

@@ -33,7 +33,8 @@ export const record = defineTask({
 async function waitAt(gate: string, { id, attempt, signal }: TaskContext): Promise<void> {
   await documents.send(
     new UpdateCommand({
-      ...{ TableName: EFFECTS_TABLE, Key: { id: begunKey(id) } },
+      TableName: EFFECTS_TABLE,
+      Key: { id: begunKey(id) },
       UpdateExpression: 'SET #revision = :revision, #attempt = :attempt, #process = :process, #isOurs = :isOurs',
       ExpressionAttributeNames: {
         '#revision': 'revision',

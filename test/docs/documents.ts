@@ -41,7 +41,10 @@ export function codeBlocks({ path: document, text }: Document): CodeBlock[] {
     const [language = '', ...marks] = info.trim().split(/\s+/);
     return {
       place: `${document}:${before.split('\n').length}`,
-      ...{ document, language, marks, code },
+      document,
+      language,
+      marks,
+      code,
       given: GIVEN.exec(before)?.groups?.given ?? '',
     };
   });

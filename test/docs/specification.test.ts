@@ -36,7 +36,10 @@ test('an exhausted run of the checker is read with its states, its depth and its
   ].join('\n');
 
   expect(readOutput(output)).toMatchObject({
-    ...{ end: 'exhausted', generated: 623_843, distinct: 133_201, depth: 28 },
+    end: 'exhausted',
+    generated: 623_843,
+    distinct: 133_201,
+    depth: 28,
     actions: new Map([['Claim', 893]]),
   });
 });

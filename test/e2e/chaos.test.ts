@@ -11,7 +11,11 @@ const LONGEST_MINUTES = 4;
 describe.skipIf(endpoint === null)('workers that are killed and frozen behind a faulty network', () => {
   test('lose nothing, do nothing twice and promise nothing in vain, while naive code does', async () => {
     const result = await runChaos({
-      ...{ endpoint: endpoint ?? '', minutes: MINUTES, longestMinutes: LONGEST_MINUTES, seed: 5n, workload: 'all' },
+      endpoint: endpoint ?? '',
+      minutes: MINUTES,
+      longestMinutes: LONGEST_MINUTES,
+      seed: 5n,
+      workload: 'all',
       profile: WITHIN_BOUND,
     });
 

@@ -31,11 +31,20 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     await createTable(client, table);
     client.destroy();
     const variables = {
-      ...{ [ENV.table]: table, [ENV.queue]: 'q', [ENV.shards]: '1', [ENV.endpoint]: endpoint ?? '' },
-      ...{ [ENV.deadlineMarginMs]: String(MARGIN_MS), [ENV.continuation]: '1', [ENV.workerFunction]: 'the-worker' },
-      ...{ AWS_ENDPOINT_URL_LAMBDA: lambda.endpoint, AWS_REGION: 'us-east-1', POWERTOOLS_DEV: 'true' },
-      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
+      [ENV.table]: table,
+      [ENV.queue]: 'q',
+      [ENV.shards]: '1',
+      [ENV.endpoint]: endpoint ?? '',
+      [ENV.deadlineMarginMs]: String(MARGIN_MS),
+      [ENV.continuation]: '1',
+      [ENV.workerFunction]: 'the-worker',
+      AWS_ENDPOINT_URL_LAMBDA: lambda.endpoint,
+      AWS_REGION: 'us-east-1',
+      POWERTOOLS_DEV: 'true',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      POWERTOOLS_LOG_LEVEL: 'SILENT',
+      POWERTOOLS_METRICS_DISABLED: 'true',
     };
     for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   });
@@ -49,7 +58,9 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
   const contextOf = (remainingMs: number, functionName = 'the-worker'): Context => {
     const startedAt = systemRuntime.clock.monotonic();
     return {
-      ...{ functionName, awsRequestId: systemRuntime.ids.unique(), logStreamName: 'stream' },
+      functionName,
+      awsRequestId: systemRuntime.ids.unique(),
+      logStreamName: 'stream',
       getRemainingTimeInMillis: () => remainingMs - (systemRuntime.clock.monotonic() - startedAt),
     } as Context;
   };

@@ -74,8 +74,16 @@ describe('parseWorkEnv', () => {
 describe('parseDispatchEnv', () => {
   test('fills in the defaults', () => {
     expect(parseDispatchEnv(dispatcher)).toEqual({
-      ...{ table: 'leases', queue: 'default', shards: 8, maxWorkers: 10, endpoint: undefined },
-      ...{ workerFunction: 'work', tasksPerWorker: 100, concurrency: 10, maxClockSkewMs: 1_000, schedules: [] },
+      table: 'leases',
+      queue: 'default',
+      shards: 8,
+      maxWorkers: 10,
+      endpoint: undefined,
+      workerFunction: 'work',
+      tasksPerWorker: 100,
+      concurrency: 10,
+      maxClockSkewMs: 1_000,
+      schedules: [],
     });
   });
 

@@ -45,9 +45,15 @@ describe.skipIf(endpoint === null)('the metrics of a worker', () => {
     await leasehold.tasks.enqueue('fine', {}, { id: 'f' });
     await leasehold.tasks.enqueue(lethal, {}, { id: 'l' });
     const environment = {
-      ...{ [ENV.table]: table, [ENV.queue]: queue, [ENV.shards]: '1', [ENV.endpoint]: endpoint ?? '' },
-      ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', [ENV.continuation]: '0' },
+      [ENV.table]: table,
+      [ENV.queue]: queue,
+      [ENV.shards]: '1',
+      [ENV.endpoint]: endpoint ?? '',
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      POWERTOOLS_LOG_LEVEL: 'SILENT',
+      [ENV.continuation]: '0',
     };
     return await invokeInProcess({ environment, nodeOptions, others: 6 });
   }

@@ -138,8 +138,18 @@ async function damage(world: World, queue: string, { standing, damages }: Poison
   await world.raw.put(running);
   const session = {
     ...sessionKey(GHOST),
-    ...{ v: 1, id: GHOST, name: 'worker', node: 'gone', ttlMs: 30_000, lockDelayMs: 0, behaviour: 'release' },
-    ...{ status: 'live', createdAt: 1, expiresAt: 30_001, renewals: 0, nonce: 'n' },
+    v: 1,
+    id: GHOST,
+    name: 'worker',
+    node: 'gone',
+    ttlMs: 30_000,
+    lockDelayMs: 0,
+    behaviour: 'release',
+    status: 'live',
+    createdAt: 1,
+    expiresAt: 30_001,
+    renewals: 0,
+    nonce: 'n',
   };
   await world.raw.put(damaged(session, damages));
 }

@@ -36,7 +36,10 @@ export function openWorld(recording: Recording = { expressions: new Set(), names
     ...createStores(sender, { table: TABLE_NAME, shards: SHARDS }),
   };
   return {
-    ...{ foundation, stores, table: TABLE_NAME, shards: SHARDS },
+    foundation,
+    stores,
+    table: TABLE_NAME,
+    shards: SHARDS,
     leasehold: new Leasehold(foundation, { table: TABLE_NAME, shards: SHARDS, maxClockSkew: 0 }),
     operatorOf: (queue: string) => new TaskOperator({ ...stores, ...foundation }, { queue, maxClockSkewMs: 0 }),
     raw: rawRows(plain),
@@ -46,8 +49,13 @@ export function openWorld(recording: Recording = { expressions: new Set(), names
       const options = { timing, name: 'fuzz', node: 'fuzz', behaviour: 'release' as const };
       await using session = await SessionHolder.create(options, { ...foundation, store: stores.sessions });
       const settings = {
-        ...{ queue, shards: SHARDS, homeShards: [0, 1], concurrency: 2 },
-        ...{ pollMs: 5, graceMs: 50, deadlineMonotonicMs: Infinity },
+        queue,
+        shards: SHARDS,
+        homeShards: [0, 1],
+        concurrency: 2,
+        pollMs: 5,
+        graceMs: 50,
+        deadlineMonotonicMs: Infinity,
       };
       const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
       const ports = { ...stores, ...foundation, session, log };

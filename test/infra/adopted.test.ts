@@ -138,7 +138,9 @@ describe('a function that is connected to a second queue', () => {
   const media = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media' });
   const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail' });
   const api = new LambdaFunction(stack, 'Api', {
-    ...{ runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromInline('exports.handler = () => {}') },
+    runtime: Runtime.NODEJS_24_X,
+    handler: 'index.handler',
+    code: Code.fromInline('exports.handler = () => {}'),
   });
 
   test('is refused: its variables name one table and one queue, and the last would win', () => {

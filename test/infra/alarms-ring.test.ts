@@ -229,7 +229,10 @@ describe.skipIf(upstream === null)('an alarm', () => {
 
   test('rings for ticks that were not delivered', () => {
     const letters: DataPoint = {
-      ...{ namespace: 'AWS/SQS', name: 'ApproximateNumberOfMessagesVisible', value: 1, at: Date.now() },
+      namespace: 'AWS/SQS',
+      name: 'ApproximateNumberOfMessagesVisible',
+      value: 1,
+      at: Date.now(),
       dimensions: { QueueName: logicalIdOf(workers.dispatcher.deadLetters) },
     };
 
@@ -258,7 +261,9 @@ describe.skipIf(upstream === null)('an alarm', () => {
   async function update(pk: string, expression: string, a: number, b: number): Promise<void> {
     await client.send(
       new UpdateItemCommand({
-        ...{ TableName: table, Key: { pk: { S: pk }, sk: { S: 'task' } }, UpdateExpression: expression },
+        TableName: table,
+        Key: { pk: { S: pk }, sk: { S: 'task' } },
+        UpdateExpression: expression,
         ExpressionAttributeValues: { ':a': { N: String(a) }, ':b': { N: String(b) } },
       }),
     );
@@ -267,11 +272,20 @@ describe.skipIf(upstream === null)('an alarm', () => {
 
 function environment(endpoint: string): Record<string, string> {
   return {
-    ...{ [ENV.table]: table, [ENV.queue]: QUEUE, [ENV.shards]: '1', [ENV.endpoint]: endpoint },
-    ...{ [ENV.deadlineMarginMs]: '2000', [ENV.workerFunction]: 'the-worker', [ENV.continuation]: '0' },
-    ...{ [ENV.sessionTtlMs]: '6000', [ENV.heartbeatMs]: '500' },
-    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-    ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_DEV: 'false' },
+    [ENV.table]: table,
+    [ENV.queue]: QUEUE,
+    [ENV.shards]: '1',
+    [ENV.endpoint]: endpoint,
+    [ENV.deadlineMarginMs]: '2000',
+    [ENV.workerFunction]: 'the-worker',
+    [ENV.continuation]: '0',
+    [ENV.sessionTtlMs]: '6000',
+    [ENV.heartbeatMs]: '500',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+    POWERTOOLS_DEV: 'false',
   };
 }
 
@@ -282,7 +296,9 @@ function connectDirectly() {
 function contextOf(remainingMs: number): Context {
   const startedAt = performance.now();
   return {
-    ...{ functionName: 'the-worker', awsRequestId: systemRuntime.ids.unique(), logStreamName: 'stream' },
+    functionName: 'the-worker',
+    awsRequestId: systemRuntime.ids.unique(),
+    logStreamName: 'stream',
     getRemainingTimeInMillis: () => remainingMs - (performance.now() - startedAt),
   } as Context;
 }

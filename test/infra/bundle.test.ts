@@ -45,7 +45,8 @@ describe('the bundles', () => {
 
   test.each(['worker', 'dispatcher', 'waker'] as const)('of the %s loads by itself and exports a handler', (which) => {
     const { stdout, stderr } = load(bundles[which], {
-      ...{ [ENV.table]: 'table', [ENV.workerFunction]: 'worker' },
+      [ENV.table]: 'table',
+      [ENV.workerFunction]: 'worker',
       [ENV.wakeQueues]: '[{"queue":"media","workerFunction":"worker"}]',
     });
 

@@ -85,7 +85,9 @@ describe('the deployed Consul gateway', () => {
   test('lists sessions, checks and locks, and nothing without naming keys', () => {
     const lists = (key: string) =>
       isAllowed(statements, {
-        ...{ action: 'dynamodb:Query', resource: `${tableId}/index/directory`, leadingKeys: [key] },
+        action: 'dynamodb:Query',
+        resource: `${tableId}/index/directory`,
+        leadingKeys: [key],
       });
 
     expect(['session', 'check', 'lock', 'semaphore', 'dead#media#0'].filter(lists)).toEqual([
@@ -163,7 +165,8 @@ describe('the deployed Consul gateway', () => {
 function urlEvent(method: string, url: string, body = ''): UrlEvent {
   const [rawPath = '', rawQueryString = ''] = url.split('?');
   return {
-    ...{ rawPath, rawQueryString },
+    rawPath,
+    rawQueryString,
     headers: { host: 'example.lambda-url.eu-central-1.on.aws', 'content-length': String(body.length) },
     requestContext: { domainName: 'example.lambda-url.eu-central-1.on.aws', http: { method } },
     body: Buffer.from(body, 'latin1').toString('base64'),

@@ -299,7 +299,9 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
   async function gateFor(role: keyof typeof roles): Promise<PolicyGate> {
     const statements = statementsOf(template, logicalIdOf(roles[role]));
     const gate = await openPolicyGate({
-      ...{ upstream: upstream ?? '', table, statements },
+      upstream: upstream ?? '',
+      table,
+      statements,
       logicalId: logicalIdOf(workers.table.table),
     });
     gates.push(gate);
@@ -311,7 +313,8 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     const { sender, gauge, close } = connectDynamo({ endpoint, clientConfig }, systemRuntime);
     const runtime = systemRuntime;
     const ports = {
-      ...{ runtime, gauge },
+      runtime,
+      gauge,
       tasks: createTaskStore(sender, { table, shards: SHARDS }),
       operations: createTaskOperatorStore(sender, { table, shards: SHARDS }),
       queues: createQueueStore(sender, table),
@@ -321,7 +324,8 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     };
     const leasehold = createLeasehold({ table, endpoint, clientConfig, ...settings });
     return {
-      ...{ ports, leasehold },
+      ports,
+      leasehold,
       operator: new TaskOperator(ports, { queue: QUEUE }),
       schedules: new ScheduleClient(ports, { queue: QUEUE }),
       semaphores: new SemaphoreClient(ports, { maxClockSkewMs: 1_000 }),
@@ -366,8 +370,11 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
       [ENV.shards]: String(SHARDS),
       [ENV.deadlineMarginMs]: '500',
       [ENV.endpoint]: gate.endpoint,
-      ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
-      ...{ POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      POWERTOOLS_LOG_LEVEL: 'SILENT',
+      POWERTOOLS_METRICS_DISABLED: 'true',
       ...more,
     };
     for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);

@@ -112,7 +112,8 @@ function update(key: RowKey, attributes: Attributes): Attempt {
   return (client) =>
     client.send(
       new UpdateItemCommand({
-        ...{ TableName: table, Key: keyOf(key) },
+        TableName: table,
+        Key: keyOf(key),
         UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
         ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
         ExpressionAttributeValues: Object.fromEntries(

@@ -14,7 +14,10 @@ describe('a network', () => {
     const vpc = new Vpc(stack, 'Network') as IVpc;
     const group = new SecurityGroup(stack, 'Group', { vpc });
     new TaskWorkers(stack, 'Media', {
-      ...{ entry: ENTRY, queue: 'media', vpc, securityGroups: [group] },
+      entry: ENTRY,
+      queue: 'media',
+      vpc,
+      securityGroups: [group],
       vpcSubnets: { subnetType: SubnetType.PRIVATE_WITH_EGRESS },
     });
     const template = Template.fromStack(stack);
@@ -40,11 +43,9 @@ describe('a network', () => {
     const app = newApp();
     const stack = new Stack(app, 'Theirs');
     const network = Vpc.fromVpcAttributes(stack, 'Network', {
-      ...{
-        vpcId: 'vpc-0123456789abcdef0',
-        availabilityZones: ['eu-west-1a'],
-        privateSubnetIds: ['subnet-0123456789abcdef0'],
-      },
+      vpcId: 'vpc-0123456789abcdef0',
+      availabilityZones: ['eu-west-1a'],
+      privateSubnetIds: ['subnet-0123456789abcdef0'],
     });
     new TaskWorkers(stack, 'Media', { entry: ENTRY, vpc: network });
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -17,7 +17,9 @@ function withOwn(
 ): { readonly stack: Stack; readonly workers: TaskWorkers; readonly own: LambdaFunction } {
   const stack = new Stack(newApp(), 'Theirs');
   const own = new LambdaFunction(stack, 'Own', {
-    ...{ runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromInline('exports.handler = 1') },
+    runtime: Runtime.NODEJS_24_X,
+    handler: 'index.handler',
+    code: Code.fromInline('exports.handler = 1'),
     ...(timeout === null ? {} : { timeout }),
   });
   return { stack, own, workers: new TaskWorkers(stack, 'Media', { workerFunction: own, queue: 'media', ...props }) };

@@ -108,7 +108,10 @@ describe('the functions', () => {
 
     for (const Description of ['Runs tasks of the queue media', 'Invokes workers for the queue media'])
       template.hasResourceProperties('AWS::Lambda::Function', {
-        ...{ Description, Runtime: 'nodejs24.x', Architectures: ['arm64'], TracingConfig: { Mode: 'Active' } },
+        Description,
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        TracingConfig: { Mode: 'Active' },
         LoggingConfig: { LogGroup: Match.anyValue() },
       });
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
@@ -125,14 +128,12 @@ describe('the functions', () => {
 
   test('get every setting that was given, by the names that the handlers read', () => {
     const template = synthesize({
-      ...{
-        maxWorkers: 50,
-        tasksPerWorker: 20,
-        concurrency: 4,
-        shards: 16,
-        reservedConcurrency: 60,
-        workerMemory: 1024,
-      },
+      maxWorkers: 50,
+      tasksPerWorker: 20,
+      concurrency: 4,
+      shards: 16,
+      reservedConcurrency: 60,
+      workerMemory: 1024,
       sessionTtl: Duration.seconds(60),
       heartbeatInterval: Duration.seconds(15),
       lockDelay: Duration.seconds(5),
@@ -144,7 +145,9 @@ describe('the functions', () => {
     }).template();
 
     template.hasResourceProperties('AWS::Lambda::Function', {
-      ...{ Timeout: 300, MemorySize: 1024, ReservedConcurrentExecutions: 60 },
+      Timeout: 300,
+      MemorySize: 1024,
+      ReservedConcurrentExecutions: 60,
       Environment: {
         Variables: {
           BUCKET: 'thumbs',
@@ -181,11 +184,13 @@ describe('the functions', () => {
 
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       FunctionName: { Ref: Match.stringLikeRegexp('^MediaWorker') },
-      ...{ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+      MaximumRetryAttempts: 0,
+      MaximumEventAgeInSeconds: 60,
     });
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       FunctionName: { Ref: Match.stringLikeRegexp('^MediaDispatcher') },
-      ...{ MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 300 },
+      MaximumRetryAttempts: 2,
+      MaximumEventAgeInSeconds: 300,
       DestinationConfig: { OnFailure: { Destination: Match.anyValue() } },
     });
   });
@@ -226,7 +231,9 @@ describe('the schedule', () => {
 
   test('ticks every minute by default, and says which slot each tick is', () => {
     target().hasResourceProperties('AWS::Scheduler::Schedule', {
-      ...{ ScheduleExpression: 'rate(1 minute)', State: 'ENABLED', FlexibleTimeWindow: { Mode: 'OFF' } },
+      ScheduleExpression: 'rate(1 minute)',
+      State: 'ENABLED',
+      FlexibleTimeWindow: { Mode: 'OFF' },
       Target: {
         Input: '{"schedule":"media","slot":"<aws.scheduler.scheduled-time>"}',
         RetryPolicy: { MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 5 },
@@ -246,7 +253,8 @@ describe('the schedule', () => {
       schedule: ScheduleExpression.cron({ hour: '3', minute: '30', timeZone: TimeZone.EUROPE_BERLIN }),
       flexibleWindow: Duration.minutes(15),
     }).hasResourceProperties('AWS::Scheduler::Schedule', {
-      ...{ ScheduleExpression: 'cron(30 3 * * ? *)', ScheduleExpressionTimezone: 'Europe/Berlin' },
+      ScheduleExpression: 'cron(30 3 * * ? *)',
+      ScheduleExpressionTimezone: 'Europe/Berlin',
       FlexibleTimeWindow: { Mode: 'FLEXIBLE', MaximumWindowInMinutes: 15 },
     });
   });

@@ -34,7 +34,8 @@ describe('waking on enqueue', () => {
       FunctionName: { Ref: Match.stringLikeRegexp('^MediaTableWaker') },
       EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^MediaTable'), 'StreamArn'] },
       StartingPosition: 'LATEST',
-      ...{ MaximumRecordAgeInSeconds: 60, MaximumRetryAttempts: 2 },
+      MaximumRecordAgeInSeconds: 60,
+      MaximumRetryAttempts: 2,
       FilterCriteria: { Filters: [{ Pattern: keysOf('media') }] },
     });
   });
@@ -119,7 +120,10 @@ describe('waking on enqueue', () => {
     const stack = new Stack(newApp(), 'Theirs');
     const table = new CoordinationTable(stack, 'Shared');
     const waker = Waker.ofTable(stack, table, {
-      ...{ logRetention: RetentionDays.ONE_DAY, production: false, tracing: undefined, isAskedFor: true },
+      logRetention: RetentionDays.ONE_DAY,
+      production: false,
+      tracing: undefined,
+      isAskedFor: true,
     });
     const { worker } = new TaskWorkers(stack, 'First', { entry: ENTRY, table, queue: 'first' });
     const serve = (queue: string): void => waker?.serve({ queue } as WorkerSettings, worker.function);

@@ -15,8 +15,19 @@ import { assumptionsOf } from './history-result.ts';
 
 /** Everything that the workloads can do, in each history. */
 const EVERYTHING: Partial<Profile> = {
-  ...{ leap: false, staleMs: 0, lockShare: 0.2, coordinationShare: 0.3, tasks: 45, concurrency: 3 },
-  ...{ items: 24, payloadShare: 0.3, bucket: true, dedupShare: 0.4, tenants: true, chains: true, orders: 4 },
+  leap: false,
+  staleMs: 0,
+  lockShare: 0.2,
+  coordinationShare: 0.3,
+  tasks: 45,
+  concurrency: 3,
+  items: 24,
+  payloadShare: 0.3,
+  bucket: true,
+  dedupShare: 0.4,
+  tenants: true,
+  chains: true,
+  orders: 4,
 };
 const HISTORIES = 4;
 

@@ -362,8 +362,14 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'an object that is removed while its task waits': changed(acknowledged('stored'), (event) => [
       event,
       {
-        ...{ kind: 'applied', at: event.at, process: event.process, request: -1, operation: undefined, copy: false },
-        ...{ row: 'task#jobs#huge', before: undefined },
+        kind: 'applied',
+        at: event.at,
+        process: event.process,
+        request: -1,
+        operation: undefined,
+        copy: false,
+        row: 'task#jobs#huge',
+        before: undefined,
         after: {
           state: 'ready',
           attempts: 0,
@@ -388,8 +394,13 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         ...copies(TAKEN_LIMIT + 1, (index) => {
           const other = { ...event.after, tenant: 'greedy', state: 'ready' };
           return {
-            ...{ ...event, at: event.at + 10_000, request: -1 - index, operation: undefined, row: 'task#jobs#greedy' },
-            ...{ before: other, after: { ...other, state: 'running', session: 'one' } },
+            ...event,
+            at: event.at + 10_000,
+            request: -1 - index,
+            operation: undefined,
+            row: 'task#jobs#greedy',
+            before: other,
+            after: { ...other, state: 'running', session: 'one' },
           };
         }),
       ],

@@ -43,7 +43,9 @@ export const withAfter = (event: Applied, after: DynamoItem): Applied => ({
 /** A write of no process, right after another, of the same row. */
 export const followedBy = (event: Applied, after: DynamoItem | undefined): Applied => ({
   ...event,
-  ...{ request: -1, operation: undefined, before: event.after },
+  request: -1,
+  operation: undefined,
+  before: event.after,
   after: after === undefined ? undefined : { ...event.after, ...after },
 });
 
@@ -89,7 +91,13 @@ export const swept = ({ row, at, after }: Applied): Swept => ({
   before: after ?? {},
 });
 export const ended = ({ at, process }: Applied, id: string, lockDelayMs: number): Applied => ({
-  ...{ kind: 'applied', at, process, request: -2, operation: undefined, copy: false, row: `session#${id}` },
+  kind: 'applied',
+  at,
+  process,
+  request: -2,
+  operation: undefined,
+  copy: false,
+  row: `session#${id}`,
   before: { id, status: 'live', behaviour: 'release' },
   after: { id, status: 'invalid', reason: 'destroyed', lockDelayMs, invalidatedAt: 0, behaviour: 'release' },
 });
@@ -100,7 +108,15 @@ export const called = (
   verb: string,
   claim?: Called['claim'],
 ): Called => ({
-  ...{ kind: 'called', at, process, operation, verb, row, nonce: verb, anchoredAt: at, claim },
+  kind: 'called',
+  at,
+  process,
+  operation,
+  verb,
+  row,
+  nonce: verb,
+  anchoredAt: at,
+  claim,
 });
 export const told = (
   { at, process }: Pick<Applied, 'at' | 'process'>,
@@ -108,7 +124,9 @@ export const told = (
   outcome: Returned['outcome'],
 ): Returned => ({ kind: 'returned', at, process, operation, outcome });
 export const claimIn = ({ row, after }: Applied): NonNullable<Called['claim']> => ({
-  ...{ row, token: Number(after?.leaseCounter), session: String(after?.session) },
+  row,
+  token: Number(after?.leaseCounter),
+  session: String(after?.session),
 });
 export const copies = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));

@@ -19,17 +19,19 @@ export interface KnownFault {
 
 export const KNOWN_FAULTS: readonly KnownFault[] = [
   {
-    ...{
-      rule: 'I0',
-      profile: 'row',
-      seed: 11n,
-      row: /^w/,
-      message: /was told that it holds nothing, and holds semaphore#/,
-    },
+    rule: 'I0',
+    profile: 'row',
+    seed: 11n,
+    row: /^w/,
+    message: /was told that it holds nothing, and holds semaphore#/,
     what: 'a caller is told that a semaphore has no room while a permit is its session’s without its knowing, until the next heartbeats',
   },
   {
-    ...{ rule: 'L12', profile: 'row', seed: 9n, row: /^semaphore#/, message: /no code of it knows/ },
+    rule: 'L12',
+    profile: 'row',
+    seed: 9n,
+    row: /^semaphore#/,
+    message: /no code of it knows/,
     what: 'an admission that the network delivers twice, the second time after its permit came back, takes a permit that is not looked for',
   },
 ];

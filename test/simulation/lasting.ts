@@ -30,14 +30,15 @@ export function drawLasting(prng: Prng, name: LastingName, calm: Profile, faults
   const { boundaryKill, boundaryStall, trapKill } = profile;
   return {
     ...profile,
-    ...{
-      crashEveryMs: slower * crashEveryMs,
-      freezeEveryMs: slower * freezeEveryMs,
-      herdEveryMs: slower * herdEveryMs,
-    },
-    ...{ partitionEveryMs: slower * partitionEveryMs, outageEveryMs: slower * outageEveryMs },
+    crashEveryMs: slower * crashEveryMs,
+    freezeEveryMs: slower * freezeEveryMs,
+    herdEveryMs: slower * herdEveryMs,
+    partitionEveryMs: slower * partitionEveryMs,
+    outageEveryMs: slower * outageEveryMs,
     // Or no worker would live for long.
-    ...{ boundaryKill: boundaryKill / slower, boundaryStall: boundaryStall / slower, trapKill: trapKill / 2 },
+    boundaryKill: boundaryKill / slower,
+    boundaryStall: boundaryStall / slower,
+    trapKill: trapKill / 2,
   };
 }
 
@@ -45,30 +46,48 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
   // A heartbeat every few seconds would be most of what an hour consists of.
   const ttlMs = Math.round(name === 'hour' ? prng.logarithmic(8_000, 60_000) : prng.logarithmic(3_000, 15_000));
   const common = {
-    ...{ lockShare: 0, coordinationShare: 0, tasks: 4, shards: 1, tickMs: 20_000, ttlMs },
-    ...{ concurrency: prng.integer(2, 8), latencyMs: prng.logarithmic(2, 30), operator: prng.chance(0.3) },
+    lockShare: 0,
+    coordinationShare: 0,
+    tasks: 4,
+    shards: 1,
+    tickMs: 20_000,
+    ttlMs,
+    concurrency: prng.integer(2, 8),
+    latencyMs: prng.logarithmic(2, 30),
+    operator: prng.chance(0.3),
     maxClockSkewMs: Math.round(prng.logarithmic(50, 1_000)),
     lockDelayMs: prng.pick([0, 500, 5_000]),
   };
   if (name === 'hour')
     return {
       ...common,
-      ...{ environments: 4, users: 3, thinkMs: prng.logarithmic(1_500, 15_000) },
-      ...{ feedEveryMs: prng.logarithmic(4_000, 30_000), faultyMs: 2_700_000, settleMs: 600_000 },
+      environments: 4,
+      users: 3,
+      thinkMs: prng.logarithmic(1_500, 15_000),
+      feedEveryMs: prng.logarithmic(4_000, 30_000),
+      faultyMs: 2_700_000,
+      settleMs: 600_000,
       invocationMs: 4_500_000,
     };
   if (name === 'row')
     return {
       ...common,
-      ...{ environments: 4, users: 3, thinkMs: prng.logarithmic(1_000, 5_000) },
-      ...{ feedEveryMs: prng.logarithmic(2_000, 10_000), faultyMs: 500_000, settleMs: 150_000 },
+      environments: 4,
+      users: 3,
+      thinkMs: prng.logarithmic(1_000, 5_000),
+      feedEveryMs: prng.logarithmic(2_000, 10_000),
+      faultyMs: 500_000,
+      settleMs: 150_000,
       invocationMs: 900_000,
     };
   const isBacklog = name === 'backlog';
   const [faultyMs, settleMs] = isBacklog ? [60_000, 120_000] : [60_000, 300_000];
   return {
     ...common,
-    ...{ environments: prng.integer(1, 4), faultyMs, settleMs, feedEveryMs: prng.logarithmic(2_000, 20_000) },
+    environments: prng.integer(1, 4),
+    faultyMs,
+    settleMs,
+    feedEveryMs: prng.logarithmic(2_000, 20_000),
     floodOf: isBacklog
       ? prng.pick(['nothing', 'nothing', 'tenant'] as const)
       : prng.pick(['key', 'rate', 'tenant'] as const),

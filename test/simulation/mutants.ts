@@ -27,7 +27,8 @@ const command = new Command('npm run mutants --')
 
 async function main({ only, seeds, workers }: Flags): Promise<number> {
   const found = await huntAll(only, {
-    ...{ seeds, workers },
+    seeds,
+    workers,
     onFound: ({ id, seeds, killer, error = '' }) => {
       process.stderr.write(`${id}: ${seeds === null ? `SURVIVED ${error}` : `${killer} after ${seeds}`}\n`);
     },

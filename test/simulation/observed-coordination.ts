@@ -18,7 +18,9 @@ export function observeSemaphores(
 ): SemaphoreStore {
   const write = writerOf(process, recorder);
   const call = (verb: string, name: string, { nonce }: Stamp, session?: string): Call => ({
-    ...{ verb: `semaphore.${verb}`, row: semaphoreRow(name), nonce },
+    verb: `semaphore.${verb}`,
+    row: semaphoreRow(name),
+    nonce,
     ...(session === undefined ? {} : { session }),
   });
   const permit = (verb: string, name: string, { session, token }: PermitRecord, stamp: Stamp): Call => ({
@@ -49,10 +51,14 @@ export function observeSemaphores(
 export function observeGroups(store: WaitGroupStore, process: SimulatedProcess, recorder: Recorder): WaitGroupStore {
   const write = writerOf(process, recorder);
   const group = (verb: string, name: string, { nonce }: Stamp): Call => ({
-    ...{ verb: `waitgroup.${verb}`, row: groupRow(name), nonce },
+    verb: `waitgroup.${verb}`,
+    row: groupRow(name),
+    nonce,
   });
   const member = (verb: string, key: GroupKey, id: string, { nonce }: Stamp): Call => ({
-    ...{ verb: `waitgroup.${verb}`, row: memberRow(key, id), nonce },
+    verb: `waitgroup.${verb}`,
+    row: memberRow(key, id),
+    nonce,
   });
   return {
     ...store,
@@ -82,7 +88,10 @@ export function observeBuckets(store: RateLimitStore, process: SimulatedProcess,
     { name, key }: { readonly name: string; readonly key: string },
     { nonce, now }: Stamp,
   ) => ({
-    ...{ verb: `ratelimit.${verb}`, row: rateLimitKey(name, key).pk, nonce, now },
+    verb: `ratelimit.${verb}`,
+    row: rateLimitKey(name, key).pk,
+    nonce,
+    now,
   });
   return {
     ...store,

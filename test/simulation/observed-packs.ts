@@ -9,7 +9,9 @@ import type { Call, Recorder } from './recorder.ts';
 export function observePacks(store: PackStore, process: SimulatedProcess, recorder: Recorder): PackStore {
   const write = writerOf(process, recorder);
   const held = (verb: string, claim: Claim, { nonce }: Stamp): Call => ({
-    ...{ verb: `pack.${verb}`, row: taskRow(claim), nonce },
+    verb: `pack.${verb}`,
+    row: taskRow(claim),
+    nonce,
     claim: { row: taskRow(claim), token: claim.leaseCounter, session: claim.session },
   });
   return {

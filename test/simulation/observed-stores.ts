@@ -57,7 +57,9 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
     session,
   });
   const settle = (verb: string, claim: Claim, { nonce }: Stamp): Call => ({
-    ...{ verb, row: taskRow(claim), nonce },
+    verb,
+    row: taskRow(claim),
+    nonce,
     claim: { row: taskRow(claim), token: claim.leaseCounter, session: claim.session },
   });
   return {
@@ -176,7 +178,9 @@ export function observeLocks(store: LockStore, process: SimulatedProcess, record
   const write = writerOf(process, recorder);
   const row = (key: string): string => lockKey(key).pk;
   const held = (verb: string, { key, leaseCounter, session }: LockClaim, { nonce }: Stamp): Call => ({
-    ...{ verb, row: row(key), nonce },
+    verb,
+    row: row(key),
+    nonce,
     claim: { row: row(key), token: leaseCounter, session },
   });
   const take = (verb: string, key: string, session: string, { nonce }: Stamp): Call => ({

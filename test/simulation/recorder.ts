@@ -184,7 +184,13 @@ export class Recorder {
     this.emit({
       kind: 'refused',
       at: this.#ports.timeline.now,
-      ...{ process, request: request.number, operation, copy, row: name, found, values },
+      process,
+      request: request.number,
+      operation,
+      copy,
+      row: name,
+      found,
+      values,
     });
   }
 

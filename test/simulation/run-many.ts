@@ -38,8 +38,11 @@ export async function runMany({
   await Promise.all(
     Array.from({ length: count }, (_, index) => {
       const share: Share = {
-        ...{ from: from + BigInt(index), step: count, profile },
-        ...{ endsAt: minutes * 60_000, least: Math.ceil(least / count) },
+        from: from + BigInt(index),
+        step: count,
+        profile,
+        endsAt: minutes * 60_000,
+        least: Math.ceil(least / count),
         histories: Math.ceil((histories - index) / count),
       };
       const worker = new Worker(new URL('./batch.ts', import.meta.url), { workerData: share, resourceLimits: MEMORY });

@@ -13,8 +13,11 @@ test(
   { timeout: LONGEST_MINUTES * 60_000 },
   async () => {
     const tally = await runMany({
-      ...{ histories: HISTORIES, minutes: MINUTES, least: LEAST_HISTORIES },
-      ...{ from: 100_000n, profile: 'swarm' },
+      histories: HISTORIES,
+      minutes: MINUTES,
+      least: LEAST_HISTORIES,
+      from: 100_000n,
+      profile: 'swarm',
     });
 
     expect(

@@ -65,8 +65,10 @@ test.each([
 test('L10 accuses no worker for a task behind others, while all places are taken', () => {
   const right = { row: 'task#jobs#b', token: 7, session: 's' };
   const rows = {
-    ...{ 'task#jobs#a': DUE, 'session#s': WORKER },
-    ...{ 'task#jobs#b': { ...RUNNING, id: 'b' }, 'task#jobs#c': { ...RUNNING, id: 'c' } },
+    'task#jobs#a': DUE,
+    'session#s': WORKER,
+    'task#jobs#b': { ...RUNNING, id: 'b' },
+    'task#jobs#c': { ...RUNNING, id: 'c' },
   };
 
   expect(violationsOf({ rows, believers: [right, { ...right, row: 'task#jobs#c' }] })).toEqual([]);

@@ -129,7 +129,8 @@ export class Standing {
       const endedAt =
         item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
       found.set(String(item.id), {
-        ...{ name: String(item.name), isAlive },
+        name: String(item.name),
+        isAlive,
         openAt: endedAt + Number(item.lockDelayMs ?? 0) + maxClockSkewMs,
       });
     }

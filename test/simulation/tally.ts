@@ -45,8 +45,13 @@ export function include(message: BatchMessage, result: HistoryResult, coreMs: nu
   const lived = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
   return merge(message, {
     histories: 1,
-    ...{ steps: result.steps, turns: result.turns, requests: result.requests, accepted: result.accepted },
-    ...{ virtualMs: lived, coreMs, seen },
+    steps: result.steps,
+    turns: result.turns,
+    requests: result.requests,
+    accepted: result.accepted,
+    virtualMs: lived,
+    coreMs,
+    seen,
     failures: violation === undefined ? [] : [{ seed: result.seed, violation }],
   });
 }

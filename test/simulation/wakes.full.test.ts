@@ -21,7 +21,10 @@ function open(settings: Partial<FleetSettings> & { readonly seed: bigint }, runM
     },
   });
   const fleet = new WokenFleet({
-    ...{ registry: registerTasks({ work }), maxWorkers: 4, tasksPerWorker: 20, tickEveryMs: MINUTE_MS },
+    registry: registerTasks({ work }),
+    maxWorkers: 4,
+    tasksPerWorker: 20,
+    tickEveryMs: MINUTE_MS,
     ...settings,
   });
   state.fleet = fleet;
@@ -115,7 +118,10 @@ describe('beside workers that are there, which hear of tasks by what wakes annou
       },
     });
     const fleet = new WokenFleet({
-      ...{ registry: registerTasks({ long, work }), maxWorkers: workers, tasksPerWorker: 1, tickEveryMs: MINUTE_MS },
+      registry: registerTasks({ long, work }),
+      maxWorkers: workers,
+      tasksPerWorker: 1,
+      tickEveryMs: MINUTE_MS,
       ...settings,
     });
     state.fleet = fleet;

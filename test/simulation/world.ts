@@ -109,7 +109,9 @@ class World {
     });
     this.#asks = new Asks(() => timeline.now);
     this.#standing = new Standing(options.profile, {
-      ...{ recorder: this.#recorder, asks: this.#asks, now: () => timeline.now },
+      recorder: this.#recorder,
+      asks: this.#asks,
+      now: () => timeline.now,
       report: (invariant, row, message) => this.#checker.report(invariant, row, message),
     });
     const ports = { timeline, recorder: this.#recorder, profile, seen };
@@ -178,11 +180,18 @@ class World {
     this.#recorder.askAll();
     this.#checker.end();
     return {
-      ...{ seed: this.#options.seed, profile: this.#options.profile },
-      ...{ violations: this.#checker.violations, known: this.#checker.known, digest: this.#recorder.digest },
-      ...{ steps: this.#timeline.steps, turns: this.#timeline.turns, virtualMs: this.#timeline.now },
-      ...{ requests: this.#recorder.counts.sent, accepted: this.#recorder.counts.written },
-      ...{ seen: this.#seen, history: this.#history },
+      seed: this.#options.seed,
+      profile: this.#options.profile,
+      violations: this.#checker.violations,
+      known: this.#checker.known,
+      digest: this.#recorder.digest,
+      steps: this.#timeline.steps,
+      turns: this.#timeline.turns,
+      virtualMs: this.#timeline.now,
+      requests: this.#recorder.counts.sent,
+      accepted: this.#recorder.counts.written,
+      seen: this.#seen,
+      history: this.#history,
     };
   }
 
@@ -330,8 +339,15 @@ class World {
     const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards } });
     const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE, payloads });
     return {
-      ...{ process, client, prng, queue: QUEUE, half: this.#half, profile: this.#profile },
-      ...{ driver: place.driver, recorder: this.#recorder, seen: this.#count },
+      process,
+      client,
+      prng,
+      queue: QUEUE,
+      half: this.#half,
+      profile: this.#profile,
+      driver: place.driver,
+      recorder: this.#recorder,
+      seen: this.#count,
       onAcknowledged: (id: string) => void this.#missing.delete(id),
       nextVersion: () => ++this.#versions,
     };
@@ -373,9 +389,13 @@ class World {
 
   #placeOf(process: SimulatedProcess): WorkerPlace {
     return {
-      ...{ process, driver: this.#network.driverOf(process), recorder: this.#recorder, seen: this.#count },
+      process,
+      driver: this.#network.driverOf(process),
+      recorder: this.#recorder,
+      seen: this.#count,
       violated: (invariant, message) => this.#checker.report(invariant, process.name, message),
-      ...{ profile: this.#profile, objects: this.#objects },
+      profile: this.#profile,
+      objects: this.#objects,
       startSuccessor: (after) => this.#succeed(after),
       prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
     };

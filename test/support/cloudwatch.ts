@@ -72,7 +72,10 @@ export function dataPointsOf(output: string): DataPoint[] {
       Dimensions.flatMap((names) =>
         Metrics.flatMap(({ Name }) =>
           [fields[Name]].flat().map((value) => ({
-            ...{ namespace: Namespace, name: Name, value: Number(value), at: record._aws.Timestamp },
+            namespace: Namespace,
+            name: Name,
+            value: Number(value),
+            at: record._aws.Timestamp,
             dimensions: Object.fromEntries(names.map((name) => [name, String(fields[name])])),
           })),
         ),

@@ -54,7 +54,10 @@ export function spawnCommand(environment: Readonly<Record<string, string>>, argv
   });
   const ended = once(child, 'close').then(() => ({ exitCode: child.exitCode, signal: child.signalCode, out, err }));
   return {
-    ...{ process: child, ended, out: () => out, err: () => err },
+    process: child,
+    ended,
+    out: () => out,
+    err: () => err,
     async said(pattern) {
       while (!pattern.test(out) && !pattern.test(err)) {
         const end = await Promise.race([ended, once(said, 'more')]);

@@ -17,8 +17,15 @@ export function openConsole(
 ): Promise<RunningConsole> {
   return startConsole(
     {
-      ...{ endpoint, table, shards: CONSOLE_SHARDS, maxClockSkewMs: DEFAULT_MAX_CLOCK_SKEW_MS },
-      ...{ queues: ['default'], isReadOnly: false, by: 'ann@desk', port: 0, everyMs: EVERY_MS },
+      endpoint,
+      table,
+      shards: CONSOLE_SHARDS,
+      maxClockSkewMs: DEFAULT_MAX_CLOCK_SKEW_MS,
+      queues: ['default'],
+      isReadOnly: false,
+      by: 'ann@desk',
+      port: 0,
+      everyMs: EVERY_MS,
       ...changes,
     },
     systemRuntime,

@@ -103,7 +103,11 @@ function worldOn(
 ): World {
   const traffic = new Traffic(driver);
   return {
-    ...{ clock, table, hasExactUnits, driver, traffic },
+    clock,
+    table,
+    hasExactUnits,
+    driver,
+    traffic,
     start: (options = {}, chance = { ids: systemIds, random: systemRandom }) =>
       startProcess(traffic, clock, { table, ...options }, chance),
     idle: () => traffic.rests(),
@@ -148,7 +152,12 @@ function startProcess(
   );
   const remote = new Remote({ ...stores, runtime, gauge }, maxClockSkewMs);
   return {
-    ...{ leasehold, remote, runtime, driver: faulty, clockError, provenSkew },
+    leasehold,
+    remote,
+    runtime,
+    driver: faulty,
+    clockError,
+    provenSkew,
     cost: (work) => costOf(meter, work),
   };
 }

@@ -112,7 +112,10 @@ function startMember(store: DynamoDriver, { table, hasExactUnits, onRow }: Membe
     buckets: createRateLimitStore(sender, table),
   };
   return {
-    ...{ clock, ports, driver, hasExactUnits },
+    clock,
+    ports,
+    driver,
+    hasExactUnits,
     semaphores: new SemaphoreClient(ports, { maxClockSkewMs: SKEW_MS }),
     session(given = {}) {
       const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0, maxClockSkewMs: SKEW_MS, ...given });

@@ -60,7 +60,11 @@ export function openFetchDriver({
   // Asked a second time, a provider is asked for others.
   let asked = 0;
   const driver = createFetchDriver({
-    ...{ endpoint, region: 'eu-west-1', maxInFlight, maxRequests, fetch },
+    endpoint,
+    region: 'eu-west-1',
+    maxInFlight,
+    maxRequests,
+    fetch,
     credentials: () => credentials({ forceRefresh: asked++ > 0 }),
     runtime: { ...systemRuntime, clock },
     onResponse: ({ serverDate }) => void dates.push(serverDate),

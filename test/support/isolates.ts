@@ -21,8 +21,16 @@ export interface EdgeBundle {
 
 export async function bundleEdge(contents = `export * from './api/edge.ts';`): Promise<EdgeBundle> {
   const { outputFiles, metafile } = await build({
-    ...{ stdin: { contents, resolveDir: process.cwd() }, bundle: true, write: false, metafile: true, minify: true },
-    ...{ format: 'iife', globalName: 'edge', platform: 'neutral', mainFields: ['module', 'main'], target: 'es2024' },
+    stdin: { contents, resolveDir: process.cwd() },
+    bundle: true,
+    write: false,
+    metafile: true,
+    minify: true,
+    format: 'iife',
+    globalName: 'edge',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    target: 'es2024',
     logLevel: 'silent',
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
@@ -35,9 +43,27 @@ export async function bundleEdge(contents = `export * from './api/edge.ts';`): P
 
 /** What WinterTC's minimum has of all that Node has. */
 const WEB = {
-  ...{ AbortController, AbortSignal, DOMException, Event, EventTarget, Headers, Request, Response, URL },
-  ...{ TextDecoder, TextEncoder, ReadableStream, atob, btoa, console, crypto, performance, queueMicrotask },
-  ...{ setTimeout, clearTimeout, structuredClone },
+  AbortController,
+  AbortSignal,
+  DOMException,
+  Event,
+  EventTarget,
+  Headers,
+  Request,
+  Response,
+  URL,
+  TextDecoder,
+  TextEncoder,
+  ReadableStream,
+  atob,
+  btoa,
+  console,
+  crypto,
+  performance,
+  queueMicrotask,
+  setTimeout,
+  clearTimeout,
+  structuredClone,
 };
 
 export function openIsolate({ text }: EdgeBundle): Isolate {

@@ -68,7 +68,11 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
   };
   const stores = storesOf();
   return {
-    ...{ table: TABLE, clock, runtime, meter, tasks: stores.tasks },
+    table: TABLE,
+    clock,
+    runtime,
+    meter,
+    tasks: stores.tasks,
     client: new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE }),
     start,
     work: (definitions, options) => clock.runUntil(start(definitions, options), () => true),
@@ -97,8 +101,15 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
         { store: sessions, runtime, gauge: noSkewGauge },
       );
       const settings = {
-        ...{ queue: QUEUE, shards: 1, homeShards: [0], concurrency, named, lingerMs },
-        ...{ pollMs: 100, graceMs: 1_000, deadlineMonotonicMs: Infinity },
+        queue: QUEUE,
+        shards: 1,
+        homeShards: [0],
+        concurrency,
+        named,
+        lingerMs,
+        pollMs: 100,
+        graceMs: 1_000,
+        deadlineMonotonicMs: Infinity,
       };
       const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log, onEnqueued };
       try {

@@ -54,12 +54,22 @@ export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): Q
   const session = (timing: Partial<SessionTiming> = {}): Promise<SessionHolder> => {
     const options = {
       timing: sessionTiming({ ttlMs: 300_000, heartbeatMs: 150, lockDelayMs: 0, maxClockSkewMs: 0, ...timing }),
-      ...{ name: 'test', node: 'test', behaviour: 'release' as const },
+      name: 'test',
+      node: 'test',
+      behaviour: 'release' as const,
     };
     return SessionHolder.create(options, { store: sessions, runtime, gauge: noSkewGauge });
   };
   return {
-    ...{ queue, table, runtime, meter, tasks, operations, sessions, queues, session },
+    queue,
+    table,
+    runtime,
+    meter,
+    tasks,
+    operations,
+    sessions,
+    queues,
+    session,
     client: new TaskClient({ store: tasks, runtime }, { queue }),
     operator: new TaskOperator(
       { tasks, operations, queues, sessions, runtime, gauge: noSkewGauge },
@@ -68,8 +78,13 @@ export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): Q
     async work(definitions, { concurrency = 4, handBack = new AbortController().signal, ports = {} } = {}) {
       await using holder = await session();
       const settings = {
-        ...{ queue, shards: SHARDS, homeShards: [0, 1], concurrency },
-        ...{ pollMs: 20, graceMs: 500, deadlineMonotonicMs: Infinity },
+        queue,
+        shards: SHARDS,
+        homeShards: [0, 1],
+        concurrency,
+        pollMs: 20,
+        graceMs: 500,
+        deadlineMonotonicMs: Infinity,
       };
       const all = { tasks, sessions, queues, session: holder, runtime, gauge: noSkewGauge, log: silent, ...ports };
       return await runWorker(registerTasks(definitions), all, settings, handBack);

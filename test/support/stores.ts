@@ -83,7 +83,10 @@ async function openStore(engine: TestStore['engine'], endpoint: string): Promise
   await createTable(client, table);
   const driver = await openDriver(endpoint);
   return {
-    ...{ engine, driver, client, table },
+    engine,
+    driver,
+    client,
+    table,
     openSender(runtime = systemRuntime, through = driver) {
       const meter = createMeter();
       const patience = runtime === systemRuntime ? { policy: PATIENT } : {};

@@ -232,10 +232,19 @@ const LONG_FILES: Readonly<Record<string, string>> = {
     'the ways of one attempt from its first line to its end, which share its belief and its one verb under way',
   'shared/dynamo/task/statements.ts': 'the picture of the task row, and all that its holder may write, side by side',
   'shared/dynamo/lock/statements.ts': 'all that is ever asked of one row, in whole literals',
+  'shared/worker/worker.ts':
+    'one worker from its first look to its last hand-back, whose slots share one backlog, gate and pause',
+  'test/conformance/session.test.ts': 'one row, its verbs side by side, on each engine',
+  'test/infra/enforced.test.ts': 'each role with what it may do and what it may not, in one table',
+  'test/simulation/corruptions.ts': 'what each invariant must notice, in one table',
+  'test/unit/architecture.test.ts': 'all lists that say what the code base looks like, and the checks that read them',
+  'test/simulation/world.ts': 'the parts of one simulated world, and how they are wired to each other',
 };
 const VAGUE_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'types'];
 /** A note to come back needs the condition that removes it: `TODO(when the SDK drops X): …`. */
 const OPEN_ENDED_NOTE = /\b(?:FIXME|XXX)\b|\bTODO\b(?!\((?:when|until|after) [^)]{4,}\))/;
+/** Members on fewer lines, for the sake of a limit: a long file says why it is long instead. */
+const SPREAD_LITERAL = '...{';
 /** This file spells the words that it looks for. */
 const THIS_FILE = 'test/unit/architecture.test.ts';
 
@@ -288,6 +297,9 @@ function shapeViolations({ path: file, text }: Source): string[] {
   }
   if (file !== THIS_FILE) {
     lines.forEach((line, index) => {
+      if (line.includes(SPREAD_LITERAL)) {
+        violations.push(`${file}:${index + 1} spreads a literal: name its members where they go`);
+      }
       if (OPEN_ENDED_NOTE.test(line)) {
         violations.push(`${file}:${index + 1} leaves a note without the condition that removes it: TODO(when …)`);
       }
@@ -362,6 +374,7 @@ describe('the check itself', () => {
     ['a vague folder', 'shared/utils/a.ts', ''],
     ['an endless file', 'shared/task/a.ts', 'x\n'.repeat(401)],
     ['an open-ended note', 'shared/task/a.ts', '// TODO: later'],
+    ['a spread literal', 'shared/task/a.ts', 'const a = { ...{ b: 1 }, c: 2 };'],
   ])('finds %s', (_what, file, text) => {
     expect(planted(file, text)).toHaveLength(1);
   });

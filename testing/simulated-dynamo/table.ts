@@ -44,7 +44,9 @@ export class Table {
       (definition.indexes ?? []).map((index) => [
         index.name,
         {
-          ...{ definition: index, shape: indexShapeOf(index), rows: new KeyedRows(index, definition) },
+          definition: index,
+          shape: indexShapeOf(index),
+          rows: new KeyedRows(index, definition),
           projected: projectedNames(definition, index),
         },
       ]),

@@ -30,7 +30,15 @@ export function beginAct(table: string, act: Act, nonce: string): Statement<'put
   const { id, at, by, reason, verb, target } = act;
   return createStatement('audit.begin', table, {
     ...actKey(act),
-    ...{ v: SCHEMA_VERSION, id, by, reason, name: verb, value: target, status: 'begun', createdAt: at, nonce },
+    v: SCHEMA_VERSION,
+    id,
+    by,
+    reason,
+    name: verb,
+    value: target,
+    status: 'begun',
+    createdAt: at,
+    nonce,
     ttl: ttlEpochSeconds(at, RETENTION_DAYS.audit),
   });
 }

@@ -8,7 +8,8 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
   const [queue, id] = [row.string('queue'), row.string('id')];
   row.ensureKey(['batch', queue, id]);
   return {
-    ...{ queue, id },
+    queue,
+    id,
     total: row.count('total'),
     pending: row.count('pending'),
     done: row.count('done'),

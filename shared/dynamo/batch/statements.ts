@@ -33,8 +33,16 @@ export function createBatch(
 ): Statement<'put'> {
   return createStatement('batch.create', table, {
     ...batchKey(queue, id),
-    ...{ v: SCHEMA_VERSION, queue, id, total, pending: total, done: 0, dead: 0, cancelled: 0 },
-    ...{ waiter: JSON.stringify(waiter), nonce },
+    v: SCHEMA_VERSION,
+    queue,
+    id,
+    total,
+    pending: total,
+    done: 0,
+    dead: 0,
+    cancelled: 0,
+    waiter: JSON.stringify(waiter),
+    nonce,
   });
 }
 

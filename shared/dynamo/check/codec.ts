@@ -9,7 +9,8 @@ export function decodeCheck(item: DynamoItem): CheckRecord {
   const [node, id] = [row.string('node'), row.string('id')];
   row.ensureKey(['check', node, id]);
   return {
-    ...{ node, id },
+    node,
+    id,
     status: row.oneOf('status', CHECK_STATUSES),
     note: row.string('note'),
     ttlMs: row.numberOrNull('ttlMs'),

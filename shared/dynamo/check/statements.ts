@@ -43,9 +43,17 @@ export function registerCheck(
       'SET #v = :v, #node = :node, #id = :id, #status = :status, #note = :note, #ttlMs = :ttlMs, #expiresAt = :expiresAt, ' +
       '#updatedAt = :now, #nonce = :nonce, #directoryKey = :directory, #directoryName = :name REMOVE #ttl',
     values: {
-      ...{ ':v': SCHEMA_VERSION, ':node': node, ':id': id, ':status': status, ':note': note, ':ttlMs': ttlMs },
-      ...{ ':expiresAt': ttlMs === null ? null : now + ttlMs, ':now': now, ':nonce': nonce },
-      ...{ ':directory': 'check', ':name': `${node}#${id}` },
+      ':v': SCHEMA_VERSION,
+      ':node': node,
+      ':id': id,
+      ':status': status,
+      ':note': note,
+      ':ttlMs': ttlMs,
+      ':expiresAt': ttlMs === null ? null : now + ttlMs,
+      ':now': now,
+      ':nonce': nonce,
+      ':directory': 'check',
+      ':name': `${node}#${id}`,
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
@@ -68,8 +76,12 @@ export function reportCheck(
     guard: IS_AS_OBSERVED,
     effect: 'SET #status = :status, #note = :note, #expiresAt = :expiresAt, #updatedAt = :now, #nonce = :nonce',
     values: {
-      ...{ ':observedNonce': observed.nonce, ':status': report.status, ':note': report.note },
-      ...{ ':expiresAt': observed.ttlMs === null ? null : now + observed.ttlMs, ':now': now, ':nonce': nonce },
+      ':observedNonce': observed.nonce,
+      ':status': report.status,
+      ':note': report.note,
+      ':expiresAt': observed.ttlMs === null ? null : now + observed.ttlMs,
+      ':now': now,
+      ':nonce': nonce,
     },
   });
 }
@@ -87,7 +99,10 @@ export function deregisterCheck(table: string, observed: CheckRecord, { now, non
     effect:
       'SET #status = :deregistered, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl REMOVE #directoryKey, #directoryName',
     values: {
-      ...{ ':observedNonce': observed.nonce, ':deregistered': 'deregistered', ':now': now, ':nonce': nonce },
+      ':observedNonce': observed.nonce,
+      ':deregistered': 'deregistered',
+      ':now': now,
+      ':nonce': nonce,
       ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.session),
     },
   });

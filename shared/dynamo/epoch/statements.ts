@@ -68,9 +68,14 @@ export function raiseCounters(
 ): Statement<'update'> {
   const { guard, effect } = raise;
   return updateStatement('epoch.raise', {
-    ...{ table, key: { pk, sk }, guard, effect },
+    table,
+    key: { pk, sk },
+    guard,
+    effect,
     values: {
-      ...{ ':observed': counter, ':floor': floor, ':nonce': nonce },
+      ':observed': counter,
+      ':floor': floor,
+      ':nonce': nonce,
       ...(sk === 'waitgroup' ? { ':complete': 'complete' } : {}),
     },
     isSilent: true,

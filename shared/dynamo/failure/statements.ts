@@ -33,7 +33,10 @@ export function putFailure(table: string, claim: Claim, stack: string, { now, no
   const { queue, id, leaseCounter } = claim;
   const guard = 'attribute_not_exists(#pk) OR #leaseCounter < :counter';
   const row = {
-    ...{ ...failureKey(queue, id), v: SCHEMA_VERSION, leaseCounter, nonce },
+    ...failureKey(queue, id),
+    v: SCHEMA_VERSION,
+    leaseCounter,
+    nonce,
     ttl: ttlEpochSeconds(now, RETENTION_DAYS.task),
   };
   const text = firstBytes(stack, ROW_LIMIT_BYTES - itemSizeBytes({ ...row, text: '' }));

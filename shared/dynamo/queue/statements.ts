@@ -43,8 +43,13 @@ export function changeQueue(
       'SET #v = :v, #queue = :queue, #paused = :paused, #reason = :reason, #updatedAt = :now, #nonce = :nonce, ' +
       '#directoryKey = :directory, #directoryName = :queue',
     values: {
-      ...{ ':v': SCHEMA_VERSION, ':queue': queue, ':paused': isPaused, ':reason': reason },
-      ...{ ':now': now, ':nonce': nonce, ':directory': 'queue' },
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':paused': isPaused,
+      ':reason': reason,
+      ':now': now,
+      ':nonce': nonce,
+      ':directory': 'queue',
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
@@ -69,8 +74,13 @@ export function noteUse(
     // A set is never empty.
     effect: lanes.size === 0 ? SET_USE : `${SET_USE} ADD #lanes :lanes`,
     values: {
-      ...{ ':v': SCHEMA_VERSION, ':queue': queue, ':open': false, ':none': '' },
-      ...{ ':now': now, ':nonce': nonce, ':shards': shards },
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':open': false,
+      ':none': '',
+      ':now': now,
+      ':nonce': nonce,
+      ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },

@@ -56,7 +56,9 @@ function decodeAnnouncement(attribute: unknown): Announcement | undefined {
   const { at, before, ids, workers } = attribute as Readonly<Record<string, unknown>>;
   if (typeof at !== 'number' || typeof workers !== 'number' || !Array.isArray(ids)) return undefined;
   return {
-    ...{ at, workers, before: typeof before === 'number' ? before : undefined },
+    at,
+    workers,
+    before: typeof before === 'number' ? before : undefined,
     ids: ids.filter((id): id is string => typeof id === 'string' && id !== ''),
   };
 }

@@ -29,7 +29,9 @@ export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: 
     guard: '#emptyAt >= :fullSince AND #emptyAt <= :enoughSince AND #nonce <> :nonce',
     effect: `SET #emptyAt = #emptyAt + :cost, ${TOUCH}`,
     values: {
-      ...{ ':fullSince': draw.fullSince, ':enoughSince': draw.enoughSince, ':cost': draw.costMs },
+      ':fullSince': draw.fullSince,
+      ':enoughSince': draw.enoughSince,
+      ':cost': draw.costMs,
       ...touchValues(draw, stamp),
     },
   });
@@ -46,7 +48,9 @@ export const takeTokensFromFull = (table: string, bucket: BucketKey, draw: Draw,
     guard: 'attribute_not_exists(#pk) OR (#v = :v AND #emptyAt < :fullSince)',
     effect: `SET #v = :v, #emptyAt = :emptyAt, ${TOUCH}`,
     values: {
-      ...{ ':v': SCHEMA_VERSION, ':fullSince': draw.fullSince, ':emptyAt': draw.fullSince + draw.costMs },
+      ':v': SCHEMA_VERSION,
+      ':fullSince': draw.fullSince,
+      ':emptyAt': draw.fullSince + draw.costMs,
       ...touchValues(draw, stamp),
     },
   });

@@ -53,10 +53,21 @@ export function putSchedule(
       '#readyKey = :readyKey, #readyAt = :nextAt, #directoryKey = :directory, #directoryName = :name ' +
       'REMOVE #ttl, #status',
     values: {
-      ...{ ':v': SCHEMA_VERSION, ':queue': queue, ':name': name, ':task': task, ':input': JSON.stringify(input) },
-      ...{ ':priority': priority, ':cron': cron, ':zone': zone, ':missed': missed, ':toleranceMs': toleranceMs },
-      ...{ ':now': now, ':nonce': nonce, ':nextAt': nextAt },
-      ...{ ':readyKey': partitionOf(queue), ':directory': partitionOf(queue) },
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':name': name,
+      ':task': task,
+      ':input': JSON.stringify(input),
+      ':priority': priority,
+      ':cron': cron,
+      ':zone': zone,
+      ':missed': missed,
+      ':toleranceMs': toleranceMs,
+      ':now': now,
+      ':nonce': nonce,
+      ':nextAt': nextAt,
+      ':readyKey': partitionOf(queue),
+      ':directory': partitionOf(queue),
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
@@ -80,7 +91,9 @@ export function advanceSchedule(
     guard: IS_AS_OBSERVED,
     effect: nextAt === undefined ? `${rest} REMOVE #readyKey, #readyAt` : `${rest}, #readyAt = :nextAt`,
     values: {
-      ...{ ':observedNonce': observed.nonce, ':now': now, ':nonce': nonce },
+      ':observedNonce': observed.nonce,
+      ':now': now,
+      ':nonce': nonce,
       ...(nextAt === undefined ? {} : { ':nextAt': nextAt }),
     },
   });
@@ -100,7 +113,10 @@ export function removeSchedule(table: string, observed: ScheduleRecord, { now, n
       'SET #status = :removed, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl ' +
       'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName',
     values: {
-      ...{ ':observedNonce': observed.nonce, ':removed': REMOVED, ':now': now, ':nonce': nonce },
+      ':observedNonce': observed.nonce,
+      ':removed': REMOVED,
+      ':now': now,
+      ':nonce': nonce,
       ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.schedule),
     },
   });

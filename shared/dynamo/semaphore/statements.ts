@@ -54,10 +54,17 @@ export function createSemaphore(
   const holders = first === undefined ? [] : [{ ...first, token, closedUntil: undefined }];
   return createStatement('semaphore.create', table, {
     ...semaphoreKey(name),
-    ...{ v: SCHEMA_VERSION, declared: limit, limit, free: limit - (first?.permits ?? 0) },
-    ...{ holders: encodeHolders(holders), leaseCounter: token },
-    ...{ nonce, revision: now, ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
-    ...{ directoryKey: 'semaphore', directoryName: name },
+    v: SCHEMA_VERSION,
+    declared: limit,
+    limit,
+    free: limit - (first?.permits ?? 0),
+    holders: encodeHolders(holders),
+    leaseCounter: token,
+    nonce,
+    revision: now,
+    ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore),
+    directoryKey: 'semaphore',
+    directoryName: name,
   });
 }
 
@@ -81,8 +88,11 @@ export function admitHolder(
       `#free = #free - :permits, ${TOUCH}`,
     mapKeys: { '#PERMIT': formatClaim(claim) },
     values: {
-      ...{ ':limit': limit, ':permits': claim.permits, ':holdersLimit': HOLDERS_LIMIT },
-      ...{ ':v': SCHEMA_VERSION, ...touchValues(stamp) },
+      ':limit': limit,
+      ':permits': claim.permits,
+      ':holdersLimit': HOLDERS_LIMIT,
+      ':v': SCHEMA_VERSION,
+      ...touchValues(stamp),
     },
   });
 }
@@ -99,8 +109,12 @@ export function queueTicket(table: string, name: string, ticket: Ticket, stamp: 
     guard: `${IS_KNOWN} AND (${NOBODY_QUEUES} OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))`,
     effect: `SET #waiting = list_append(if_not_exists(#waiting, :none), :last), ${TOUCH}`,
     values: {
-      ...{ ':ticket': encodeTicket(ticket), ':last': [encodeTicket(ticket)], ':none': [] },
-      ...{ ':waitingLimit': WAITING_LIMIT, ':v': SCHEMA_VERSION, ...touchValues(stamp) },
+      ':ticket': encodeTicket(ticket),
+      ':last': [encodeTicket(ticket)],
+      ':none': [],
+      ':waitingLimit': WAITING_LIMIT,
+      ':v': SCHEMA_VERSION,
+      ...touchValues(stamp),
     },
   });
 }
@@ -127,7 +141,10 @@ export function replaceSemaphore(
     effect: isQueued ? `${effect}, #waiting = :waiting` : `${effect} REMOVE #waiting`,
     values: {
       ':observedRevision': observed.revision,
-      ...{ ':declared': next.declared, ':limit': next.limit, ':free': next.free, ':leaseCounter': next.leaseCounter },
+      ':declared': next.declared,
+      ':limit': next.limit,
+      ':free': next.free,
+      ':leaseCounter': next.leaseCounter,
       ':holders': encodeHolders(next.holders),
       ...(isQueued ? { ':waiting': next.waiting.map(encodeTicket) } : {}),
       ...touchValues(stamp),
@@ -192,7 +209,8 @@ export function evictHolder(
     effect: `SET #holders.#PERMIT = :closed, #forced = :forced, ${TOUCH}`,
     mapKeys: { '#PERMIT': formatClaim(permit) },
     values: {
-      ...{ ':token': token, ':closed': [token, closedBy(eviction, stamp.now)] },
+      ':token': token,
+      ':closed': [token, closedBy(eviction, stamp.now)],
       ':forced': { by, reason, at: stamp.now, session, leaseCounter: token },
       ...touchValues(stamp),
     },

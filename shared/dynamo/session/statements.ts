@@ -67,9 +67,20 @@ export function createSession(
   const { id, name, node, ttlMs, lockDelayMs, behaviour, checks = [], remote = false, now, nonce } = session;
   return createStatement('session.create', table, {
     ...sessionKey(id),
-    ...{ v: SCHEMA_VERSION, id, name, node, ttlMs, lockDelayMs, behaviour },
-    ...{ status: 'live', createdAt: now, expiresAt: ttlMs === null ? null : now + ttlMs, renewals: 0, nonce },
-    ...{ directoryKey: 'session', directoryName: `${name}#${id}` },
+    v: SCHEMA_VERSION,
+    id,
+    name,
+    node,
+    ttlMs,
+    lockDelayMs,
+    behaviour,
+    status: 'live',
+    createdAt: now,
+    expiresAt: ttlMs === null ? null : now + ttlMs,
+    renewals: 0,
+    nonce,
+    directoryKey: 'session',
+    directoryName: `${name}#${id}`,
     ...(checks.length === 0 ? {} : { checks }),
     ...(remote ? { remote } : {}),
     // Without a TTL of its own it lasts until it is destroyed, so nothing may sweep it before.
@@ -141,8 +152,12 @@ export function renewRemoteSession(
     effect:
       'SET #expiresAt = #ttlMs + :now, #renewals = #renewals + :one, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl',
     values: {
-      ...{ ':live': 'live', ':remote': true, ':expiredBefore': renewal.expiredBefore },
-      ...{ ':now': renewal.now, ':one': 1, ':nonce': renewal.nonce },
+      ':live': 'live',
+      ':remote': true,
+      ':expiredBefore': renewal.expiredBefore,
+      ':now': renewal.now,
+      ':one': 1,
+      ':nonce': renewal.nonce,
       // Its TTL is in the row alone, so the sweep keeps clear of the longest.
       ':ttl': ttlEpochSeconds(renewal.now + MAX_TTL_MS, RETENTION_DAYS.session),
     },

@@ -29,7 +29,12 @@ export function takeSlot(
 ): Statement<'put'> {
   return createStatement('slot.take', table, {
     ...slotKey(schedule, slot),
-    ...{ v: SCHEMA_VERSION, schedule, slot, dispatchedAt: now, by, nonce },
+    v: SCHEMA_VERSION,
+    schedule,
+    slot,
+    dispatchedAt: now,
+    by,
+    nonce,
     ttl: ttlEpochSeconds(now, RETENTION_DAYS.slot),
   });
 }

@@ -32,7 +32,10 @@ export function waitForChildren(
     effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
     values: {
       ...mineValues(claim),
-      ...{ ':ready': 'ready', ':one': 1, ':batch': batch, ':nonce': nonce },
+      ':ready': 'ready',
+      ':one': 1,
+      ':batch': batch,
+      ':nonce': nonce,
       ...never.values,
       ':past': pastAttempt(claim, 'snoozed', now),
     },

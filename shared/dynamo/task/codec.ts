@@ -66,7 +66,9 @@ export function decodeTask(item: DynamoItem): TaskRecord {
   switch (state) {
     case 'ready':
       return {
-        ...{ ...facts, state, readyAt: row.number('readyAt') },
+        ...facts,
+        state,
+        readyAt: row.number('readyAt'),
         expiresAt: row.optional('expiresAt', count),
         isHeld: row.has('heldKey'),
         isParked: isParkedItem(item),
@@ -124,7 +126,8 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
   if (typeof bytes !== 'number' || typeof digest !== 'string')
     throw row.corrupt(attribute, 'should hold a size and a digest');
   return {
-    ...{ bytes, digest },
+    bytes,
+    digest,
     reference: typeof reference === 'string' ? reference : undefined,
     nonce: typeof nonce === 'string' ? nonce : undefined,
   };
@@ -162,7 +165,10 @@ function decodePastAttempt(row: ItemReader, attribute: string): PastAttempt {
   if (typeof counter !== 'number' || typeof session !== 'string' || typeof endedAt !== 'number' || ending === undefined)
     throw row.corrupt(attribute, 'should say who had it, under which counter, until when, and how that ended');
   return {
-    ...{ leaseCounter: counter, session, endedAt, how: ending },
+    leaseCounter: counter,
+    session,
+    endedAt,
+    how: ending,
     claimedAt: typeof claimedAt === 'number' ? claimedAt : undefined,
     error: typeof error === 'string' ? error : undefined,
   };

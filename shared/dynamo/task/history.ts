@@ -17,7 +17,10 @@ export function pastAttempt(
   error?: TaskError,
 ): Readonly<Record<string, unknown>> {
   return {
-    ...{ counter: leaseCounter, session, endedAt, how },
+    counter: leaseCounter,
+    session,
+    endedAt,
+    how,
     ...(claimedAt === undefined ? {} : { claimedAt }),
     ...(error === undefined
       ? {}

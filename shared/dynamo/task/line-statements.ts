@@ -48,13 +48,15 @@ export function joinLine(
   const values = { ':ticket': last, ...(observed.tail === undefined ? {} : { ':tail': observed.tail }) };
   if (observed.head !== undefined)
     return updateStatement('line.join', {
-      ...{ table, key: lineKey(queue, key) },
+      table,
+      key: lineKey(queue, key),
       guard: `${isFresh} AND attribute_exists(#head)`,
       effect: 'SET #tail = :ticket',
       values,
     });
   return updateStatement('line.join', {
-    ...{ table, key: lineKey(queue, key) },
+    table,
+    key: lineKey(queue, key),
     guard: `${isFresh} AND attribute_not_exists(#head)`,
     effect: 'SET #v = :v, #head = :me, #tail = :ticket REMOVE #ttl',
     values: { ...values, ':v': SCHEMA_VERSION, ':me': id },
@@ -69,7 +71,9 @@ export const takePlace = (
   ticket: number,
 ): Statement<'put'> =>
   createStatement('line.takePlace', table, {
-    ...{ ...linePlaceKey(queue, key, ticket), v: SCHEMA_VERSION, id },
+    ...linePlaceKey(queue, key, ticket),
+    v: SCHEMA_VERSION,
+    id,
     ...(tenant === undefined ? {} : { tenant }),
   });
 

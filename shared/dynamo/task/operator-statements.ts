@@ -122,7 +122,10 @@ export function rescheduleTask(
     effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce${left === '' ? '' : ` REMOVE ${left}`}`,
     values: {
       ...place.values,
-      ...{ ':ready': 'ready', ':observedNonce': observed.nonce, ':priority': priority, ':nonce': nonce },
+      ':ready': 'ready',
+      ':observedNonce': observed.nonce,
+      ':priority': priority,
+      ':nonce': nonce,
     },
   });
 }
@@ -152,9 +155,14 @@ export function reviveTask(
       `${place.effect}, #nonce = :nonce${seat === undefined ? '' : SIT} ` +
       `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #children, #deaths, #failingSince, #handBacks${unlisted(observed, isHeld)}`,
     values: {
-      ...{ ':observedState': observed.state, ':observedNonce': observed.nonce },
-      ...{ ':ready': 'ready', ':zero': 0, ':one': 1, ':nonce': nonce },
-      ...{ ...place.values, ...seatValues(seat) },
+      ':observedState': observed.state,
+      ':observedNonce': observed.nonce,
+      ':ready': 'ready',
+      ':zero': 0,
+      ':one': 1,
+      ':nonce': nonce,
+      ...place.values,
+      ...seatValues(seat),
     },
   });
 }
@@ -208,8 +216,12 @@ export function renewTask(
       `${dropped(task)}${FORGET}${unlisted(task, isHeld)}${seat === undefined ? ', #line, #ticket' : ''}`,
     values: {
       ...asked.values,
-      ...{ ':observedState': observed.state, ':observedNonce': observed.nonce },
-      ...{ ':ready': 'ready', ':now': stamp.now, ':zero': 0, ':one': 1 },
+      ':observedState': observed.state,
+      ':observedNonce': observed.nonce,
+      ':ready': 'ready',
+      ':now': stamp.now,
+      ':zero': 0,
+      ':one': 1,
       ...seatValues(seat),
     },
   });
@@ -265,7 +277,10 @@ function ask(task: NewTask, shards: number, { nonce }: Stamp, isHeld: boolean): 
       `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
       given.map(([attribute]) => `, #${attribute} = :${attribute}`).join(''),
     values: {
-      ...{ ':name': name, ':input': JSON.stringify(input), ':priority': priority, ':nonce': nonce },
+      ':name': name,
+      ':input': JSON.stringify(input),
+      ':priority': priority,
+      ':nonce': nonce,
       ...place.values,
       ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
     },

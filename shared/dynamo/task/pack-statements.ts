@@ -131,7 +131,8 @@ export function leavePack(
     effect: `SET ${NOTE}${refund}${withResults(entry)} ADD #moved :moved${entry.done.length === 0 ? '' : ', #done :done'}`,
     values: {
       ...entryValues(claim, entry, stamp),
-      ...{ ':item': index, ':moved': new Set([index]) },
+      ':item': index,
+      ':moved': new Set([index]),
       ...(isSuspect ? { ':one': 1 } : {}),
     },
   });
@@ -182,7 +183,8 @@ export function cancelItem(table: string, observed: ReadyTask | RunningTask, ind
     effect: 'ADD #cancelled :items',
     values: {
       ...(isWaiting ? { ':ready': 'ready' } : observedValues(observed)),
-      ...{ ':item': index, ':items': new Set([index]) },
+      ':item': index,
+      ':items': new Set([index]),
     },
   });
 }
@@ -216,7 +218,9 @@ function adding({ done }: PackEntry): string {
 function entryValues(claim: Claim, { done, results }: PackEntry, { nonce, sequence, previousSequence }: NumberedStamp) {
   return {
     ...mineValues(claim),
-    ...{ ':nonce': nonce, ':sequence': sequence, ':previousSequence': previousSequence },
+    ':nonce': nonce,
+    ':sequence': sequence,
+    ':previousSequence': previousSequence,
     ...(done.length === 0 ? {} : { ':done': new Set(done) }),
     ...(results === undefined ? {} : { ':results': JSON.stringify(results) }),
   };
@@ -224,7 +228,9 @@ function entryValues(claim: Claim, { done, results }: PackEntry, { nonce, sequen
 
 function deathOf({ queue, id }: TaskKey, { now }: Stamp) {
   return {
-    ...{ state: 'dead', finishedAt: now, ttl: ttlEpochSeconds(now, RETENTION_DAYS.task) },
+    state: 'dead',
+    finishedAt: now,
+    ttl: ttlEpochSeconds(now, RETENTION_DAYS.task),
     directoryKey: deadPartitionKey(queue, shardOf(id, DEAD_SHARDS)),
     directoryName: `${new Date(now).toISOString()}#${id}`,
   };

@@ -46,9 +46,13 @@ export function parkTask(table: string, observed: ReadyTask, key: string, { now,
     effect: `SET ${remember}, #directoryKey = :parked, #directoryName = :place, #nonce = :nonce${leave}`,
     isSilent: true,
     values: {
-      ...{ ':ready': 'ready', ':observedCounter': observed.leaseCounter, ':observedNonce': observed.nonce },
-      ...{ ':parked': parkedPartitionKey(queue, key), ':place': parkedPlace({ key, priority, readyAt }, id) },
-      ...{ ':now': now, ':nonce': nonce },
+      ':ready': 'ready',
+      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
+      ':parked': parkedPartitionKey(queue, key),
+      ':place': parkedPlace({ key, priority, readyAt }, id),
+      ':now': now,
+      ':nonce': nonce,
     },
   });
 }
@@ -98,8 +102,11 @@ export function deferTask(
     isSilent: true,
     values: {
       ...later.values,
-      ...{ ':ready': 'ready', ':observedCounter': observed.leaseCounter, ':observedNonce': observed.nonce },
-      ...{ ':now': now, ':nonce': nonce },
+      ':ready': 'ready',
+      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
+      ':now': now,
+      ':nonce': nonce,
     },
   });
 }

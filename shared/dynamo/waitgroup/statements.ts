@@ -45,7 +45,10 @@ const NO_SESSION = '';
 export function createGroup(table: string, name: string, { now, nonce }: Stamp): Statement<'put'> {
   return createStatement('waitgroup.create', table, {
     ...waitGroupKey(name),
-    ...{ v: SCHEMA_VERSION, generation: now, state: 'open', nonce },
+    v: SCHEMA_VERSION,
+    generation: now,
+    state: 'open',
+    nonce,
     ttl: ttlEpochSeconds(now, RETENTION_DAYS.waitGroup),
   });
 }
@@ -82,7 +85,8 @@ export const completeGroup = (
     effect: `SET #state = :next, #members = :members, #lost = :lost, ${TOUCH}`,
     values: {
       ...stateValues(group, { expected: 'sealed', next: 'complete' }),
-      ...{ ':members': counts.members, ':lost': counts.lost },
+      ':members': counts.members,
+      ':lost': counts.lost,
       ...groupTouchValues(stamp),
     },
   });
@@ -154,7 +158,9 @@ function addMember(
     UpdateExpression: effect,
     ExpressionAttributeNames: namesIn(effect),
     ExpressionAttributeValues: {
-      ...{ ':v': SCHEMA_VERSION, ':pending': 'pending', ':session': session ?? NO_SESSION },
+      ':v': SCHEMA_VERSION,
+      ':pending': 'pending',
+      ':session': session ?? NO_SESSION,
       ...groupTouchValues(stamp),
     },
   };
@@ -178,7 +184,9 @@ export const leaseMember = (
     guard: `${IS_PENDING} AND ${observed === undefined ? IS_UNLEASED : IS_AS_OBSERVED}`,
     effect: 'SET #session = :session, #nonce = :nonce',
     values: {
-      ...{ ':pending': 'pending', ':session': session, ':nonce': nonce },
+      ':pending': 'pending',
+      ':session': session,
+      ':nonce': nonce,
       ...(observed === undefined ? { ':none': NO_SESSION } : { ':observedNonce': observed.nonce }),
     },
   });

@@ -131,8 +131,11 @@ class FetchDriver implements DynamoDriver {
   async #fetched({ headers, body, signal }: { headers: Record<string, string>; body: string; signal: AbortSignal }) {
     const exchange = async (): Promise<Answer> => {
       const response = await this.#ports.fetch(this.#url, {
-        ...{ method: 'POST', headers: { ...headers, 'accept-encoding': 'identity' }, body },
-        ...{ redirect: 'manual', signal },
+        method: 'POST',
+        headers: { ...headers, 'accept-encoding': 'identity' },
+        body,
+        redirect: 'manual',
+        signal,
       });
       // A browser shows of a redirect that there was one, and no more.
       const status = response.type === 'opaqueredirect' ? REDIRECTED : response.status;

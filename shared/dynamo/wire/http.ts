@@ -43,7 +43,11 @@ export class HttpLine {
   exchange(exchange: HttpExchange, signal: AbortSignal): Promise<Answer> {
     const { place } = exchange;
     const options = {
-      ...{ method: 'POST', host: place.hostname, port: place.port, path: place.path, setHost: false },
+      method: 'POST',
+      host: place.hostname,
+      port: place.port,
+      path: place.path,
+      setHost: false,
       agent: place.isTls ? this.#tlsAgent() : this.#plain,
     };
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();

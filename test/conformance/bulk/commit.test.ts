@@ -144,7 +144,8 @@ describeOnEveryStore('committing items of a pack', (open) => {
       const commit = (sequence: number) =>
         q.tasks.bulk.commit(claim, 0, { done: [0, 1], results: undefined }, [b.increment('twice')], {
           ...stamp(),
-          ...{ sequence, previousSequence: sequence - 1 },
+          sequence,
+          previousSequence: sequence - 1,
         });
       expect(await commit(1)).toMatchObject({ kind: 'applied' });
 

@@ -244,7 +244,12 @@ describeOnEveryStore('tasks that belong together', (open) => {
       await q.client.enqueue('parent', {}, { id: 'parent' });
       const task = await claimOne('parent');
       const children = [0, 1].map((n) => ({
-        ...{ queue: q.queue, id: `c${n}`, name: 'child', input: null, priority: 'normal' as const, runAt: 0 },
+        queue: q.queue,
+        id: `c${n}`,
+        name: 'child',
+        input: null,
+        priority: 'normal' as const,
+        runAt: 0,
         links: { batch: 'kids' },
       }));
       await q.tasks.waitForChildren(claimOf(task), 'kids', children, stamp());

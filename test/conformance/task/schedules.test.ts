@@ -48,7 +48,10 @@ describeOnEveryStore('recurring tasks', (open) => {
 
     expect(await tick()).toBe(1);
     expect(await slot('hourly', '2026-03-28T13:00:00.000Z')).toMatchObject({
-      ...{ name: 'report', input: { kind: 'sales' }, state: 'ready', readyAt: Date.parse('2026-03-28T13:00:00.000Z') },
+      name: 'report',
+      input: { kind: 'sales' },
+      state: 'ready',
+      readyAt: Date.parse('2026-03-28T13:00:00.000Z'),
     });
     expect(await tick()).toBe(0);
   });
@@ -249,8 +252,11 @@ describeOnEveryStore('recurring tasks', (open) => {
       await open().driver.attempt(
         'update',
         {
-          ...{ TableName: open().table, Key: { ...key }, UpdateExpression: 'SET #name = :value' },
-          ...{ ExpressionAttributeNames: { '#name': name }, ExpressionAttributeValues: { ':value': value } },
+          TableName: open().table,
+          Key: { ...key },
+          UpdateExpression: 'SET #name = :value',
+          ExpressionAttributeNames: { '#name': name },
+          ExpressionAttributeValues: { ':value': value },
         },
         new AbortController().signal,
       );

@@ -31,7 +31,12 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
   const work = defineTask({ name: 'work', run: (_: unknown, { id }) => void order.push(id) });
   const inLine = (key = 'k'): EnqueueOptions => ({ key, ordered: true });
   const plain = (id: string): NewTask => ({
-    ...{ queue: q.queue, id, name: 'work', input: null, priority: 'normal', runAt: 0 },
+    queue: q.queue,
+    id,
+    name: 'work',
+    input: null,
+    priority: 'normal',
+    runAt: 0,
   });
   const child = (id: string, key = 'k'): NewTask => ({ ...plain(id), line: key });
   const spawned = (...ids: string[]): Effect[] => ids.map((id) => ({ spawn: child(id) }));

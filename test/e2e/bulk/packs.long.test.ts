@@ -25,9 +25,16 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
       engine: { kind: 'embedded' },
       tasksEntry: fileURLToPath(new URL('../../support/tasks-modules/packs.ts', import.meta.url)),
       queue: QUEUE,
-      ...{ maxWorkers: 3, tasksPerWorker: 1, concurrency: 1, workerMemoryMb: 256 },
-      ...{ sessionTtlMs: SESSION_TTL_MS, workerTimeoutMs: 60_000, deadlineMarginMs: 5_000 },
-      ...{ tickMs: 500, duplicateTickRate: 0, maxClockSkewMs: 200 },
+      maxWorkers: 3,
+      tasksPerWorker: 1,
+      concurrency: 1,
+      workerMemoryMb: 256,
+      sessionTtlMs: SESSION_TTL_MS,
+      workerTimeoutMs: 60_000,
+      deadlineMarginMs: 5_000,
+      tickMs: 500,
+      duplicateTickRate: 0,
+      maxClockSkewMs: 200,
       onEvent: () => undefined,
     });
   });
@@ -48,7 +55,9 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
     expect(begun.filter((n) => committed.includes(n))).toEqual([]);
     expect(begun.length).toBeGreaterThan(0);
     expect(await platform.store.get({ queue: QUEUE, id: 'b/0' })).toMatchObject({
-      ...{ state: 'done', attempts: 2, leaseCounter: before.leaseCounter + 1 },
+      state: 'done',
+      attempts: 2,
+      leaseCounter: before.leaseCounter + 1,
       past: [{ how: 'died', session: before.session }],
     });
   }, 60_000);

@@ -106,15 +106,21 @@ describe.skipIf(endpoint === null || workerd.kind === 'missing')('in workerd', (
       else response.writeHead(403).end();
     });
     const env = {
-      ...{ TABLE: queue.leasehold.table, QUEUE: queue.name, REGION: 'us-east-1', ENDPOINT: endpoint ?? '' },
-      ...{ CREDENTIALS_URL: vendor.address, CREDENTIALS_SECRET: 'secret' },
+      TABLE: queue.leasehold.table,
+      QUEUE: queue.name,
+      REGION: 'us-east-1',
+      ENDPOINT: endpoint ?? '',
+      CREDENTIALS_URL: vendor.address,
+      CREDENTIALS_SECRET: 'secret',
     };
     const program = path.resolve('examples/edge/worker.ts');
     const server = await serveIsolates({ binary, program, isolates: 1, env });
     const caller = systemIds.unique();
     const ask = (): Promise<Response> =>
       fetch(`${server.address}/0`, {
-        ...{ method: 'POST', headers: { 'x-caller': caller }, body: '{"item":"tea","count":2}' },
+        method: 'POST',
+        headers: { 'x-caller': caller },
+        body: '{"item":"tea","count":2}',
       });
     queue.start(new URL('../../../examples/edge/tasks.ts', import.meta.url));
 

@@ -100,16 +100,15 @@ async function replayed(
   };
   await Promise.all(Array.from({ length: atOnce }, play));
   const report: Replayed = {
-    ...{
-      model,
-      states: graph.states.size,
-      store,
-      edges: new Set(paths.flat()).size,
-      paths: paths.length,
-      steps: paths.flat().length,
-      ...counts,
-    },
-    ...{ seconds: Math.round((performance.now() - startedAt) / 1_000), divergences },
+    model,
+    states: graph.states.size,
+    store,
+    edges: new Set(paths.flat()).size,
+    paths: paths.length,
+    steps: paths.flat().length,
+    ...counts,
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+    divergences,
   };
   const { states, edges, steps, writes, refusals, seconds } = report;
   const covered = `${edges} of ${graph.edges.length} steps between ${states} states, ${paths.length} paths (${steps} steps)`;

@@ -202,7 +202,10 @@ class Replay {
     const row = recordOf(state.row);
     const isRunning = row.st === 'running';
     this.#expect('the task', item, {
-      ...{ state: row.st, leaseCounter: EPOCH_MS + Number(row.ctr), attempts: row.att, nonce: this.#nonceOf(row.n) },
+      state: row.st,
+      leaseCounter: EPOCH_MS + Number(row.ctr),
+      attempts: row.att,
+      nonce: this.#nonceOf(row.n),
       ...(isRunning ? { session: this.#sessionId(row.ses), sequence: row.seq } : {}),
     });
     for (const [name, value] of Object.entries(recordOf(state.sess))) {
@@ -213,7 +216,8 @@ class Replay {
       const expiresAt = EPOCH_MS + (this.#ticks + Number(session.exp)) * TICK_MS;
       const found = this.#found(sessionKey(id));
       this.#expect(`session ${name}`, found, {
-        ...{ status: session.st, ...(isLive ? { nonce: this.#nonceOf(session.n) } : { reason: session.why }) },
+        status: session.st,
+        ...(isLive ? { nonce: this.#nonceOf(session.n) } : { reason: session.why }),
         // An expiry of long ago is the oldest that the model tells apart.
         ...(isLive && Number(session.exp) > OLDEST ? { expiresAt } : {}),
       });

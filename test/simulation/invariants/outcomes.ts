@@ -107,8 +107,10 @@ export const outcomes: Family = (assumptions, report) => {
     on(event) {
       if (event.kind === 'called')
         operations.set(event.operation, {
-          ...{ called: event, version: rows.get(event.row)?.version ?? 0 },
-          ...{ applications: 0, returned: undefined },
+          called: event,
+          version: rows.get(event.row)?.version ?? 0,
+          applications: 0,
+          returned: undefined,
         });
       else if (event.kind === 'applied') onApplied(event);
       else if (event.kind === 'returned') onReturned(event);

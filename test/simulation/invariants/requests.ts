@@ -32,7 +32,9 @@ export const requests: Family = ({ floodStays = false }, report) => {
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
     const load = loads.get(process) ?? {
-      ...{ sent: new Recent(), readUnits: new Recent(), writes: new Recent() },
+      sent: new Recent(),
+      readUnits: new Recent(),
+      writes: new Recent(),
       isReported: false,
     };
     loads.set(process, load);

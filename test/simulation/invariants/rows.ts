@@ -46,12 +46,18 @@ const isRunning = ({ state }: DynamoItem): boolean => state === 'running';
 const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
 
 const TASK: readonly [string, Check][] = Object.entries({
-  ...{ v: oneOf(1), queue: text, id: text, name: text, nonce: text },
+  v: oneOf(1),
+  queue: text,
+  id: text,
+  name: text,
+  nonce: text,
   // That of a pack may be deflated.
   input: (value, row) => json(value, row) || (row.total !== undefined && value instanceof Uint8Array),
   priority: oneOf('high', 'normal', 'low'),
   state: oneOf('ready', 'running', 'done', 'dead', 'cancelled'),
-  ...{ createdAt: whole, attempts: whole, leaseCounter: whole },
+  createdAt: whole,
+  attempts: whole,
+  leaseCounter: whole,
   claimedAt: (value, row) => isEnded(row) || (isRunning(row) ? whole : absent)(value, row),
   session: (value, row) => isEnded(row) || (isRunning(row) ? text : absent)(value, row),
   progress: optional(json),
@@ -69,14 +75,23 @@ const TASK: readonly [string, Check][] = Object.entries({
     (row.state === 'ready' && text(value, row) && String(row.directoryKey).startsWith('parked#')),
   readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
   // Only packs have items.
-  ...{ done: optional(indexes), moved: optional(indexes), cancelled: optional(indexes), results: optional(json) },
+  done: optional(indexes),
+  moved: optional(indexes),
+  cancelled: optional(indexes),
+  results: optional(json),
   payload: optional((value) => Number((value as DynamoItem).bytes) > 0 && text((value as DynamoItem).digest, {})),
   tenant: optional(text),
 });
 
 const SESSION: readonly [string, Check][] = Object.entries({
-  ...{ v: oneOf(1), id: text, name: text, node: text, nonce: text },
-  ...{ lockDelayMs: whole, createdAt: whole, renewals: whole },
+  v: oneOf(1),
+  id: text,
+  name: text,
+  node: text,
+  nonce: text,
+  lockDelayMs: whole,
+  createdAt: whole,
+  renewals: whole,
   behaviour: oneOf('release', 'delete'),
   status: oneOf('live', 'invalid'),
   ttlMs: (value, row) => value === null || whole(value, row),

@@ -19,7 +19,10 @@ test('a guard has the conjuncts that stand in no parentheses', () => {
 describe('a statement', () => {
   const update = (key: string, verb = 'lock.test') =>
     updateStatement(verb, {
-      ...{ table: 't', key: lockKey(key), guard: '#session = :session AND #nonce = :seen', effect: 'SET #ttl = :ttl' },
+      table: 't',
+      key: lockKey(key),
+      guard: '#session = :session AND #nonce = :seen',
+      effect: 'SET #ttl = :ttl',
       values: { ':session': 's', ':seen': 'n', ':ttl': 1 },
     });
 

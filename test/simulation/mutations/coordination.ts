@@ -197,7 +197,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     id: 'X8',
     what: 'adding a member again leases it to the session that adds it (found by the simulation)',
     edits: [
-      { file: WAIT_GROUP, find: "':session': session ?? NO_SESSION },", replace: "':session': session }," },
+      { file: WAIT_GROUP, find: "':session': session ?? NO_SESSION,", replace: "':session': session," },
       {
         file: WAIT_GROUP,
         find: "#session = if_not_exists(#session, :session), ' +",
@@ -243,7 +243,8 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
         replace: 'AND (#nonce <> :nonce OR #nonce = :nonce)',
       },
     ],
-    ...{ killedBy: ['RATE'], profile: 'network' },
+    killedBy: ['RATE'],
+    profile: 'network',
     changes: { ...changes, replyLost: 0.2 },
   },
   {

@@ -188,7 +188,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
         replace: 'undefined as number | undefined',
       },
     ],
-    ...{ killedBy: ['I7'], profile: 'network' },
+    killedBy: ['I7'],
+    profile: 'network',
     changes: { lockShare: 0.8, lockDelayMs: 2_000, requestLost: 0.3 },
   },
 ];

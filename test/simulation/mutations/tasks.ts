@@ -47,7 +47,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M4',
     what: 'a waiting task carries a TTL, and is swept',
-    edits: [{ file: STATEMENTS, find: '...{ attempts: 0,', replace: '...{ ttl: Math.floor(now / 1000), attempts: 0,' }],
+    edits: [{ file: STATEMENTS, find: 'attempts: 0,', replace: 'ttl: Math.floor(now / 1000), attempts: 0,' }],
     killedBy: ['I15'],
   },
   {

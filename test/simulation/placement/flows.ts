@@ -31,7 +31,9 @@ async function sessionAt(place: WorkerPlace): Promise<Session> {
   const holder = await SessionHolder.create(
     {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      ...{ name: USERS_SESSION, node: process.name, behaviour: 'release' },
+      name: USERS_SESSION,
+      node: process.name,
+      behaviour: 'release',
     },
     { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
   );

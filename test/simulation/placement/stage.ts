@@ -52,8 +52,18 @@ const LATENCY_MS = 5;
 /** Longer than a sender waits for an answer (a sixth of the TTL), shorter than until it asks again. */
 const GIVES_UP_MS = 501;
 export const PROFILE: Profile = {
-  ...{ ...CALM, environments: 1, concurrency: 1, shards: 1, tasks: 1, lockShare: 0, coordinationShare: 0 },
-  ...{ ttlMs: 3_000, lockDelayMs: 500, latencyMs: LATENCY_MS, invocationMs: 60_000, users: 1 },
+  ...CALM,
+  environments: 1,
+  concurrency: 1,
+  shards: 1,
+  tasks: 1,
+  lockShare: 0,
+  coordinationShare: 0,
+  ttlMs: 3_000,
+  lockDelayMs: 500,
+  latencyMs: LATENCY_MS,
+  invocationMs: 60_000,
+  users: 1,
 };
 /** Within this everything must be in order again. */
 const BOUND_MS = 60 * PROFILE.ttlMs;
@@ -96,10 +106,15 @@ export class Stage {
     const report = (invariant: string, row: string, message: string): void =>
       this.#checker.report(invariant, row, message);
     this.#standing = new Standing(PROFILE, {
-      ...{ recorder: this.recorder, asks: this.asks, report, now: () => timeline.now },
+      recorder: this.recorder,
+      asks: this.asks,
+      report,
+      now: () => timeline.now,
     });
     this.#network = new Network({
-      ...{ timeline, store: this.#store, fateOf: (request: Request) => this.#fateOf(request) },
+      timeline,
+      store: this.#store,
+      fateOf: (request: Request) => this.#fateOf(request),
       events: {
         onSent: (request) => this.recorder.sent(request),
         onLeft: (request) => this.#onLeft(request),
@@ -121,12 +136,20 @@ export class Stage {
     const unique = (): string => `${incarnation}-${String(++ids).padStart(4, '0')}`;
     const prng = new Prng(BigInt(this.#processes));
     const process = new SimulatedProcess({
-      ...{ name: incarnation, timeline, random: prng.fork('random'), ids: { unique, ordered: unique } },
+      name: incarnation,
+      timeline,
+      random: prng.fork('random'),
+      ids: { unique, ordered: unique },
       wall: new WallClock({ epochMs: EPOCH_MS, offsetMs: 0, drift: 0 }),
       onKilled: (killed) => recorder.died(killed),
     });
     return {
-      ...{ process, driver: this.#network.driverOf(process), recorder, profile: PROFILE, prng, objects: this.#objects },
+      process,
+      driver: this.#network.driverOf(process),
+      recorder,
+      profile: PROFILE,
+      prng,
+      objects: this.#objects,
       seen: () => undefined,
       violated: (invariant, message) => this.#checker.report(invariant, incarnation, message),
       startSuccessor: () => undefined,

@@ -66,12 +66,14 @@ export function exportTraces({ seed, history, profile }: HistoryResult): Exporte
     const ends = kind === 'session' ? [] : sessions.flatMap((session) => lives.get(session) ?? []).filter(isEnd);
     const all = [...own, ...ends.filter(({ place }) => place < last)].sort((one, other) => one.place - other.place);
     traces.push({
-      ...{ kind, row, sessions: sessions.map((session) => encoder.sessionOf(session)) },
+      kind,
+      row,
+      sessions: sessions.map((session) => encoder.sessionOf(session)),
       events: all.flatMap((placed) => numberOf(placed, kindOf(placed.event.row) === kind)),
     });
   }
   const skewMs = Math.floor(profile.maxClockSkewMs);
-  return { ...{ seed, holds: profile.clocksHold, skewMs }, ...{ events, traces, verbs, leftOut } };
+  return { seed, holds: profile.clocksHold, skewMs, events, traces, verbs, leftOut };
 }
 
 function livesOf(history: readonly HistoryEvent[]): ReadonlyMap<string, readonly Placed[]> {

@@ -7,7 +7,10 @@ import type { Exported } from './export.ts';
 import { nothingFrom, readSum, rowsOf, unseenIn, withHistory, writeSum } from './sum.ts';
 
 const HISTORY: Exported = {
-  ...{ seed: 7n, holds: true, skewMs: 100, events: ['<<>>', '<<>>', '<<>>'] },
+  seed: 7n,
+  holds: true,
+  skewMs: 100,
+  events: ['<<>>', '<<>>', '<<>>'],
   traces: [
     { kind: 'task', row: 'task#1', sessions: [1], events: [1, 2] },
     { kind: 'session', row: 'session#1', sessions: [1], events: [3] },

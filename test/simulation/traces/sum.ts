@@ -22,7 +22,14 @@ export interface Sum {
 }
 
 export const nothingFrom = (from: number): Sum => ({
-  ...{ from, histories: 0, traces: {}, events: 0, rejected: [], leftOut: {}, verbs: {}, seconds: 0 },
+  from,
+  histories: 0,
+  traces: {},
+  events: 0,
+  rejected: [],
+  leftOut: {},
+  verbs: {},
+  seconds: 0,
 });
 
 export function withHistory(sum: Sum, { traces, verbs, leftOut }: Exported): Sum {

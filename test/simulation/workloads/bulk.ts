@@ -36,7 +36,9 @@ export function drawBulk(prng: Prng, count: number, half: number): Bulk {
   const packSize = prng.integer(1, 8);
   const isTaken = definition === 'frailItems' && prng.chance(0.3);
   return {
-    ...{ definition, packSize, priority: prng.pick(PRIORITIES) },
+    definition,
+    packSize,
+    priority: prng.pick(PRIORITIES),
     inputs: Array.from({ length: count }, () => ({ kind: kindOf(), half })),
     taken: isTaken ? itemId(itemId(BULK_ID, 0), prng.integer(0, packSize - 1)) : undefined,
   };

@@ -48,7 +48,9 @@ export async function coordinate(place: WorkerPlace): Promise<string> {
   const holder = await SessionHolder.create(
     {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      ...{ name: 'coordinator', node: process.name, behaviour: 'release' },
+      name: 'coordinator',
+      node: process.name,
+      behaviour: 'release',
     },
     { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
   );
@@ -56,7 +58,8 @@ export async function coordinate(place: WorkerPlace): Promise<string> {
   const ports = { ...stores, runtime, gauge: noSkewGauge };
   const { name: bucket, ...rate } = BUCKET;
   const user: User = {
-    ...{ place, holder },
+    place,
+    holder,
     session: new Session(holder, { ...ports, table: TABLE_NAME, turns: new Turns(runtime.clock) }),
     semaphores: new SemaphoreClient(ports, { maxClockSkewMs }),
     rates: new RateLimiter(bucket, rate, ports, { maxClockSkewMs }),

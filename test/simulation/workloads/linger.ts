@@ -87,7 +87,9 @@ async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, numb
       holder = await SessionHolder.create(
         {
           timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-          ...{ name: USERS_SESSION, node: process.name, behaviour: 'release' },
+          name: USERS_SESSION,
+          node: process.name,
+          behaviour: 'release',
         },
         { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
       );
@@ -99,7 +101,10 @@ async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, numb
     recorder.holds(process, holder);
     const { name: bucket, ...rate } = BUCKET;
     const user: User = {
-      ...{ ...lingering, place, prng, holder },
+      ...lingering,
+      place,
+      prng,
+      holder,
       session: new Session(holder, { ...ports, table: TABLE_NAME, ...lines }),
       locks: new LockClient(ports, maxClockSkewMs),
       rates: new RateLimiter(bucket, rate, ports, { maxClockSkewMs }),
@@ -157,7 +162,8 @@ async function lead(user: User): Promise<void> {
   if (leadership === undefined) return;
   place.seen('user: elected');
   await hold(user, row, {
-    ...{ token: leadership.term, signal: leadership.signal },
+    token: leadership.term,
+    signal: leadership.signal,
     release: async () => {
       try {
         if (prng.chance(0.3)) await leadership.proclaim(place.process.name);
@@ -212,7 +218,9 @@ async function force({ locks, prng, place }: User): Promise<void> {
   const info = await locks.get(key);
   if (info?.holder === undefined) return;
   const { kind } = await locks.forceRelease(key, {
-    ...{ by: place.process.name, reason: 'simulated', leaseCounter: info.leaseCounter },
+    by: place.process.name,
+    reason: 'simulated',
+    leaseCounter: info.leaseCounter,
   });
   place.seen(`user: lock forced: ${kind}`);
 }

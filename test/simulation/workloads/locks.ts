@@ -34,7 +34,9 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
   const holder = await SessionHolder.create(
     {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      ...{ name: 'locker', node: process.name, behaviour: prng.pick(['release', 'release', 'delete'] as const) },
+      name: 'locker',
+      node: process.name,
+      behaviour: prng.pick(['release', 'release', 'delete'] as const),
     },
     { store: sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
   );

@@ -116,7 +116,9 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       behaviour: 'release',
     },
     {
-      ...{ store: sessions, runtime, gauge: noSkewGauge },
+      store: sessions,
+      runtime,
+      gauge: noSkewGauge,
       events: sessionEventsAt(place),
     },
   );
@@ -130,8 +132,13 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   });
   try {
     const settings = {
-      ...{ queue: QUEUE, shards: profile.shards, homeShards: event.homeShards ?? homeShardsOf(place) },
-      ...{ concurrency: profile.concurrency, pollMs: 1_250, graceMs, deadlineMonotonicMs },
+      queue: QUEUE,
+      shards: profile.shards,
+      homeShards: event.homeShards ?? homeShardsOf(place),
+      concurrency: profile.concurrency,
+      pollMs: 1_250,
+      graceMs,
+      deadlineMonotonicMs,
       hasDispatcher: true,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.

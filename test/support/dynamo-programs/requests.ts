@@ -19,28 +19,36 @@ export type Program = readonly Step[];
 
 const putAction = anyTable.chain((table) =>
   fc.tuple(itemIn(table), guard, onFailure).map(([Item, ConditionExpression, failure]) => ({
-    ...{ TableName: table.definition.name, Item, ...failure },
+    TableName: table.definition.name,
+    Item,
+    ...failure,
     ...expressionParts({ ConditionExpression }),
   })),
 );
 
 const updateAction = anyTable.chain((table) =>
   fc.tuple(keyIn(table), update, guard, onFailure).map(([Key, UpdateExpression, ConditionExpression, failure]) => ({
-    ...{ TableName: table.definition.name, Key, ...failure },
+    TableName: table.definition.name,
+    Key,
+    ...failure,
     ...expressionParts({ UpdateExpression, ConditionExpression }),
   })),
 );
 
 const deleteAction = anyTable.chain((table) =>
   fc.tuple(keyIn(table), guard, onFailure).map(([Key, ConditionExpression, failure]) => ({
-    ...{ TableName: table.definition.name, Key, ...failure },
+    TableName: table.definition.name,
+    Key,
+    ...failure,
     ...expressionParts({ ConditionExpression }),
   })),
 );
 
 const checkAction = anyTable.chain((table) =>
   fc.tuple(keyIn(table), condition, onFailure).map(([Key, ConditionExpression, failure]) => ({
-    ...{ TableName: table.definition.name, Key, ...failure },
+    TableName: table.definition.name,
+    Key,
+    ...failure,
     ...expressionParts({ ConditionExpression }),
   })),
 );

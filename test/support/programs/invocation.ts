@@ -62,7 +62,9 @@ const tasks = {
 const handler = createWorkHandler(tasks, { events });
 const end = performance.now() + LIFE_MS;
 const context = {
-  ...{ functionName: 'worker', awsRequestId: 'request', logStreamName: 'stream' },
+  functionName: 'worker',
+  awsRequestId: 'request',
+  logStreamName: 'stream',
   getRemainingTimeInMillis: () => end - performance.now(),
 } as Context;
 await handler({ queue: parseWorkEnv().queue, homeShards: [] }, context);

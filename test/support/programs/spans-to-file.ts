@@ -19,8 +19,11 @@ const exporter: SpanExporter = {
     for (const span of spans) {
       const { traceId, spanId } = span.spanContext();
       const line: SpanLine = {
-        ...{ name: span.name, trace: traceId, id: spanId },
-        ...{ parent: span.parentSpanContext?.spanId, attributes: span.attributes },
+        name: span.name,
+        trace: traceId,
+        id: spanId,
+        parent: span.parentSpanContext?.spanId,
+        attributes: span.attributes,
       };
       appendFileSync(file, `${JSON.stringify(line)}\n`);
     }

@@ -17,9 +17,16 @@ export async function startBun({ binary, table, endpoint }: HostSettings): Promi
   const program = path.join(folder, 'program.mjs');
   // One file, or each isolate would read three hundred.
   await build({
-    ...{ entryPoints: [path.join(import.meta.dirname, 'bun-program.ts')], outfile: program, bundle: true },
-    ...{ format: 'esm', platform: 'node', target: 'es2024', packages: 'bundle', external: ['@aws-sdk/*', '@smithy/*'] },
-    ...{ absWorkingDir: ROOT, logLevel: 'silent' },
+    entryPoints: [path.join(import.meta.dirname, 'bun-program.ts')],
+    outfile: program,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2024',
+    packages: 'bundle',
+    external: ['@aws-sdk/*', '@smithy/*'],
+    absWorkingDir: ROOT,
+    logLevel: 'silent',
   });
   const child = spawn(binary, [program, table, endpoint], { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   leash(child);

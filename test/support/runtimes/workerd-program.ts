@@ -16,10 +16,16 @@ const region = 'us-east-1';
 export default {
   async fetch(request: Request, { TABLE: table, ENDPOINT: endpoint }: Env): Promise<Response> {
     const errand = (await request.json()) as Errand;
-    const leasehold = createLeasehold({ ...{ table, region, endpoint, credentials } });
+    const leasehold = createLeasehold({ table, region, endpoint, credentials });
     const driver = createFetchDriver({
-      ...{ runtime: systemRuntime, endpoint, region, credentials, fetch: (...call) => fetch(...call) },
-      ...{ maxInFlight: 6, maxRequests: Infinity, onResponse: () => undefined },
+      runtime: systemRuntime,
+      endpoint,
+      region,
+      credentials,
+      fetch: (...call) => fetch(...call),
+      maxInFlight: 6,
+      maxRequests: Infinity,
+      onResponse: () => undefined,
     });
     const { signal } = new AbortController();
     try {

@@ -17,7 +17,9 @@ export async function startWorkerd({ isolates, table, endpoint, ...rest }: HostS
   const server = await serveIsolates({ ...rest, program, isolates, env: { TABLE: table, ENDPOINT: endpoint } });
   const send = async (isolate: number, errand: Errand, headers: Record<string, string> = {}): Promise<Response> => {
     const response = await fetch(`${server.address}/${isolate}`, {
-      ...{ method: 'POST', headers, body: JSON.stringify(errand) },
+      method: 'POST',
+      headers,
+      body: JSON.stringify(errand),
     });
     if (!response.ok) throw new Error(`isolate ${isolate}: ${await response.text()}`);
     return response;
@@ -56,14 +58,21 @@ export async function serveIsolates({
 }): Promise<Isolates> {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-workerd-'));
   await build({
-    ...{ entryPoints: [program], outfile: path.join(folder, 'program.js'), bundle: true, format: 'esm' },
-    ...{ platform: 'neutral', mainFields: ['module', 'main'], target: 'es2024', absWorkingDir: ROOT },
+    entryPoints: [program],
+    outfile: path.join(folder, 'program.js'),
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    target: 'es2024',
+    absWorkingDir: ROOT,
     logLevel: 'silent',
   });
   writeFileSync(path.join(folder, 'door.js'), DOOR);
   writeFileSync(path.join(folder, 'config.capnp'), configOf(isolates, env));
   const child = spawn(binary, ['serve', path.join(folder, 'config.capnp'), '--control-fd=3'], {
-    ...{ detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
   leash(child);
   const ended = once(child, 'close');

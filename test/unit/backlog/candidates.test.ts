@@ -19,7 +19,8 @@ describe('tasks that found their key full', () => {
   });
 
   const taskOf = (id: string, key: string): Linked => ({
-    ...{ queue: 'q', id },
+    queue: 'q',
+    id,
     links: { concurrency: { key, limit: 1, rate: undefined } },
   });
   const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id });

@@ -15,7 +15,8 @@ test('fenced writes of all items of a pack are taken', async () => {
     retry: { maxAttempts: 1 },
     run: async (amount: number, task) => {
       const input = dynamoFence(task).update({
-        ...{ TableName: 'accounts', Key: { id: 'total' } },
+        TableName: 'accounts',
+        Key: { id: 'total' },
         UpdateExpression: 'ADD amount :amount',
         ExpressionAttributeValues: { ':amount': amount },
       });

@@ -68,7 +68,9 @@ describe('a pack of 16 tasks of 60 bytes', () => {
     await q.work({ flaky });
 
     expect(q.taskUnits()).toEqual({
-      ...{ 'pack.enqueue': 2, 'task.claim': 2, 'pack.finish': 2 },
+      'pack.enqueue': 2,
+      'task.claim': 2,
+      'pack.finish': 2,
       // The pack twice, the new row twice, and its entry of the index.
       'pack.move': 5,
       'task.complete': 2,

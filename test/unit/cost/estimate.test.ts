@@ -56,7 +56,9 @@ describe('estimateCost', () => {
 
   test('has no wake, session or lingering in a queue that is empty, and bounds wakes of a busy one', () => {
     const { empty, trickle, asGiven } = estimate({
-      ...{ tasksPerDay: 1e8, secondsPerTask: 0.01, lingerSeconds: 30 },
+      tasksPerDay: 1e8,
+      secondsPerTask: 0.01,
+      lingerSeconds: 30,
     }).standing;
 
     expect(empty.dollars).toMatchObject({ wakes: 0, lingering: 0, 'sessions and permits of workers': 0 });

@@ -60,8 +60,13 @@ function open({
       { store: sessions, runtime, gauge: noSkewGauge },
     );
     const settings = {
-      ...{ queue: QUEUE, shards, homeShards, concurrency: 10 },
-      ...{ pollMs: 1_000, graceMs: 1_000, deadlineMonotonicMs: Infinity },
+      queue: QUEUE,
+      shards,
+      homeShards,
+      concurrency: 10,
+      pollMs: 1_000,
+      graceMs: 1_000,
+      deadlineMonotonicMs: Infinity,
     };
     const ports = { tasks, sessions, queues, session, runtime, gauge: noSkewGauge, log: silent };
     await runWorker(registerTasks({ task }), ports, settings, new AbortController().signal);
@@ -69,7 +74,11 @@ function open({
   };
   let ticks = 0;
   return {
-    ...{ clock, tasks, queues, started, done },
+    clock,
+    tasks,
+    queues,
+    started,
+    done,
     work: (homeShards: readonly number[]) => clock.runUntil(work(homeShards), () => true),
     async enqueue(...ids: readonly string[]): Promise<void> {
       for (const id of ids) await client.enqueue(task, {}, { id });

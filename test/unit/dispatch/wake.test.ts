@@ -21,7 +21,12 @@ import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
 const QUEUE = 'q';
 const TTL_MS = 30_000;
 const SETTINGS: WakerSettings = {
-  ...{ queue: QUEUE, shards: 2, maxWorkers: 3, tasksPerWorker: 10, concurrency: 10, maxClockSkewMs: 1_000 },
+  queue: QUEUE,
+  shards: 2,
+  maxWorkers: 3,
+  tasksPerWorker: 10,
+  concurrency: 10,
+  maxClockSkewMs: 1_000,
 };
 
 function open(settings: Partial<WakerSettings> = {}) {
@@ -57,7 +62,12 @@ function open(settings: Partial<WakerSettings> = {}) {
       all,
     );
   return {
-    ...{ clock, started, newWaker, waker: newWaker(), stores, runtime },
+    clock,
+    started,
+    newWaker,
+    waker: newWaker(),
+    stores,
+    runtime,
     /** An operator has written the queue's row. */
     async hasRow({ isPaused = false } = {}): Promise<void> {
       const observed = await stores.queues.get(QUEUE);
@@ -77,7 +87,9 @@ function open(settings: Partial<WakerSettings> = {}) {
         isDead ? Promise.withResolvers<never>().promise : stores.sessions.renew(...asked);
       const session = await SessionHolder.create(
         {
-          ...{ name: `worker/${QUEUE}`, node: 'test', behaviour: 'release' },
+          name: `worker/${QUEUE}`,
+          node: 'test',
+          behaviour: 'release',
           timing: sessionTiming({ ttlMs: TTL_MS, heartbeatMs: 10_000, lockDelayMs: 0 }),
         },
         { store: { ...stores.sessions, renew }, runtime, gauge: noSkewGauge },

@@ -17,7 +17,8 @@ const LOST = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no 
 /** The reasons for the first action, the task's own, and for the second, the place of its key. */
 const refused = (own: string, place: string, item?: DynamoItem) =>
   new DynamoFault('transactionCanceled', {
-    ...{ code: 'TransactionCanceledException', message: 'refused' },
+    code: 'TransactionCanceledException',
+    message: 'refused',
     reasons: [
       { code: own, item },
       { code: place, item: undefined },
@@ -49,14 +50,16 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
 describe('the end of a task whose companion refuses', () => {
   test('was not applied when each attempt was answered', async () => {
     expect(await settle(refused('None', 'ConditionalCheckFailed'))).toMatchObject({
-      ...{ name: 'StoreUnavailableError', applied: 'no' },
+      name: 'StoreUnavailableError',
+      applied: 'no',
       message: expect.stringContaining('task.release: what hangs on the task refused') as string,
     });
   });
 
   test('is unknown when an earlier attempt was not answered, which may be applied yet', async () => {
     expect(await settle(LOST, refused('None', 'ConditionalCheckFailed'))).toMatchObject({
-      ...{ name: 'StoreUnavailableError', applied: 'unknown' },
+      name: 'StoreUnavailableError',
+      applied: 'unknown',
     });
   });
 
@@ -64,13 +67,15 @@ describe('the end of a task whose companion refuses', () => {
     const row = { pk: 'task#q#t', nonce: STAMP.nonce };
 
     expect(await settle(LOST, refused('ConditionalCheckFailed', 'ConditionalCheckFailed', row))).toEqual({
-      ...{ kind: 'applied', row: undefined },
+      kind: 'applied',
+      row: undefined,
     });
   });
 
   test('is tried again while the two are only busy', async () => {
     expect(await settle(refused('None', 'TransactionConflict'), undefined)).toEqual({
-      ...{ kind: 'applied', row: undefined },
+      kind: 'applied',
+      row: undefined,
     });
   });
 });

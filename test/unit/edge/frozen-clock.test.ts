@@ -39,7 +39,12 @@ class Isolate {
     };
     const runtime = { ...systemRuntime, clock };
     this.connection = {
-      ...{ table, queue: undefined, shards: 1, maxClockSkewMs: BOUND_MS, gauge: noSkewGauge, runtime },
+      table,
+      queue: undefined,
+      shards: 1,
+      maxClockSkewMs: BOUND_MS,
+      gauge: noSkewGauge,
+      runtime,
       sender: new Sender({ driver, runtime }),
     };
   }

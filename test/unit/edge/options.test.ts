@@ -6,7 +6,9 @@ import { enqueuer } from '../../../shared/edge/enqueuer.ts';
 import { createLeasehold } from '../../../shared/edge/leasehold.ts';
 
 const GIVEN: EdgeOptions = {
-  ...{ table: 'leasehold', region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 's' } },
+  table: 'leasehold',
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'a', secretAccessKey: 's' },
 };
 
 test.each([
@@ -44,7 +46,8 @@ test.each([
 test('leasehold/edge says that its requests are used up, and sends no more', async () => {
   let sent = 0;
   const leasehold = createLeasehold({
-    ...{ ...GIVEN, maxRequests: 2 },
+    ...GIVEN,
+    maxRequests: 2,
     fetch: () => {
       sent++;
       return Promise.resolve(new Response('{}'));

@@ -68,7 +68,10 @@ class Participant {
     const info = await this.process.leasehold.locks.get(key);
     if (info?.holder === undefined) return;
     await this.process.leasehold.locks.forceRelease(key, {
-      ...{ by: 'chaos', reason: 'test', leaseCounter: info.leaseCounter, lockDelay: '4s' },
+      by: 'chaos',
+      reason: 'test',
+      leaseCounter: info.leaseCounter,
+      lockDelay: '4s',
     });
   }
 

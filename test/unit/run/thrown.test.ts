@@ -7,7 +7,9 @@ test('an error is described with its stack and its causes, and without propertie
   const thrown = describeThrown(new Error('cannot charge', { cause }));
 
   expect(thrown).toMatchObject({
-    ...{ name: 'Error', message: 'cannot charge', stack: expect.stringContaining('thrown.test.ts') as string },
+    name: 'Error',
+    message: 'cannot charge',
+    stack: expect.stringContaining('thrown.test.ts') as string,
     cause: { name: 'TypeError', message: 'no route', stack: expect.stringContaining('thrown.test.ts') as string },
   });
   expect(JSON.stringify(thrown)).not.toContain('secret');

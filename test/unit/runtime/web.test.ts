@@ -42,7 +42,11 @@ describe('bytes without a host that has buffers', () => {
 
   beforeAll(async () => {
     const { outputFiles } = await build({
-      ...{ entryPoints: ['shared/runtime/bytes.ts'], bundle: true, write: false, format: 'iife', globalName: 'bare' },
+      entryPoints: ['shared/runtime/bytes.ts'],
+      bundle: true,
+      write: false,
+      format: 'iife',
+      globalName: 'bare',
       platform: 'neutral',
     });
     const context = vm.createContext({ atob, btoa, Uint8Array });

@@ -15,7 +15,9 @@ let payloads: PayloadStore;
 beforeEach(async () => {
   server = await openObjectServer();
   client = new S3Client({
-    ...{ endpoint: server.endpoint, forcePathStyle: true, region: 'us-east-1' },
+    endpoint: server.endpoint,
+    forcePathStyle: true,
+    region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
   payloads = createS3Payloads({ bucket: 'my-inputs', client });
@@ -63,7 +65,12 @@ test('reads and deletes for a task only what was put under its name, or under th
     (
       await checkedIn(
         {
-          ...{ queue, id, name: 'n', input: null, priority: 'normal', runAt: 0 },
+          queue,
+          id,
+          name: 'n',
+          input: null,
+          priority: 'normal',
+          runAt: 0,
           payload: { text, bytes: 500_000, digest: '' },
         },
         payloads,
@@ -90,8 +97,11 @@ test('refuses what is no bucket', () => {
 
 test('waits for no bucket that does not answer, and gives up what is no longer waited for', async () => {
   const variables = {
-    ...{ AWS_ENDPOINT_URL_S3: server.endpoint, AWS_REGION: 'us-east-1', AWS_MAX_ATTEMPTS: '1' },
-    ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+    AWS_ENDPOINT_URL_S3: server.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_MAX_ATTEMPTS: '1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
   };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   const ours = createS3Payloads({ bucket: 'my-inputs' });

@@ -17,7 +17,9 @@ test('a permit whose session was lost in the moment in which it was handed over 
   const session = await SessionHolder.create(
     {
       timing: sessionTiming({ ttlMs: 3_000, lockDelayMs: 0, maxClockSkewMs: 0 }),
-      ...{ name: 'test', node: 'here', behaviour: 'release' },
+      name: 'test',
+      node: 'here',
+      behaviour: 'release',
     },
     { store: createSessionStore(sender, table), runtime, gauge: noSkewGauge },
   );

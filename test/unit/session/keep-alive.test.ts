@@ -128,7 +128,7 @@ describe('a session without a TTL', () => {
     const process = world.start();
     const { leasehold } = process;
     const session = await leasehold.session({ ttl: null, ...settings });
-    return { ...{ world, process, leasehold, session }, lock: await session.lock('k') };
+    return { world, process, leasehold, session, lock: await session.lock('k') };
   };
 
   test('looks at its row with every heartbeat, for one read unit', async () => {

@@ -9,9 +9,21 @@ const SKEW_MS = 1_000;
 /** Attempts of one write that are lost before one arrives; their pauses are a second together. */
 const LOST_ATTEMPTS = 3_000;
 const EXPIRED: InvalidSession = {
-  ...{ id: 's', name: 'n', node: 'host', behaviour: 'release', checks: [], revoked: [], nonce: 'x', renewals: 3 },
-  ...{ ttlMs: 30_000, lockDelayMs: 15_000, createdAt: T - 60_000, expiresAt: T },
-  ...{ status: 'invalid', reason: 'expired', invalidatedAt: T + SKEW_MS },
+  id: 's',
+  name: 'n',
+  node: 'host',
+  behaviour: 'release',
+  checks: [],
+  revoked: [],
+  nonce: 'x',
+  renewals: 3,
+  ttlMs: 30_000,
+  lockDelayMs: 15_000,
+  createdAt: T - 60_000,
+  expiresAt: T,
+  status: 'invalid',
+  reason: 'expired',
+  invalidatedAt: T + SKEW_MS,
 };
 
 describe('the lock-delay', () => {

@@ -125,7 +125,9 @@ describe('a forced release', () => {
   test('of a lock of a remote session is not noted in its row, which no heartbeat of ours reads', async () => {
     const { remote } = holder;
     const { id } = await remote.sessions.create({
-      ...{ name: 'r', node: 'n', behaviour: 'release' },
+      name: 'r',
+      node: 'n',
+      behaviour: 'release',
       ttlMs: 30_000,
       lockDelayMs: 0,
       checks: [],

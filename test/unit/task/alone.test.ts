@@ -66,8 +66,13 @@ function open() {
       { store: sessions, runtime, gauge: noSkewGauge },
     );
     const settings = {
-      ...{ queue: QUEUE, shards: SHARDS, homeShards: home, concurrency: 1 },
-      ...{ pollMs: 1_000, graceMs: GRACE_MS, deadlineMonotonicMs: Infinity },
+      queue: QUEUE,
+      shards: SHARDS,
+      homeShards: home,
+      concurrency: 1,
+      pollMs: 1_000,
+      graceMs: GRACE_MS,
+      deadlineMonotonicMs: Infinity,
     };
     const ports = { tasks, sessions, queues, session, runtime, gauge: noSkewGauge, log: silent, payloads };
     const report = await runWorker(registerTasks(definitions), ports, settings, handBack);
@@ -75,7 +80,11 @@ function open() {
     return report;
   };
   return {
-    ...{ clock, dynamo, runtime, tasks, queues },
+    clock,
+    dynamo,
+    runtime,
+    tasks,
+    queues,
     client: (payloads?: PayloadStore) => new TaskClient({ store: tasks, runtime }, { queue: QUEUE, payloads }),
     work: (...args: Parameters<typeof work>) => clock.runUntil(work(...args), () => true),
     sleeping: () => sleeping,

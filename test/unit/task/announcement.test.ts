@@ -6,14 +6,20 @@ import { utf8Bytes } from '../../../shared/runtime/bytes.ts';
 
 const NOW = 1_000_000;
 const made = (parts: Partial<Announcement> = {}): Announcement => ({
-  ...{ at: NOW, before: NOW - 5_000, ids: ['a'], workers: 1 },
+  at: NOW,
+  before: NOW - 5_000,
+  ids: ['a'],
+  workers: 1,
   ...parts,
 });
 
 describe('the next announcement', () => {
   test('of a queue in which none was made names the tasks, and follows none', () => {
     expect(nextAnnouncement(undefined, ['a', 'b'], { workers: 2, now: NOW })).toEqual({
-      ...{ at: NOW, before: undefined, ids: ['a', 'b'], workers: 2 },
+      at: NOW,
+      before: undefined,
+      ids: ['a', 'b'],
+      workers: 2,
     });
   });
 

@@ -225,7 +225,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
     return (later) =>
       later.tasks.bulk.commit(claimOf(running.row), 0, entry, IN_ORDER, {
         ...later.stamp(),
-        ...{ sequence: 1, previousSequence: 0 },
+        sequence: 1,
+        previousSequence: 0,
       });
   },
   retry: holder({}, (world, task) =>

@@ -25,8 +25,10 @@ function openDuringOutage(fault: DynamoFault, endsAfterMs: number) {
 
 const refusedWrite = {
   Update: {
-    ...{ TableName: 'leasehold', Key: { ...taskKey(QUEUE, 'stranger') } },
-    ...{ UpdateExpression: 'SET x = :x', ConditionExpression: 'attribute_exists(pk)' },
+    TableName: 'leasehold',
+    Key: { ...taskKey(QUEUE, 'stranger') },
+    UpdateExpression: 'SET x = :x',
+    ConditionExpression: 'attribute_exists(pk)',
     ExpressionAttributeValues: { ':x': 1 },
   },
 } as const;

@@ -63,7 +63,8 @@ describe('the result of a task', () => {
     await q.work({ failing, silent });
 
     expect(await q.client.result(failing, { id: 'dead' })).toMatchObject({
-      ...{ kind: 'dead', error: { message: 'no such customer' } },
+      kind: 'dead',
+      error: { message: 'no such customer' },
     });
     expect(await q.client.result('cancelled')).toMatchObject({ kind: 'cancelled' });
   });
@@ -183,7 +184,8 @@ describe('enqueueAndWait', () => {
     await q.work({ parent, double });
 
     expect(await q.client.result('p')).toMatchObject({
-      ...{ kind: 'dead', error: { message: expect.stringContaining('return task.waitFor([…])') as string } },
+      kind: 'dead',
+      error: { message: expect.stringContaining('return task.waitFor([…])') as string },
     });
     expect(await q.client.get('child')).toBeUndefined();
   });

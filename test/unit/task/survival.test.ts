@@ -83,7 +83,10 @@ test('what JSON words on purpose, or leaves out on both sides, arrives', async (
   seen.length = 0;
 
   await kit.tasks.enqueue(look, {
-    ...{ at: new Date(0), url: new URL('https://example.org/'), none: undefined, twice: [shared, shared] },
+    at: new Date(0),
+    url: new URL('https://example.org/'),
+    none: undefined,
+    twice: [shared, shared],
     bare: Object.assign(Object.create(null) as object, { b: null }),
     empty: [{}, []],
   });

@@ -72,8 +72,17 @@ test.each([
     get: ({ queue, name }) => {
       looks++;
       return Promise.resolve({
-        ...{ queue, name, cron: '* * * * *', zone: 'UTC', missed: 'last', task: 'work', input: looks },
-        ...{ priority: 'normal', toleranceMs: 0, nextAt: looks, nonce: `${looks}` },
+        queue,
+        name,
+        cron: '* * * * *',
+        zone: 'UTC',
+        missed: 'last',
+        task: 'work',
+        input: looks,
+        priority: 'normal',
+        toleranceMs: 0,
+        nextAt: looks,
+        nonce: `${looks}`,
       } as const);
     },
     put: () => Promise.resolve(refused),

@@ -53,8 +53,15 @@ function beside(
     const ports = { ...stores, tasks: { ...stores.tasks, page }, session, runtime, gauge: noSkewGauge, log: silent };
     const handBack = new AbortController();
     const settings = {
-      ...{ queue: IDLE_QUEUE, shards: IDLE_SHARDS, homeShards: Array.from({ length: IDLE_SHARDS }, (_, at) => at) },
-      ...{ concurrency, pollMs: 1_250, hasDispatcher: true, graceMs: 10, lingerMs, deadlineMonotonicMs: Infinity },
+      queue: IDLE_QUEUE,
+      shards: IDLE_SHARDS,
+      homeShards: Array.from({ length: IDLE_SHARDS }, (_, at) => at),
+      concurrency,
+      pollMs: 1_250,
+      hasDispatcher: true,
+      graceMs: 10,
+      lingerMs,
+      deadlineMonotonicMs: Infinity,
     };
     const working = runWorker(registry, ports, settings, handBack.signal);
     await idle.clock.sleep(1_000);
@@ -216,7 +223,10 @@ describe('a worker beside a long task', () => {
 
 function damage(announced: unknown): Statement<'update'> {
   return updateStatement('queue.damage', {
-    ...{ table: TABLE, key: queueKey(IDLE_QUEUE), guard: 'attribute_exists(#pk)' },
-    ...{ effect: 'SET #announced = :announced', values: { ':announced': announced } },
+    table: TABLE,
+    key: queueKey(IDLE_QUEUE),
+    guard: 'attribute_exists(#pk)',
+    effect: 'SET #announced = :announced',
+    values: { ':announced': announced },
   });
 }

@@ -19,7 +19,9 @@ describe('a transaction that was cancelled', () => {
 
   test('is charged twice the row of each action, at least one unit each', () => {
     expect(meteredWith({ code: 'ConditionalCheckFailed', item: LARGE }, { code: 'None' })).toMatchObject({
-      ...{ requests: 1, refused: 1, writeUnits: 2 * 3 + 2 },
+      requests: 1,
+      refused: 1,
+      writeUnits: 2 * 3 + 2,
     });
   });
 
@@ -38,7 +40,9 @@ describe('a read that finds nothing', () => {
     return meter.read().byVerb.any?.readUnits;
   };
   const query = (ConsistentRead: boolean): Statement => ({
-    ...{ verb: 'any', kind: 'query', input: { TableName: 'leasehold', ConsistentRead } },
+    verb: 'any',
+    kind: 'query',
+    input: { TableName: 'leasehold', ConsistentRead },
   });
 
   test.each([

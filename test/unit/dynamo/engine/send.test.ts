@@ -48,7 +48,9 @@ test('a caller that gave up before its request was sent has nothing sent', async
   const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
 
   await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort() })).rejects.toMatchObject({
-    ...{ name: 'StoreUnavailableError', applied: 'no', message: expect.stringContaining('nothing was sent') as string },
+    name: 'StoreUnavailableError',
+    applied: 'no',
+    message: expect.stringContaining('nothing was sent') as string,
   });
   const ensureBelief = (): never => {
     throw new LeaseLostError('session s', 'expired', 'its time is over');
@@ -70,7 +72,9 @@ test('a caller that is rejected after an attempt without an answer does not say 
 
   await expect(write('rejected')).rejects.toMatchObject({ name: 'ConfigurationError' });
   await expect(write('unanswered', 'rejected')).rejects.toMatchObject({
-    ...{ name: 'StoreUnavailableError', applied: 'unknown', cause: { kind: 'rejected' } },
+    name: 'StoreUnavailableError',
+    applied: 'unknown',
+    cause: { kind: 'rejected' },
   });
 });
 

@@ -250,8 +250,14 @@ function committed(rows: Rows, key: string, unchanged: readonly LockRecord[]): S
 
 function created(rows: Rows, more: { readonly remote?: boolean }): Statement<'put'> {
   return sessions.createSession(TABLE, {
-    ...{ id: 's', name: 'worker', node: 'n', ttlMs: 9_000, lockDelayMs: 0, behaviour: 'release' },
-    ...{ ...rows.stamp(), ...more },
+    id: 's',
+    name: 'worker',
+    node: 'n',
+    ttlMs: 9_000,
+    lockDelayMs: 0,
+    behaviour: 'release',
+    ...rows.stamp(),
+    ...more,
   });
 }
 

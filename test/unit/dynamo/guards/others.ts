@@ -71,8 +71,15 @@ const announcedSeen = (rows: Rows): QueueRecord => {
 };
 
 const SCHEDULE = {
-  ...{ queue: 'q', name: 'nightly', task: 'work', input: null, priority: 'normal', cron: '0 0 * * *', zone: 'UTC' },
-  ...{ missed: 'skip', toleranceMs: 0 },
+  queue: 'q',
+  name: 'nightly',
+  task: 'work',
+  input: null,
+  priority: 'normal',
+  cron: '0 0 * * *',
+  zone: 'UTC',
+  missed: 'skip',
+  toleranceMs: 0,
 } as unknown as ScheduleDefinition;
 const scheduleSeen = (rows: Rows): ScheduleRecord => {
   rows.write(putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()));

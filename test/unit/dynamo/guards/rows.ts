@@ -59,7 +59,12 @@ export class Rows {
   session(id: string): string {
     this.write(
       createSession(TABLE, {
-        ...{ id, name: 'worker', node: 'n', ttlMs: 9_000, lockDelayMs: 0, behaviour: 'release' },
+        id,
+        name: 'worker',
+        node: 'n',
+        ttlMs: 9_000,
+        lockDelayMs: 0,
+        behaviour: 'release',
         ...this.stamp(),
       }),
     );
@@ -106,7 +111,10 @@ export class Rows {
 export function beside(rows: Rows, update: Statement<'update'> | undefined): Statement<'transactWrite'> {
   rows.ready({ id: 'first' });
   const first = updateStatement('task.first', {
-    ...{ table: TABLE, key: taskKey('q', 'first'), guard: '#state = :ready', effect: 'SET #nonce = :nonce' },
+    table: TABLE,
+    key: taskKey('q', 'first'),
+    guard: '#state = :ready',
+    effect: 'SET #nonce = :nonce',
     values: { ':ready': 'ready', ':nonce': rows.stamp().nonce },
   });
   return transactStatement('task.first', update === undefined ? [first] : [first, update], rows.stamp().nonce);

@@ -334,8 +334,14 @@ function moved(claim: RunningTask, rows: Rows, { index, after }: { readonly inde
     error: undefined,
   } as const;
   const item = {
-    ...{ index, task: newTask({ id: `id-${index}` }), isDead: false, attempts: 1, deaths: 0, error: undefined },
-    ...{ lastAttempt, isSuspect: false },
+    index,
+    task: newTask({ id: `id-${index}` }),
+    isDead: false,
+    attempts: 1,
+    deaths: 0,
+    error: undefined,
+    lastAttempt,
+    isSuspect: false,
   };
   return packs.leavePack(TABLE, claim, item, entry(), numbered(rows, after));
 }

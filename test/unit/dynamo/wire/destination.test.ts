@@ -71,7 +71,8 @@ describe('a destination that is certain', () => {
 
     expect(await certain({ endpoint: 'http://127.0.0.1:8000', local })?.current()).toMatchObject({
       place: { isTls: false, hostname: '127.0.0.1', port: 8000, path: '/' },
-      ...{ host: '127.0.0.1:8000', ...local },
+      host: '127.0.0.1:8000',
+      ...local,
     });
   });
 

@@ -23,8 +23,14 @@ const never = new AbortController().signal;
 
 function open(ports: Partial<FetchDriverPorts>) {
   return createFetchDriver({
-    ...{ endpoint: 'http://127.0.0.1:1', region: 'eu-west-1', credentials: STATIC_CREDENTIALS, fetch },
-    ...{ maxInFlight: 100, maxRequests: Infinity, runtime: systemRuntime, onResponse: () => undefined },
+    endpoint: 'http://127.0.0.1:1',
+    region: 'eu-west-1',
+    credentials: STATIC_CREDENTIALS,
+    fetch,
+    maxInFlight: 100,
+    maxRequests: Infinity,
+    runtime: systemRuntime,
+    onResponse: () => undefined,
     ...ports,
   });
 }
@@ -168,7 +174,9 @@ describe('credentials of a provider', () => {
   const NOW = Date.parse('2026-11-22T12:00:00Z');
   const MINUTE_MS = 60_000;
   const setOf = (name: string, minutes: number): TemporaryCredentials => ({
-    ...{ accessKeyId: name, secretAccessKey: 's', expiration: new Date(NOW + minutes * MINUTE_MS) },
+    accessKeyId: name,
+    secretAccessKey: 's',
+    expiration: new Date(NOW + minutes * MINUTE_MS),
   });
 
   test('are kept for every client of the isolate until five minutes before they end', async () => {

@@ -27,7 +27,8 @@ describe('a signature that the service does not understand', () => {
     const warnings: string[] = [];
     const from = server.received.length;
     using driver = openWireDriver({
-      ...{ endpoint: server.endpoint, successor: sdk },
+      endpoint: server.endpoint,
+      successor: sdk,
       warn: (text) => void warnings.push(text),
     });
 
