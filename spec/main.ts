@@ -1,11 +1,15 @@
 /**
- * `npm run spec [-- --models NAME...] [--switches [NAME...]] [--digest] [--json] [--jar FILE]`
+ * `npm run spec [-- --models NAME...] [--larger] [--switches [NAME...]] [--digest] [--json] [--jar FILE]`
  *
- * Exhausts the models, and with `--switches` shows that each way of breaking the protocol is found.
+ * Exhausts the models, or with `--larger` those that take minutes each; with `--switches` it shows that each way of breaking the protocol
+ * is found.
  * Without Java or the checker it says so and ends well; with CI=true it fails, for a pipeline must not check less than it claims.
  */
 import Table from 'cli-table3';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { ModelReport } from './check.ts';
+import { checkModel } from './check.ts';
+import { LARGER } from './larger.ts';
 import type { Model } from './models.ts';
 import { MODELS, configOf } from './models.ts';
 import type { Tlc } from './tlc.ts';
@@ -17,26 +21,21 @@ import { disagreements, writeDigests } from './verbs.ts';
 
 interface Flags {
   readonly models?: readonly string[] | true;
+  readonly larger: boolean;
   readonly switches?: readonly string[] | true;
   readonly digest: boolean;
   readonly json: boolean;
   readonly jar?: string;
 }
 
-interface ModelReport {
-  readonly model: string;
-  readonly end: string;
-  readonly states: number;
-  readonly depth: number;
-  readonly minutes: number;
-  /** Actions that should have been taken and were not. */
-  readonly dead: readonly string[];
-  readonly violated?: string | undefined;
-}
-
 const command = new Command('npm run spec --')
   .description('Checks the specification of the protocol.')
-  .option('--models [names...]', `these of ${MODELS.map(({ name }) => name).join(', ')}`)
+  .option('--models [names...]', `these of ${[...MODELS, ...LARGER].map(({ name }) => name).join(', ')}`)
+  .addOption(
+    new Option('--larger', 'the larger models, minutes each, instead of the small ones')
+      .default(false)
+      .conflicts(['models', 'switches']),
+  )
   .option('--switches [names...]', 'instead, break the protocol on purpose, rule by rule')
   .option('--digest', 'declare the operators to be right for the statements as they are', false)
   .option('--json', 'one JSON object at the end', false)
@@ -53,13 +52,14 @@ async function main(flags: Flags): Promise<number> {
     return process.env.CI === 'true' ? 1 : 0;
   }
   if (flags.switches !== undefined) return checkSwitches(tlc, switchesOf(flags.switches), flags.json);
-  const models = await checkModels(tlc, chosen(MODELS, flags.models));
+  const models = await checkModels(tlc, modelsOf(flags));
   if (flags.json) console.log(JSON.stringify({ models }));
   return models.every(({ end, dead }) => end === 'exhausted' && dead.length === 0) ? 0 : 1;
 }
 
-function chosen<T extends { readonly name: string }>(all: readonly T[], names: Flags['models']): readonly T[] {
-  if (names === undefined || names === true) return all;
+function modelsOf({ models: names, larger }: Flags): readonly Model[] {
+  if (names === undefined || names === true) return larger ? LARGER : MODELS;
+  const all = [...MODELS, ...LARGER];
   const unknown = names.find((wanted) => all.every(({ name }) => name !== wanted));
   if (unknown !== undefined) command.error(`error: there is no ${unknown}`, { exitCode: 2 });
   return all.filter(({ name }) => names.includes(name));
@@ -121,22 +121,6 @@ async function checkSwitches(tlc: Tlc, all: readonly Switch[], isJson: boolean):
   for (const [broken, why] of Object.entries(REDUNDANT)) console.log(`${broken}: ${why}`);
   if (isJson) console.log(JSON.stringify({ switches, notFound: REDUNDANT }));
   return missed.length === 0 ? 0 : 1;
-}
-
-async function checkModel(tlc: Tlc, model: Model): Promise<ModelReport> {
-  const isLiveness = model.liveness !== undefined;
-  const result = await runTlc(tlc, { module: model.module, config: configOf(model), coverage: true, isLiveness });
-  if (result.end !== 'exhausted') console.log(result.output);
-  const dead = [...result.actions].flatMap(([action, taken]) => (taken === 0 ? [action] : []));
-  return {
-    model: model.name,
-    end: result.end,
-    states: result.distinct,
-    depth: result.depth,
-    minutes: Math.round(result.seconds / 6) / 10,
-    dead: dead.filter((action) => !model.without.includes(action)),
-    violated: result.violated?.what,
-  };
 }
 
 command.parse();

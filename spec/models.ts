@@ -1,5 +1,6 @@
 /**
- * The named models: a module, its constants, and what must hold. Each is small enough to be exhausted within minutes on one core.
+ * The named models: a module, its constants, and what must hold. Each is small enough to be exhausted within a minute or two on one
+ * core; `larger.ts` has those that take longer.
  *
  * A model with two workers and short times is no proof for all numbers. What speaks for it: all its states were seen, and every action was
  * taken.

@@ -1,6 +1,7 @@
 /** The specification cannot drift from the statements: `spec/README.md` says how to change both. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { LARGER } from '../../spec/larger.ts';
 import { MODELS } from '../../spec/models.ts';
 import { REDUNDANT } from '../../spec/redundant.ts';
 import { SWITCHES } from '../../spec/switches.ts';
@@ -25,6 +26,12 @@ test('each way of breaking the models is found by one of them, or has a reason w
   expect(SWITCHES.filter(({ model }) => MODELS.every(({ name }) => name !== model))).toEqual([]);
   const alone = SWITCHES.flatMap(({ broken }) => (broken.length === 1 ? broken : []));
   expect(alone.filter((name) => name in REDUNDANT)).toEqual([]);
+});
+
+test('each model has a name of its own, by which the checker is asked for it', () => {
+  const names = [...MODELS, ...LARGER].map(({ name }) => name);
+
+  expect(new Set(names).size).toBe(names.length);
 });
 
 test('an exhausted run of the checker is read with its states, its depth and its actions', () => {
