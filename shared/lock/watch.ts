@@ -7,7 +7,7 @@
  */
 import type { SessionRecord } from '../session/record.ts';
 import type { Due } from '../wait/shared-poll.ts';
-import { SharedPoll } from '../wait/shared-poll.ts';
+import { SharedPoll, oneByOne } from '../wait/shared-poll.ts';
 import type { LockReader, Sighting } from './reader.ts';
 import type { LockRecord } from './record.ts';
 import type { LockPorts } from './standing.ts';
@@ -33,12 +33,7 @@ export class LockWatch {
     this.#poll = new SharedPoll<Sighting, Seen>(clock, {
       begin: () => ({ looks: 0, lastIndex: 0, session: undefined }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
-      look: async (due, tell) => {
-        for (const one of due) {
-          const sighting = await this.#look(one);
-          if (sighting !== undefined) tell(one.key, sighting);
-        }
-      },
+      look: oneByOne((due) => this.#look(due)),
     });
   }
 

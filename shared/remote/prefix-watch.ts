@@ -6,7 +6,7 @@
  */
 import type { LockPorts } from '../lock/standing.ts';
 import type { Due } from '../wait/shared-poll.ts';
-import { SharedPoll } from '../wait/shared-poll.ts';
+import { SharedPoll, oneByOne } from '../wait/shared-poll.ts';
 import type { PrefixReader, PrefixView } from './prefix.ts';
 
 const POLL_MS = { min: 750, max: 900 };
@@ -28,12 +28,7 @@ export class PrefixWatch {
     this.#poll = new SharedPoll<PrefixView, Seen>(clock, {
       begin: () => ({ looks: 0, lastGlance: undefined }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
-      look: async (due, tell) => {
-        for (const one of due) {
-          const view = await this.#look(one);
-          if (view !== undefined) tell(one.key, view);
-        }
-      },
+      look: oneByOne((due) => this.#look(due)),
     });
   }
 

@@ -33,6 +33,18 @@ export interface PollPlan<Seen, Memory> {
   readonly look: (due: readonly Due<Memory>[], tell: (key: string, seen: Seen) => void) => Promise<void>;
 }
 
+/** A plan's `look` where nothing is gained by looking at keys together; undefined: there is nothing to tell. */
+export function oneByOne<Seen, Memory>(
+  look: (due: Due<Memory>) => Promise<Seen | undefined>,
+): PollPlan<Seen, Memory>['look'] {
+  return async (due, tell) => {
+    for (const one of due) {
+      const seen = await look(one);
+      if (seen !== undefined) tell(one.key, seen);
+    }
+  };
+}
+
 type Listener<Seen> = (event: { readonly seen: Seen } | { readonly error: Error }) => void;
 
 interface Watched<Seen, Memory> {
