@@ -21,7 +21,8 @@ const MORE = 32;
 /**
  * The lines of those sources that `keeps`: where a piece of the bundle comes from another line than the piece before it, the map says so.
  * What is dropped maps to nothing, so that it is not taken for its kept neighbour.
- * Without columns, which are most of a map, and without names: the bundler keeps those of functions, and Node would look for them by columns.
+ * Without columns, which are most of a map, and without names:
+ * the bundler keeps those of functions, and Node would look for them by columns.
  */
 export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean): SourceMap {
   const sources = new Renumbering(map.sources);
@@ -29,7 +30,7 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
   const written = { source: 0, line: 0 };
   const kept = map.sources.map((source) => keeps(source));
 
-  /** The source line that the code before is of. Over the ends of lines: Node takes what stands before a line's first segment for its last one's. */
+  /** The source line of the code before, kept across lines: Node takes what stands before a line's first segment for its last one's. */
   let known: { readonly source: number; readonly line: number } | undefined;
   const lines = map.mappings.split(';').map((line) => {
     let generatedRead = 0;

@@ -1,5 +1,6 @@
 /**
- * Which statement is which operator of `Rows.tla`, `SharedRows.tla` or `QueueRows.tla`, and the digest of the statement that the operator was written from.
+ * Which statement is which operator of `Rows.tla`, `SharedRows.tla` or `QueueRows.tla`,
+ * and the digest of the statement that the operator was written from.
  *
  * `statements.digest.json` holds the digests; `test/docs/specification.test.ts` compares them with the golden statements. When it fails,
  * read the statement and its operator side by side, change the operator if the meaning has changed, and then write the digests with

@@ -88,7 +88,8 @@ export function checkStatement(table: string, key: RowKey, guard: string, values
 
 /**
  * Several conditional updates, all or none.
- * @param token unique per logical write and the same for all its attempts, which the service requires to be alike; see `restampedTransaction`
+ * @param token unique per logical write and the same for all its attempts, which the service requires to be alike;
+ *   see `restampedTransaction`
  * @param checks what else must be true; after the updates, for the first action carries the nonce
  */
 export function transactStatement(

@@ -12,7 +12,8 @@ import { EPOCH_MS } from './sessions.ts';
 export const TENANTS = ['hog', 'ada', 'bob'] as const;
 
 /**
- * What one tenant may get while another waits. A visit takes four; what was read too long ago is dropped and read again on the next way round,
+ * What one tenant may get while another waits. A visit takes four;
+ * what was read too long ago is dropped and read again on the next way round,
  * a refused claim is not tried again for two seconds, and there are as many ways round as priorities and shards: so several times that.
  */
 export const TAKEN_LIMIT = 40;

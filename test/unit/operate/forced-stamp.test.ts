@@ -1,4 +1,4 @@
-/** A tenure that is ended under its holder's eyes: each attempt states its own time, for the holder may believe until one of them arrives. */
+/** A tenure that an operator ends: each attempt states its own time, for the holder may believe until one of them arrives. */
 import { describe, expect, test } from 'vitest';
 import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { World } from '../../support/coordination.ts';

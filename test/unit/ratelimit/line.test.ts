@@ -16,7 +16,8 @@ describe('callers of one process that wait for tokens', () => {
       passTime(world, Promise.all(Array.from({ length: CROWD }, () => limiter.take('vendor'))), 10),
     );
 
-    // Two when it asks first, one when it is first in the line, two when its tokens are there and the bucket is full. Without the line 4,400.
+    // Two when it asks first, one when it is first in the line, two when its tokens are there and the bucket is full.
+    // Without the line 4,400.
     expect(requests).toBeLessThan(6 * CROWD);
     // A token each 100 ms; what flows in between two takes is lost to a bucket that holds only one.
     expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual((CROWD - burst) * 100);
