@@ -1,11 +1,11 @@
 /** What `npm run deploy` runs: fetch a page, and remember what it was. */
 import { createHash } from 'node:crypto';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 export const digestPage = defineTask({
   name: 'page.digest',
-  input: z.object({ url: z.url({ protocol: /^https?$/ }) }),
+  input: z.object({ url: z.url({ protocol: /^https?$/, error: 'an http or https URL is wanted' }) }),
   retry: { maxAttempts: 5 },
   timeout: '1m',
   async run({ url }, task) {
