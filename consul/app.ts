@@ -10,7 +10,7 @@ import { deregisterNode, healthState, listDatacenters, listNodes, nodeHealth, re
 import { agentChecks, deregisterCheck, registerCheck, reportAs, updateCheck } from './checks.ts';
 import type { Endpoint } from './exchange.ts';
 import { serve } from './exchange.ts';
-import type { Gateway, GatewaySettings } from './gateway.ts';
+import type { Gateway, GatewaySettings, ReportFailure } from './gateway.ts';
 import { deleteKeys, readKeys, writeKey } from './kv.ts';
 import { Polls } from './polls.ts';
 import { PrefixIndexes } from './prefix-index.ts';
@@ -31,6 +31,7 @@ export interface GatewayOptions {
   readonly tokens: readonly TokenRules[] | undefined;
   /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
+  readonly onFailure: ReportFailure;
 }
 
 type Methods = Readonly<Record<string, Endpoint>>;
@@ -84,13 +85,22 @@ export interface ConsulApp {
   readonly fetch: (request: Request, bindings?: Bindings) => Promise<Response>;
 }
 
-export function createConsulApp({ leasehold, remote, runtime, settings, tokens, closing }: GatewayOptions): ConsulApp {
+export function createConsulApp({
+  leasehold,
+  remote,
+  runtime,
+  settings,
+  tokens,
+  closing,
+  onFailure,
+}: GatewayOptions): ConsulApp {
   const gateway: Gateway = {
     leasehold,
     remote,
     runtime,
     settings,
     closing,
+    onFailure,
     tokens: new TokenBook(tokens),
     indexes: new PrefixIndexes(),
     polls: new Polls(runtime),

@@ -2,7 +2,7 @@
 import { Body } from './body.ts';
 import { stringifyExactly, parseExactly } from './json.ts';
 import type { Gateway } from './gateway.ts';
-import { Problem, badRequest, failed, problemOf } from './problem.ts';
+import { Problem, badRequest, failed, isFailure, problemOf } from './problem.ts';
 import type { Route } from './route.ts';
 import type { Rights } from './tokens.ts';
 
@@ -123,6 +123,9 @@ export async function serve(gateway: Gateway, request: Request, route: Found): P
     const answer = await endpoint(exchange);
     return answer instanceof Response ? answer : jsonResponse(answer, exchange);
   } catch (error) {
+    // A caller that hung up needs no answer, and nothing failed.
+    if (isFailure(error) && !request.signal.aborted)
+      gateway.onFailure({ method: request.method, path: new URL(request.url).pathname, error });
     const { status, message, headers } = problemOf(error);
     return new Response(message, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } });
   }

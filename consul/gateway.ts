@@ -40,7 +40,18 @@ export interface Gateway {
   readonly polls: Polls;
   /** Aborts when the gateway closes: no wait lasts longer. */
   readonly closing: AbortSignal;
+  readonly onFailure: ReportFailure;
 }
+
+/**
+ * Told of a request that the gateway could not serve: the store did not answer, or something threw that no caller asked for.
+ * The path is without its query, in which clients may send their token.
+ */
+export type ReportFailure = (failure: {
+  readonly method: string;
+  readonly path: string;
+  readonly error: unknown;
+}) => void;
 
 /** Those who wait here for these keys, or for prefixes of them, are told at once. */
 export function tellWritten({ leasehold, remote }: Gateway, keys: readonly string[]): void {

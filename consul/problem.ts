@@ -20,6 +20,11 @@ export const denied = (): Problem => new Problem(403, 'Permission denied');
 export const failed = (message: string): Problem => new Problem(500, message);
 export const tooLarge = (message: string): Problem => new Problem(413, message);
 
+/** Whether an operator should hear of it: neither an answer of Consul's own, nor input that is refused. */
+export function isFailure(error: unknown): boolean {
+  return !(error instanceof Problem || error instanceof ConfigurationError);
+}
+
 /** Any error as an answer. Clients try again after a 500, and after a 503 of a server that has no leader. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;

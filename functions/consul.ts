@@ -2,6 +2,7 @@
  * Consul's HTTP API behind a function URL, whose callers AWS has authenticated.
  * Nothing outlives an invocation: a blocking query ends within the function's own time, and the polls of those who wait end with it.
  */
+import { Logger } from '@aws-lambda-powertools/logger';
 import { createConsulApp } from '../consul/app.ts';
 import { DEFAULT_SETTINGS } from '../consul/gateway.ts';
 import { parseTokens } from '../consul/tokens.ts';
@@ -12,6 +13,7 @@ import { Remote } from '../shared/remote/remote.ts';
 import { DEFAULT_SHARDS } from '../shared/task/task.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import { ENV, parseConsulEnv } from './env.ts';
+import { METRICS_SERVICE } from './metric-names.ts';
 import type { UrlAnswer, UrlEvent } from './function-url.ts';
 import { answerUrlEvent } from './function-url.ts';
 
@@ -26,6 +28,7 @@ function createConsulHandler(): Handler {
   const leasehold = new Leasehold({ ...connection, runtime }, { table, maxClockSkew: maxClockSkewMs }, connection);
   const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
   const remote = new Remote({ ...stores, ...connection, runtime }, maxClockSkewMs);
+  const logger = new Logger({ serviceName: METRICS_SERVICE });
   const app = createConsulApp({
     leasehold,
     remote,
@@ -33,6 +36,9 @@ function createConsulHandler(): Handler {
     settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
     tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
     closing: new AbortController().signal,
+    onFailure: ({ method, path, error }) => {
+      logger.error('request failed', { method, path, error: error instanceof Error ? error : String(error) });
+    },
   });
   return (event) => {
     const target = `${event.rawPath}${event.rawQueryString === '' ? '' : `?${event.rawQueryString}`}`;

@@ -9,6 +9,7 @@ import { ConfigurationError, messageOf } from '../../shared/errors.ts';
 import { name, portOption, spanOption } from '../arguments.ts';
 import type { Bind, Context, Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
+import { printable } from '../output.ts';
 import { untilAborted, untilInterrupted } from '../until-interrupted.ts';
 
 interface Options {
@@ -55,6 +56,7 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
     tokens,
     host: options.host,
     port: options.port,
+    onFailure: ({ method, path, error }) => output.note(printable(`${method} ${path} failed: ${messageOf(error)}`)),
     settings: {
       ...DEFAULT_SETTINGS,
       node: options.node ?? hostname(),

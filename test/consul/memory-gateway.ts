@@ -13,6 +13,8 @@ export interface MemoryGateway {
     body?: string,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }>;
+  /** What an operator was told of. */
+  readonly failures: readonly unknown[];
   /** Sessions of this node, without a TTL unless the entry says otherwise. */
   newSession(entry?: object, headers?: Readonly<Record<string, string>>): Promise<string>;
 }
@@ -20,12 +22,16 @@ export interface MemoryGateway {
 export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway {
   const world = simulatedWorld();
   const { leasehold, remote, runtime } = world.start();
+  const failures: unknown[] = [];
   const app = createConsulApp({
     leasehold,
     remote,
     runtime,
     tokens,
     closing: new AbortController().signal,
+    onFailure: ({ error }) => {
+      failures.push(error);
+    },
     settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
   });
   const ask: MemoryGateway['ask'] = async (method, path, body, headers = {}) => {
@@ -35,6 +41,7 @@ export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway
   };
   return {
     world,
+    failures,
     ask,
     async newSession(entry = {}, headers) {
       const { text } = await ask('PUT', 'session/create', JSON.stringify(entry), headers);

@@ -31,6 +31,7 @@ describe('deleting a prefix', () => {
           : slow.promise;
       },
     };
+    const failures: unknown[] = [];
     const app = createConsulApp({
       leasehold: { locks } as unknown as Leasehold,
       remote: { prefixes } as unknown as Remote,
@@ -38,6 +39,7 @@ describe('deleting a prefix', () => {
       tokens: undefined,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
       closing: new AbortController().signal,
+      onFailure: (failure) => failures.push(failure),
     });
 
     const answer = app.fetch(new Request('http://gateway/v1/kv/p/?recurse', { method: 'DELETE' }));
@@ -48,6 +50,7 @@ describe('deleting a prefix', () => {
     expect((await answer).status).toBe(500);
     expect(begunBefore).toBeLessThan(keys.length);
     expect(begun).toHaveLength(begunBefore);
+    expect(failures).toEqual([{ method: 'DELETE', path: '/v1/kv/p/', error: expect.any(StoreUnavailableError) }]);
   });
 });
 

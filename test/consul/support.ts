@@ -20,6 +20,8 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 export interface TestGateway extends RunningGateway {
   readonly meter: Meter;
   readonly leasehold: Leasehold;
+  /** What an operator was told of. */
+  readonly failures: readonly unknown[];
 }
 
 export interface Reply {
@@ -69,17 +71,19 @@ export class GatewayTable {
     const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
     const remote = new Remote({ ...stores, ...connection, runtime: systemRuntime }, maxClockSkewMs);
     const { host = '127.0.0.1', ...others } = settings;
+    const failures: unknown[] = [];
     const running = await startGateway({
       leasehold,
       remote,
       runtime: systemRuntime,
       tokens,
+      onFailure: ({ error }) => failures.push(error),
       host,
       port: 0,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', minTtlMs: 300, maxClockSkewMs, ...others },
     });
     this.#running.push(running);
-    return { ...running, meter, leasehold };
+    return { ...running, meter, leasehold, failures };
   }
 
   async close(): Promise<void> {

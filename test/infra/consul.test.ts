@@ -1,4 +1,6 @@
 /** The Consul gateway as it is deployed: what its role may do, all of which it needs, and that its handler gets along with it. */
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { Logger } from '@aws-lambda-powertools/logger';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -157,6 +159,23 @@ describe('the deployed Consul gateway', () => {
       expect(gate.refusals()).toEqual([]);
       expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 200, 200, 200]);
       expect((await call('GET', '/v1/kv/a?raw')).text).toBe(bytes);
+    });
+
+    test('logs what it could not serve, without the query', async () => {
+      const logged = vi.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+      await rows.client.send(
+        new PutItemCommand({
+          TableName: rows.table,
+          Item: { pk: { S: 'lock#damaged' }, sk: { S: 'lock' }, v: { N: '1' }, leaseCounter: { S: 'no number' } },
+        }),
+      );
+
+      const { status } = await call('GET', '/v1/kv/damaged?token=secret');
+
+      expect(status).toBe(500);
+      expect(logged.mock.calls).toEqual([
+        ['request failed', { method: 'GET', path: '/v1/kv/damaged', error: expect.any(Error) }],
+      ]);
     });
   });
 });
