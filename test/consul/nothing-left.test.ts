@@ -39,7 +39,7 @@ describe('deleting a prefix', () => {
       tokens: undefined,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
       closing: new AbortController().signal,
-      onFailure: (failure) => failures.push(failure),
+      onFailure: (failure) => void failures.push(failure),
     });
 
     const answer = app.fetch(new Request('http://gateway/v1/kv/p/?recurse', { method: 'DELETE' }));
@@ -50,7 +50,9 @@ describe('deleting a prefix', () => {
     expect((await answer).status).toBe(500);
     expect(begunBefore).toBeLessThan(keys.length);
     expect(begun).toHaveLength(begunBefore);
-    expect(failures).toEqual([{ method: 'DELETE', path: '/v1/kv/p/', error: expect.any(StoreUnavailableError) }]);
+    expect(failures).toEqual([
+      { method: 'DELETE', path: '/v1/kv/p/', error: expect.any(StoreUnavailableError) as unknown },
+    ]);
   });
 });
 

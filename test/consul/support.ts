@@ -77,7 +77,7 @@ export class GatewayTable {
       remote,
       runtime: systemRuntime,
       tokens,
-      onFailure: ({ error }) => failures.push(error),
+      onFailure: ({ error }) => void failures.push(error),
       host,
       port: 0,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', minTtlMs: 300, maxClockSkewMs, ...others },

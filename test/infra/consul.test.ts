@@ -174,7 +174,7 @@ describe('the deployed Consul gateway', () => {
 
       expect(status).toBe(500);
       expect(logged.mock.calls).toEqual([
-        ['request failed', { method: 'GET', path: '/v1/kv/damaged', error: expect.any(Error) }],
+        ['request failed', { method: 'GET', path: '/v1/kv/damaged', error: expect.any(Error) as unknown }],
       ]);
     });
   });
