@@ -1,10 +1,11 @@
-/** What the seeded bugs rest on: names, and the text that each changes; `npm run mutants` hunts them all. */
+/** What the seeded bugs rest on: names, and the places that each changes; `npm run mutants` hunts them all. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { MUTANTS } from './mutations/all.ts';
 import { EQUIVALENT, KILLED_ELSEWHERE } from './mutations/equivalent.ts';
-import { applied } from './mutations/load-mutated.ts';
+import { mutated } from './mutations/mutated.ts';
+import { complaintsOf } from './mutations/source.ts';
 
 describe('seeded bugs', () => {
   test('have names of their own', () => {
@@ -14,12 +15,14 @@ describe('seeded bugs', () => {
   });
 
   test.each(MUTANTS.map((mutant) => [mutant.id, mutant] as const))(
-    '%s still finds the text that it changes',
-    (id, { edits }) => {
-      for (const edit of edits) {
-        const source = readFileSync(fileURLToPath(new URL(`../../${edit.file}`, import.meta.url)), 'utf8');
+    '%s finds its places, and leaves code that can be loaded',
+    (id, mutant) => {
+      for (const [file, edits] of Map.groupBy(mutant.edits, (edit) => edit.file)) {
+        const source = sourceOf(file);
+        const changed = mutated(id, source, edits);
 
-        expect(applied(id, source, edit)).not.toBe(source);
+        expect(changed).not.toBe(source);
+        expect(complaintsOf(changed)).toEqual([]);
       }
     },
   );
@@ -27,6 +30,10 @@ describe('seeded bugs', () => {
   test.each(KILLED_ELSEWHERE)('$id is killed by a test that is there', ({ by }) => {
     const [file = '', name = ''] = by.split(': ');
 
-    expect(readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), 'utf8')).toContain(name);
+    expect(sourceOf(file)).toContain(name);
   });
 });
+
+function sourceOf(file: string): string {
+  return readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), 'utf8');
+}

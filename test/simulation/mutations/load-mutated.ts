@@ -2,7 +2,8 @@
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
-import type { Edit, Mutant } from './mutation.ts';
+import { mutated } from './mutated.ts';
+import type { Mutant } from './mutation.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
@@ -14,23 +15,7 @@ export function mutate({ id, edits }: Mutant): void {
       const edited = url.startsWith('file:') ? editsByFile.get(fileURLToPath(url)) : undefined;
       if (edited === undefined || !loaded.source) return loaded;
       const text = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
-      return { ...loaded, source: edited.reduce((source, edit) => applied(id, source, edit), text) };
+      return { ...loaded, source: mutated(id, text, edited) };
     },
   });
-}
-
-/** @throws when the text is not there exactly once */
-export function applied(id: string, source: string, { file, find, replace }: Edit): string {
-  // However a formatter has broken the lines.
-  const pattern = new RegExp(find.trim().split(/\s+/).map(literal).join('\\s+'), 'g');
-  const found = source.match(pattern)?.length ?? 0;
-  if (found !== 1)
-    throw new Error(
-      `mutant ${id}: ${JSON.stringify(find)} stands ${found} times in ${file}, once is needed: bring the mutant up to date`,
-    );
-  return source.replace(pattern, () => replace);
-}
-
-function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -1,0 +1,63 @@
+/** What a seeded bug does at its place. */
+import type { Edit } from './mutation.ts';
+import { clause } from './place.ts';
+
+/** The source that was found, and its parts, as text. */
+export interface Found {
+  readonly text: string;
+  /** The operands of an operation. */
+  readonly left: string;
+  readonly right: string;
+  /** The parts of `condition ? whenTrue : whenFalse`. */
+  readonly condition: string;
+  readonly whenTrue: string;
+  readonly whenFalse: string;
+  /** The arguments of a call. */
+  readonly args: readonly string[];
+}
+
+/** Drops a statement, an entry of an object, an element of a list, a part of a template, a clause; or says what stands there instead. */
+export type Change = 'drop' | ((found: Found) => string);
+
+export const becomes =
+  (code: string): Change =>
+  () =>
+    code;
+
+/** `a || b` and the like, without one of them. */
+export const leftOnly: Change = ({ left }) => left;
+export const rightOnly: Change = ({ right }) => right;
+
+/** The property of the same object that has another name: of `a.b`, `a.c`. */
+export function beside(access: string, name: string): string {
+  return access.replace(/\w+$/, name);
+}
+
+/** The guard asks nothing any more of what these clauses compare; their names and values are still used, as DynamoDB demands. */
+export function disarmed(file: string, within: string, ...clauses: readonly string[]): Edit[] {
+  return clauses.map((text) => ({
+    file,
+    in: within,
+    at: clause(text),
+    change: becomes(`(${text} OR ${opposite(text)})`),
+  }));
+}
+
+/** Of a guard of a task's holder, what is left when it compares neither counter nor session. */
+export const ANYBODYS =
+  "'#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'";
+
+const OPPOSITES: Readonly<Record<string, string>> = {
+  '=': '<>',
+  '<>': '=',
+  '<': '>=',
+  '>=': '<',
+  '<=': '>',
+  '>': '<=',
+};
+
+function opposite(comparison: string): string {
+  if (comparison.startsWith('NOT ')) return comparison.slice('NOT '.length);
+  const [left = '', operator = '', right = ''] = comparison.split(/ (=|<>|<=|>=|<|>) /);
+  return `${left} ${OPPOSITES[operator] ?? ''} ${right}`;
+}
