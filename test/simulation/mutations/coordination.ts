@@ -1,6 +1,10 @@
+import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { clause, condition, entry, operation, part, statement } from './place.ts';
 
 const SEMAPHORE = 'shared/dynamo/semaphore/statements.ts';
+const RULES = 'shared/semaphore/semaphore.ts';
+const RATE_LIMIT = 'shared/dynamo/ratelimit/statements.ts';
 const WAIT_GROUP = 'shared/dynamo/waitgroup/statements.ts';
 const changes = { coordinationShare: 0.8, lockShare: 0 } as const;
 
@@ -11,8 +15,9 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SEMAPHORE,
-        find: '`#free = #free - :permits, ${TOUCH}`,',
-        replace: '`#free = if_not_exists(#free, :permits), ${TOUCH}`,',
+        in: 'admitHolder.effect',
+        at: clause('#free = #free - :permits'),
+        change: becomes('#free = if_not_exists(#free, :permits)'),
       },
     ],
     killedBy: ['I11'],
@@ -21,13 +26,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M42',
     what: 'a release does not compare the token',
-    edits: [
-      {
-        file: SEMAPHORE,
-        find: "const IS_HELD = '#holders.#PERMIT = :token';",
-        replace: "const IS_HELD = '(#holders.#PERMIT = :token OR #holders.#PERMIT <> :token)';",
-      },
-    ],
+    edits: disarmed(SEMAPHORE, 'IS_HELD', '#holders.#PERMIT = :token'),
     killedBy: ['I11'],
     profile: 'network',
     changes,
@@ -35,26 +34,14 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M43',
     what: 'a contender that looks before it enters finds room for one more than there is',
-    edits: [
-      {
-        file: 'shared/semaphore/semaphore.ts',
-        find: 'return isItsTurn && semaphore.free >= claim.permits &&',
-        replace: 'return isItsTurn && semaphore.free >= claim.permits - 1 &&',
-      },
-    ],
+    edits: [{ file: RULES, in: 'mayEnter', at: operation('>=', 'permits'), change: ({ text }) => `${text} - 1` }],
     killedBy: ['I11'],
     changes,
   },
   {
     id: 'M43b',
     what: 'an admission does not ask whether there is room',
-    edits: [
-      {
-        file: SEMAPHORE,
-        find: "'#free >= :permits AND size",
-        replace: "'(#free >= :permits OR #free < :permits) AND size",
-      },
-    ],
+    edits: disarmed(SEMAPHORE, 'HAS_ROOM', '#free >= :permits'),
     killedBy: ['I11'],
     changes,
   },
@@ -64,9 +51,10 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SEMAPHORE,
-        find: 'guard: `${IS_HELD} OR ${IS_EVICTED}`,',
-        replace:
-          "guard: 'attribute_not_exists(#holders.#PERMIT) OR #holders.#PERMIT = :token OR #holders.#PERMIT <> :token',",
+        in: 'releaseHolder.guard',
+        change: becomes(
+          "'attribute_not_exists(#holders.#PERMIT) OR #holders.#PERMIT = :token OR #holders.#PERMIT <> :token'",
+        ),
       },
     ],
     killedBy: ['I11'],
@@ -75,13 +63,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M45',
     what: 'a limit that is lowered leaves the room as it was',
-    edits: [
-      {
-        file: 'shared/semaphore/semaphore.ts',
-        find: 'return { ...semaphore, limit, free: limit - permitsHeld(semaphore.holders) };',
-        replace: 'return { ...semaphore, limit };',
-      },
-    ],
+    edits: [{ file: RULES, in: 'withLimit', at: entry('free'), change: 'drop' }],
     killedBy: ['I11', 'I12'],
     changes,
   },
@@ -89,12 +71,8 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     id: 'X15',
     what: 'a contender that is not fair enters before those in the queue',
     edits: [
-      { file: SEMAPHORE, find: '${HAS_ROOM} AND ${NOBODY_QUEUES} AND', replace: '${HAS_ROOM} AND' },
-      {
-        file: 'shared/semaphore/semaphore.ts',
-        find: 'const isItsTurn = first === undefined || isSamePermit(first, claim);',
-        replace: 'const isItsTurn = first !== claim;',
-      },
+      { file: SEMAPHORE, in: 'admitHolder.guard', at: part('NOBODY_QUEUES'), change: 'drop' },
+      { file: RULES, in: 'mayEnter', at: operation('||', 'isSamePermit'), change: becomes('true') },
     ],
     killedBy: ['L5'],
     changes,
@@ -105,8 +83,9 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/semaphore/survey.ts',
-        find: "standings.get(session)?.kind === 'free'",
-        replace: "standings.get(session)?.kind !== 'closed'",
+        in: 'Surveyor.survey',
+        at: operation('===', 'free'),
+        change: ({ left }) => `${left} !== 'closed'`,
       },
     ],
     killedBy: ['I25', 'I11'],
@@ -118,8 +97,9 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/semaphore/permit.ts',
-        find: "this.#end(this.#loss('invalidated', 'it was evicted by an operator'));",
-        replace: '',
+        in: 'Permit.constructor',
+        at: statement('#end', 'invalidated'),
+        change: 'drop',
       },
     ],
     killedBy: ['I1'],
@@ -131,13 +111,15 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/semaphore/contender.ts',
-        find: 'if (permit?.closedUntil !== undefined)',
-        replace: 'if (permit?.closedUntil === Infinity)',
+        in: 'Contender.#pursue',
+        at: condition('closedUntil'),
+        change: becomes('false'),
       },
       {
         file: 'shared/session/keep-alive.ts',
-        find: 'if (this.#told.has(revocation))',
-        replace: "if (revocation === '')",
+        in: 'SessionHolder.onRevoked',
+        at: condition('#told'),
+        change: becomes('false'),
       },
     ],
     killedBy: ['I1'],
@@ -147,13 +129,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M46',
     what: 'a member that has ended ends again',
-    edits: [
-      {
-        file: WAIT_GROUP,
-        find: "const IS_PENDING = '#state = :pending';",
-        replace: "const IS_PENDING = '(#state = :pending OR #state <> :pending)';",
-      },
-    ],
+    edits: disarmed(WAIT_GROUP, 'IS_PENDING', '#state = :pending'),
     killedBy: ['I13'],
     changes,
   },
@@ -163,9 +139,10 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: WAIT_GROUP,
-        find: 'ConditionExpression: IS_IN_STATE, ExpressionAttributeNames: namesIn(IS_IN_STATE),',
-        replace:
-          "ConditionExpression: '(#generation = :generation OR #generation <> :generation) AND (#state = :expected OR #state <> :expected)', ExpressionAttributeNames: namesIn(IS_IN_STATE),",
+        in: 'addMembers.ConditionExpression',
+        change: becomes(
+          "'(#generation = :generation OR #generation <> :generation) AND (#state = :expected OR #state <> :expected)'",
+        ),
       },
     ],
     killedBy: ['I13'],
@@ -174,7 +151,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M48',
     what: 'a wait reads members that may be out of date',
-    edits: [{ file: WAIT_GROUP, find: 'ConsistentRead: true,', replace: 'ConsistentRead: false,' }],
+    edits: [{ file: WAIT_GROUP, in: 'pageOfMembers.ConsistentRead', change: becomes('false') }],
     killedBy: ['I13'],
     profile: 'store',
     changes: { ...changes, staleMs: 5_000 },
@@ -185,9 +162,9 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: WAIT_GROUP,
-        find: "effect: `SET #state = :ended, ${TOUCH}`, values: { ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp) },",
-        replace:
-          "effect: `SET #state = :ended, ${TOUCH}`, values: { ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp), ':ttl': ttlEpochSeconds(stamp.now, RETENTION_DAYS.lease) },",
+        in: 'finishMember.values',
+        change: ({ text }) =>
+          `((values) => ({ ...values, ':ttl': values[':ttl'] - 86_400 * (RETENTION_DAYS.waitGroup - RETENTION_DAYS.lease) }))(${text})`,
       },
     ],
     killedBy: ['I13'],
@@ -197,11 +174,12 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     id: 'X8',
     what: 'adding a member again leases it to the session that adds it (found by the simulation)',
     edits: [
-      { file: WAIT_GROUP, find: "':session': session ?? NO_SESSION,", replace: "':session': session," },
+      { file: WAIT_GROUP, in: 'addMember.:session', at: operation('??'), change: leftOnly },
       {
         file: WAIT_GROUP,
-        find: "#session = if_not_exists(#session, :session), ' +",
-        replace: "' + (session === undefined ? '' : '#session = if_not_exists(#session, :session), ') +",
+        in: 'addMember',
+        at: clause('#session = if_not_exists(#session, :session),'),
+        change: ({ text }) => `' + (session === undefined ? '' : '${text}') + '`,
       },
     ],
     killedBy: ['I13'],
@@ -210,39 +188,21 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X14',
     what: 'a bucket gives what it has not',
-    edits: [
-      {
-        file: 'shared/dynamo/ratelimit/statements.ts',
-        find: 'AND #emptyAt <= :enoughSince AND',
-        replace: 'AND (#emptyAt <= :enoughSince OR #emptyAt > :enoughSince) AND',
-      },
-    ],
+    edits: disarmed(RATE_LIMIT, 'takeTokens.guard', '#emptyAt <= :enoughSince'),
     killedBy: ['RATE'],
     changes,
   },
   {
     id: 'X79',
     what: 'a bucket keeps what flowed in beyond its brim',
-    edits: [
-      {
-        file: 'shared/dynamo/ratelimit/statements.ts',
-        find: "guard: '#emptyAt >= :fullSince AND",
-        replace: "guard: '(#emptyAt >= :fullSince OR #emptyAt < :fullSince) AND",
-      },
-    ],
+    edits: disarmed(RATE_LIMIT, 'takeTokens.guard', '#emptyAt >= :fullSince'),
     killedBy: ['RATE'],
     changes,
   },
   {
     id: 'X80',
     what: 'a take whose answer was lost takes its tokens twice',
-    edits: [
-      {
-        file: 'shared/dynamo/ratelimit/statements.ts',
-        find: 'AND #nonce <> :nonce',
-        replace: 'AND (#nonce <> :nonce OR #nonce = :nonce)',
-      },
-    ],
+    edits: disarmed(RATE_LIMIT, 'takeTokens.guard', '#nonce <> :nonce'),
     killedBy: ['RATE'],
     profile: 'network',
     changes: { ...changes, replyLost: 0.2 },
@@ -250,13 +210,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X81',
     what: 'a bucket from which tokens were taken meanwhile is taken to be full',
-    edits: [
-      {
-        file: 'shared/dynamo/ratelimit/statements.ts',
-        find: '(#v = :v AND #emptyAt < :fullSince)',
-        replace: '(#v = :v AND (#emptyAt < :fullSince OR #emptyAt >= :fullSince))',
-      },
-    ],
+    edits: disarmed(RATE_LIMIT, 'takeTokensFromFull.guard', '#emptyAt < :fullSince'),
     killedBy: ['RATE'],
     changes,
   },

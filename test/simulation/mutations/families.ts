@@ -1,5 +1,10 @@
+import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { argument, branch, call, choice, clause, condition, element, loop, operation, statement } from './place.ts';
 
+const LINKED_ROWS = 'shared/dynamo/task/linked-rows.ts';
+const OPERATOR = 'shared/dynamo/task/operator-statements.ts';
+const ALL_OF = 'shared/runtime/all-of.ts';
 const BATCH = 'shared/dynamo/batch/statements.ts';
 const KEY = 'shared/dynamo/task-key/statements.ts';
 
@@ -11,8 +16,9 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/task/store.ts',
-        find: 'statements.commitTask(table, claim, encode(result),',
-        replace: 'statements.commitTask(table, claim, undefined,',
+        in: 'createTaskStore.commit',
+        at: argument('commitTask', 2),
+        change: becomes('undefined'),
       },
     ],
     killedBy: ['I17'],
@@ -21,15 +27,12 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X11',
     what: 'the last child of a batch calls nothing',
     edits: [
+      { file: LINKED_ROWS, in: 'LinkedRows.#endChild', at: element('#wakeWaiter'), change: 'drop' },
       {
-        file: 'shared/dynamo/task/linked-rows.ts',
-        find: 'return companionRefusal(woken, 1) === undefined ? woken : send([last]);',
-        replace: 'return companionRefusal(woken, 1) === undefined && batch.id === undefined ? woken : send([last]);',
-      },
-      {
-        file: 'shared/dynamo/task/linked-rows.ts',
-        find: 'const woken = await send([last, ...this.#wakeWaiter(record.waiter, batch, stamp)]);',
-        replace: 'const woken = await send([last]);',
+        file: LINKED_ROWS,
+        in: 'LinkedRows.#endChild',
+        at: choice('companionRefusal'),
+        change: ({ whenFalse }) => whenFalse,
       },
     ],
     killedBy: ['BATCH', 'L3'],
@@ -38,21 +41,20 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X20',
     what: 'every child that ends calls the waiting task',
     edits: [
-      { file: BATCH, find: "guard: '#pending > :one',", replace: "guard: '#pending > :one AND #pending < :one'," },
-      { file: BATCH, find: "guard: '#pending = :one',", replace: "guard: '#pending >= :one'," },
+      {
+        file: BATCH,
+        in: 'countDown.guard',
+        at: clause('#pending > :one'),
+        change: becomes('#pending > :one AND #pending < :one'),
+      },
+      { file: BATCH, in: 'countLast.guard', at: clause('#pending = :one'), change: becomes('#pending >= :one') },
     ],
     killedBy: ['BATCH'],
   },
   {
     id: 'X21',
     what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
-    edits: [
-      {
-        file: 'shared/dynamo/task/linked-rows.ts',
-        find: 'if (record === undefined || record.pending === 0) return send([]);',
-        replace: 'return send([]);',
-      },
-    ],
+    edits: [{ file: LINKED_ROWS, in: 'LinkedRows.#endChild', at: condition('pending'), change: becomes('true') }],
     killedBy: ['BATCH', 'L3'],
   },
   {
@@ -60,9 +62,10 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'a task that ends keeps the place of its key',
     edits: [
       {
-        file: 'shared/dynamo/task/linked-rows.ts',
-        find: "key !== undefined && from === 'running'",
-        replace: "key !== undefined && from === 'running' && to === 'ready'",
+        file: LINKED_ROWS,
+        in: 'LinkedRows.#change',
+        at: operation('!==', 'running'),
+        change: ({ left }) => `${left} === 'ready'`,
       },
     ],
     killedBy: ['KEY'],
@@ -71,30 +74,15 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X13',
     what: 'a claim takes a place of its key though there is none',
     edits: [
-      {
-        file: KEY,
-        find: "'(attribute_not_exists(#running) OR size(#running) < :limit)'",
-        replace: "'(attribute_not_exists(#running) OR size(#running) < :limit OR size(#running) >= :limit)'",
-      },
-      { file: 'shared/task/key-limit.ts', find: 'if (state.running >= limit) return false;', replace: '' },
-      {
-        file: 'shared/task/key-limit.ts',
-        find: 'export function hasRoom({ limit, rate }: KeyLimit,',
-        replace: 'export function hasRoom({ rate }: KeyLimit,',
-      },
+      ...disarmed(KEY, 'HAS_ROOM', 'size(#running) < :limit'),
+      { file: 'shared/task/key-limit.ts', in: 'hasRoom', at: branch('running'), change: 'drop' },
     ],
     killedBy: ['KEY'],
   },
   {
     id: 'X22',
     what: 'the rate of a key is looked at, and not counted by the write',
-    edits: [
-      {
-        file: KEY,
-        find: 'AND #window = :window AND #started < :count`',
-        replace: 'AND #window = :window AND (#started < :count OR #started >= :count)`',
-      },
-    ],
+    edits: disarmed(KEY, 'enterKey', '#started < :count'),
     killedBy: ['KEY'],
     changes: { concurrency: 5, environments: 5 },
   },
@@ -104,9 +92,10 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dispatch/recur.ts',
-        find: 'let made = 0;',
-        replace:
-          'let made = 0; if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime));',
+        in: 'enqueueSlotsOf',
+        at: loop('slotTaskId'),
+        change: ({ text }) =>
+          `if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime)); ${text}`,
       },
     ],
     killedBy: ['SLOT'],
@@ -117,8 +106,9 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dispatch/dispatcher.ts',
-        find: "if (taken.kind === 'refused' && taken.current?.by !== by) return",
-        replace: "if (taken.kind === 'refused' && taken.current?.by === by) return",
+        in: 'dispatch',
+        at: operation('!==', 'by'),
+        change: ({ left, right }) => `${left} === ${right}`,
       },
     ],
     killedBy: ['I20'],
@@ -128,11 +118,12 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X18',
     what: 'a look that failed leaves its other reads behind (found by the simulation)',
     edits: [
-      { file: 'shared/runtime/all-of.ts', find: 'if (failure !== undefined) throw failure.reason;', replace: '' },
+      { file: ALL_OF, in: 'allOf', at: branch('reason'), change: 'drop' },
       {
-        file: 'shared/runtime/all-of.ts',
-        find: 'await Promise.allSettled(values);',
-        replace: 'await Promise.all(values).then(() => []);',
+        file: ALL_OF,
+        in: 'allOf',
+        at: call('allSettled'),
+        change: ({ args }) => `Promise.all(${args.join()}).then(() => [])`,
       },
     ],
     killedBy: ['L7'],
@@ -141,28 +132,14 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X23',
     what: 'cancelling does not ask whether the task is still as it was seen',
-    edits: [
-      {
-        file: 'shared/dynamo/task/operator-statements.ts',
-        find: "guard: '#state = :ready AND #nonce = :observedNonce', effect: CANCEL,",
-        replace:
-          "guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)', effect: CANCEL,",
-      },
-    ],
+    edits: disarmed(OPERATOR, 'cancelWaitingTask.guard', '#state = :ready', '#nonce = :observedNonce'),
     killedBy: ['I16'],
     changes: { operator: true },
   },
   {
     id: 'X24',
     what: 'bringing back does not ask whether the task is still as it was seen',
-    edits: [
-      {
-        file: 'shared/dynamo/task/operator-statements.ts',
-        find: "return updateStatement('task.revive', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :observedState AND #nonce = :observedNonce',",
-        replace:
-          "return updateStatement('task.revive', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :observedState OR #state <> :observedState) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
-      },
-    ],
+    edits: disarmed(OPERATOR, 'reviveTask.guard', '#state = :observedState', '#nonce = :observedNonce'),
     killedBy: ['I16', 'I0'],
     profile: 'network',
     changes: { operator: true },
@@ -171,7 +148,12 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X70',
     what: "workers ignore how many shards the queue's row names",
     edits: [
-      { file: 'shared/backlog/partitions.ts', find: 'this.#meetShards(this.#ports.shards() ?? 0);', replace: '' },
+      {
+        file: 'shared/backlog/partitions.ts',
+        in: 'Partitions.meet',
+        at: statement('#meetShards', 'shards'),
+        change: 'drop',
+      },
     ],
     killedBy: ['L3'],
     changes: { strayShards: 1 },
@@ -179,7 +161,9 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X71',
     what: 'ticks do not look at the shard beyond those that are known',
-    edits: [{ file: 'shared/dispatch/measure.ts', find: 'new Set([known, inTurn])', replace: 'new Set([inTurn])' }],
+    edits: [
+      { file: 'shared/dispatch/measure.ts', in: 'shardsBeyond', at: [argument('Set', 0), element(0)], change: 'drop' },
+    ],
     killedBy: ['L3'],
     changes: { strayShards: 1 },
   },

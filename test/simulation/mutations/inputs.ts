@@ -1,5 +1,10 @@
+import { becomes, disarmed, rightOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { branch, call, choice, clause, condition, operation } from './place.ts';
 
+const RUN = 'shared/run/run.ts';
+const TENANTS = 'shared/task/tenants.ts';
+const OPERATOR = 'shared/dynamo/task/operator-statements.ts';
 const PAYLOAD = 'shared/dynamo/payload/statements.ts';
 
 /** Large inputs, tenants, waiters, and ids that are asked for again. */
@@ -9,9 +14,10 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a payload is removed however its task ended',
     edits: [
       {
-        file: 'shared/run/run.ts',
-        find: "if (settlement === 'done') await this.#aside.dropPayload();",
-        replace: "if (settlement !== 'lost') await this.#aside.dropPayload();",
+        file: RUN,
+        in: 'TaskRun.run',
+        at: [branch('dropPayload'), operation('===', 'done')],
+        change: ({ left }) => `${left} !== 'lost'`,
       },
     ],
     killedBy: ['PAYLOAD'],
@@ -22,9 +28,10 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a payload stays when its task is done',
     edits: [
       {
-        file: 'shared/run/run.ts',
-        find: "if (settlement === 'done') await this.#aside.dropPayload();",
-        replace: "if (settlement === 'dead') await this.#aside.dropPayload();",
+        file: RUN,
+        in: 'TaskRun.run',
+        at: [branch('dropPayload'), operation('===', 'done')],
+        change: ({ left }) => `${left} === 'dead'`,
       },
     ],
     killedBy: ['PAYLOAD'],
@@ -33,13 +40,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X38',
     what: 'a payload is removed though it belongs to other work by now',
-    edits: [
-      {
-        file: PAYLOAD,
-        find: "const guard = '#nonce = :nonce';",
-        replace: "const guard = '(#nonce = :nonce OR #nonce <> :nonce)';",
-      },
-    ],
+    edits: disarmed(PAYLOAD, 'deletePayload', '#nonce = :nonce'),
     killedBy: ['PAYLOAD'],
     profile: 'network',
     changes: { payloadShare: 0.9, dedupShare: 1, late: 0.15, latestMs: 10_000, lockShare: 0, coordinationShare: 0 },
@@ -50,8 +51,9 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/queue/task-writer.ts',
-        find: 'if (!enqueued.created && !enqueued.replaced) await this.#discard(task);',
-        replace: 'if (!enqueued.replaced) await this.#discard(task);',
+        in: 'TaskWriter.put',
+        at: operation('&&', 'created', 'replaced'),
+        change: rightOnly,
       },
     ],
     killedBy: ['PAYLOAD'],
@@ -60,39 +62,21 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X40',
     what: 'a worker takes all that a tenant has before it looks at the next',
-    edits: [
-      {
-        file: 'shared/task/tenants.ts',
-        find: 'if (taken >= quantum || hint.readyAt > now) {',
-        replace: 'if (hint.readyAt > now) {',
-      },
-    ],
+    edits: [{ file: TENANTS, in: 'TenantWalk.next', at: operation('||', 'quantum'), change: rightOnly }],
     killedBy: ['TENANT'],
     changes: { tenants: true, hogTasks: 64, shards: 1, environments: 1, lockShare: 0, coordinationShare: 0 },
   },
   {
     id: 'X41',
     what: 'a worker that has come to the last tenant does not go round',
-    edits: [
-      {
-        file: 'shared/task/tenants.ts',
-        find: 'if (!isLast) continue;',
-        replace: 'if (!isLast || seen >= 0) continue;',
-      },
-    ],
+    edits: [{ file: TENANTS, in: 'TenantWalk.next', at: condition('isLast'), change: becomes('true') }],
     killedBy: ['L3', 'TENANT'],
     changes: { tenants: true },
   },
   {
     id: 'M39',
     what: 'a contender that waits for a key asks again at once, without back-off or jitter',
-    edits: [
-      {
-        file: 'shared/wait/wait.ts',
-        find: 'return Math.min(thenMs, fullJitterMs(random, this.#backoff, looks));',
-        replace: 'return Math.min(thenMs, 0 * looks);',
-      },
-    ],
+    edits: [{ file: 'shared/wait/wait.ts', in: 'Wait.#pauseMs', at: call('fullJitterMs'), change: becomes('0') }],
     killedBy: ['LOAD'],
     changes: { lockShare: 0.8, coordinationShare: 0 },
   },
@@ -102,8 +86,9 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'functions/continuation.ts',
-        find: "return outcome.kind === 'applied';",
-        replace: "return outcome.kind === 'applied' || outcome.kind === 'refused';",
+        in: 'isFirstDelivery',
+        at: operation('===', 'applied'),
+        change: ({ text, left }) => `${text} || ${left} === 'refused'`,
       },
     ],
     killedBy: ['I20'],
@@ -115,8 +100,9 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/task/place.ts',
-        find: "[isHeld ? 'heldKey' : indexKeyOf(task)]: partitionOf(task, shards),",
-        replace: '[indexKeyOf(task)]: partitionOf(task, shards),',
+        in: 'placeOf',
+        at: choice('heldKey'),
+        change: ({ whenFalse }) => whenFalse,
       },
     ],
     killedBy: ['ORDER'],
@@ -125,14 +111,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X42',
     what: 'a task is given other work although it runs',
-    edits: [
-      {
-        file: 'shared/dynamo/task/operator-statements.ts',
-        find: "return updateStatement('task.replace', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :ready AND #nonce = :observedNonce',",
-        replace:
-          "return updateStatement('task.replace', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
-      },
-    ],
+    edits: disarmed(OPERATOR, 'replaceTask.guard', '#state = :ready', '#nonce = :observedNonce'),
     killedBy: ['I19'],
     changes: { dedupShare: 1 },
   },
@@ -141,9 +120,10 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'other work under an id finds what the work before it has left (found by the simulation)',
     edits: [
       {
-        file: 'shared/dynamo/task/operator-statements.ts',
-        find: '${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks${',
-        replace: '${dropped(task)}${',
+        file: OPERATOR,
+        in: 'replaceTask.effect',
+        at: clause(', #progress, #children, #deaths, #failingSince, #handBacks'),
+        change: 'drop',
       },
     ],
     killedBy: ['I19'],
@@ -155,8 +135,9 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/queue/task-adder.ts',
-        find: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;",
-        replace: "return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === -now;",
+        in: 'hasBegun',
+        at: operation('===', 'createdAt'),
+        change: becomes('false'),
       },
     ],
     killedBy: ['I2', 'I19'],
@@ -166,14 +147,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X44',
     what: 'other work starts over although the work before it has not ended as it was seen',
-    edits: [
-      {
-        file: 'shared/dynamo/task/operator-statements.ts',
-        find: "return updateStatement('task.renew', { table, key: taskKey(observed.queue, observed.id), guard: '#state = :observedState AND #nonce = :observedNonce',",
-        replace:
-          "return updateStatement('task.renew', { table, key: taskKey(observed.queue, observed.id), guard: '(#state = :observedState OR #state <> :observedState) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',",
-      },
-    ],
+    edits: disarmed(OPERATOR, 'renewTask.guard', '#state = :observedState', '#nonce = :observedNonce'),
     killedBy: ['I16', 'I19', 'I0'],
     profile: 'network',
     changes: { dedupShare: 1, late: 0.15, latestMs: 5_000 },

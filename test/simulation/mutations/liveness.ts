@@ -1,5 +1,7 @@
 /** Seeded bugs that do nothing wrong: they leave something undone, and each of them in silence. */
+import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { branch, call, choice, cleanup, condition, returned, statement, use } from './place.ts';
 
 const WAIT = 'shared/wait/wait.ts';
 const TURNS = 'shared/wait/turns.ts';
@@ -17,7 +19,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N1',
     what: 'a caller that leaves the front of a line within its process wakes none',
-    edits: [{ file: TURNS, find: 'else if (wasFirst) waiting[0]?.wake();', replace: '' }],
+    edits: [{ file: TURNS, in: 'Turn.end', at: statement('wake'), change: 'drop' }],
     killedBy: ['L13'],
     profile: 'row',
     changes: CROWD,
@@ -25,7 +27,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N2',
     what: 'a wait ends with the first outage of the store',
-    edits: [{ file: WAIT, find: 'if (this.remainingMs === 0) throw error;', replace: 'if (error) throw error;' }],
+    edits: [{ file: WAIT, in: 'Wait.bear', at: condition('remainingMs'), change: becomes('true') }],
     killedBy: ['L17'],
     profile: 'row',
   },
@@ -35,8 +37,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: WAIT,
-        find: 'Math.min(this.#pauseMs(looks, seen), this.remainingMs)',
-        replace: 'Math.max(Math.min(this.#pauseMs(looks, seen), 0), this.remainingMs)',
+        in: 'Wait.pause',
+        at: call('min'),
+        change: ({ text }) => `Math.max(0 * ${text}, this.remainingMs)`,
       },
     ],
     killedBy: ['L13'],
@@ -48,8 +51,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: CANDIDATES,
-        find: 'if (heldUntil === undefined) return true;',
-        replace: 'if (heldUntil === undefined) return false;',
+        in: 'Candidates.#findAbandoned',
+        at: [branch('undefined'), returned()],
+        change: becomes('false'),
       },
     ],
     killedBy: ['L10', 'L3'],
@@ -61,8 +65,15 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/session/statements.ts',
-        find: "if (told === 0) return '';",
-        replace: "if (told >= 0) return ' REMOVE #revoked';",
+        in: 'forget',
+        at: [branch('told'), condition('told')],
+        change: becomes('true'),
+      },
+      {
+        file: 'shared/dynamo/session/statements.ts',
+        in: 'forget',
+        at: [branch('told'), returned()],
+        change: becomes("' REMOVE #revoked'"),
       },
     ],
     killedBy: ['I1'],
@@ -71,7 +82,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N17',
     what: 'a lost session does not abort the signal of a running task',
-    edits: [{ file: RUN, find: "session.signal.addEventListener('abort', onLost, { once: true });", replace: '' }],
+    edits: [{ file: RUN, in: 'TaskRun.#linkSignals', at: statement('session', 'addEventListener'), change: 'drop' }],
     killedBy: ['L19'],
     changes: { partitionEveryMs: 4_000 },
   },
@@ -79,11 +90,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     id: 'N18',
     what: 'the verbs of one claim run side by side',
     edits: [
-      {
-        file: RUN,
-        find: 'const verb = this.#underWay.then(async () => {',
-        replace: 'const verb = Promise.resolve().then(async () => {',
-      },
+      { file: RUN, in: 'TaskRun.#verb', at: [call('then'), use('#underWay')], change: becomes('Promise.resolve()') },
     ],
     killedBy: ['I14', 'L11', 'L3'],
     profile: 'row',
@@ -94,8 +101,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/semaphore/contender.ts',
-        find: 'if (!this.#mayBeQueued) return;',
-        replace: 'if (this.#request) return;',
+        in: 'Contender.giveUp',
+        at: condition('#mayBeQueued'),
+        change: becomes('true'),
       },
     ],
     killedBy: ['L14', 'L13'],
@@ -108,8 +116,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/semaphore/survey.ts',
-        find: "session === mine ? !book.isOpen(since) : standings.get(session)?.kind === 'free';",
-        replace: 'session === mine && !book.isOpen(since);',
+        in: 'Surveyor.survey',
+        at: choice('isOpen', 'free'),
+        change: ({ condition, whenTrue }) => `${condition} && ${whenTrue}`,
       },
     ],
     killedBy: ['L13', 'L14'],
@@ -122,9 +131,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/task/parking-store.ts',
-        find: 'const fitting = (await withTasks(batch)).filter(({ task }) => room.admits(task));',
-        replace:
-          'const fitting = (await withTasks(batch)).filter(({ task }) => room.admits(task) && task.queue === undefined);',
+        in: 'createParkingStore.putBackFitting',
+        at: call('admits'),
+        change: ({ text }) => `${text} && false`,
       },
     ],
     killedBy: ['L10', 'L3'],
@@ -134,7 +143,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N43',
     what: 'a place in a worker is never given up, so that a task on its last chance waits for ever',
-    edits: [{ file: WORKER, find: '} finally { leave(); }', replace: '} finally { candidate; }' }],
+    edits: [{ file: WORKER, in: 'Worker.#work', at: cleanup(), change: becomes('{}') }],
     killedBy: ['L10', 'L3'],
     profile: 'processes',
   },
@@ -144,8 +153,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: CONTENDER,
-        find: "if (verdict.kind !== 'expired') return verdict;",
-        replace: "if (verdict.kind === 'expired') return { kind: 'live', until: null }; else return verdict;",
+        in: 'settleSession',
+        at: branch('expired', 'kind'),
+        change: ({ text }) => `${text} return { kind: 'live', until: null };`,
       },
     ],
     killedBy: ['L10', 'L13', 'L3'],
@@ -157,9 +167,10 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/lock/contender.ts',
-        find: "const isFresh = standing.disposition.behaviour === 'delete';",
-        replace:
-          "if (lock.key !== '') return { kind: 'delayed', key: this.key, until: this.#ports.runtime.clock.now() + 1_000 }; const isFresh = false;",
+        in: 'LockContender.#assess',
+        at: statement('behaviour', 'delete'),
+        change: ({ text }) =>
+          `return { kind: 'delayed', key: this.key, until: this.#ports.runtime.clock.now() + 1_000 }; ${text}`,
       },
     ],
     killedBy: ['L13'],

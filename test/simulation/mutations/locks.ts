@@ -1,17 +1,22 @@
+import type { Change } from './change.ts';
+import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { branch, call, choice, condition, operation, property, statement, use } from './place.ts';
 
 const STATEMENTS = 'shared/dynamo/lock/statements.ts';
+const CONTENDER = 'shared/lock/contender.ts';
+const READER = 'shared/lock/reader.ts';
+const FENCE = 'shared/dynamo/fence.ts';
+
+/** What was compared is only asked for. */
+const isThere: Change = ({ left, right }) => `${left} !== undefined && ${right} !== undefined`;
 
 export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M21',
     what: 'an invalidation imposes no lock-delay',
     edits: [
-      {
-        file: 'shared/session/record.ts',
-        find: "if (reason === 'ended' || lockDelayMs === 0) return 0;",
-        replace: 'return 0;',
-      },
+      { file: 'shared/session/record.ts', in: 'lockDelayEndsAt', at: condition('ended'), change: becomes('true') },
     ],
     killedBy: ['I7'],
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
@@ -22,8 +27,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/session/contender.ts',
-        find: "return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;",
-        replace: "return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : { kind: 'free' };",
+        in: 'settleSession',
+        at: choice('expired', 'live'),
+        change: ({ condition, whenTrue }) => `${condition} ? ${whenTrue} : { kind: 'free' }`,
       },
     ],
     killedBy: ['I7'],
@@ -32,13 +38,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M23',
     what: 'the lock-delay is not written down with the key',
-    edits: [
-      {
-        file: 'shared/lock/standing.ts',
-        find: 'const notBefore = standing.until - maxClockSkewMs;',
-        replace: 'const notBefore = 0;',
-      },
-    ],
+    edits: [{ file: 'shared/lock/standing.ts', in: 'standingOf', at: operation('-', 'until'), change: becomes('0') }],
     killedBy: ['I7'],
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
   },
@@ -47,10 +47,10 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     what: 'a new session of the process that lost the key does not wait for the lock-delay',
     edits: [
       {
-        file: 'shared/lock/contender.ts',
-        find: 'this.#abandoned = { lock, openAt: standing.openAt, isFresh };',
-        replace:
-          'this.#abandoned = { lock, openAt: session?.node === this.#session.record.node ? 0 : standing.openAt, isFresh };',
+        file: CONTENDER,
+        in: 'LockContender.#assess',
+        at: [statement('#abandoned', 'standing'), property('openAt')],
+        change: ({ text }) => `session?.node === this.#session.record.node ? 0 : ${text}`,
       },
     ],
     killedBy: ['I7'],
@@ -59,13 +59,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M36',
     what: 'the sequences of a fence are compared as text',
-    edits: [
-      {
-        file: 'shared/dynamo/fence.ts',
-        find: "':leaseholdCounter': stamp.counter, ':leaseholdSequence': stamp.sequence }",
-        replace: "':leaseholdCounter': stamp.counter, ':leaseholdSequence': String(stamp.sequence) }",
-      },
-    ],
+    edits: [{ file: FENCE, in: 'guarded.:leaseholdSequence', change: ({ text }) => `String(${text})` }],
     killedBy: ['I2', 'I2b'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -73,14 +67,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X6',
     what: 'an acquire is not ordered against the tenures that ended since it was asked for (found by the simulation)',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: "'(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)'",
-        replace:
-          "'(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #freedAt >= :openBefore OR #leaseCounter = :observedCounter)'",
-      },
-    ],
+    edits: disarmed(STATEMENTS, 'IS_UNTOUCHED', '#freedAt < :openBefore'),
     killedBy: ['I0'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -90,9 +77,10 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     what: 'an acquire is ordered against the end of tenures by clocks alone, without the bound on their differences',
     edits: [
       {
-        file: 'shared/lock/contender.ts',
-        find: 'openBefore: stamp.now - this.#maxClockSkewMs,',
-        replace: 'openBefore: stamp.now + this.#maxClockSkewMs,',
+        file: CONTENDER,
+        in: 'LockContender.#send.openBefore',
+        at: operation('-'),
+        change: ({ left, right }) => `${left} + ${right}`,
       },
     ],
     killedBy: ['I0', 'I7'],
@@ -105,8 +93,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/session/keep-alive.ts',
-        find: 'listener?.();',
-        replace: '',
+        in: 'SessionHolder.#tellRevoked',
+        at: call('get', '#revocationListeners'),
+        change: becomes('undefined as (() => void) | undefined'),
       },
     ],
     killedBy: ['I1'],
@@ -118,9 +107,10 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: STATEMENTS,
-        find: "guard: sweepable && behaviour === 'release' ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY,",
-        replace:
-          "guard: '(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)',",
+        in: 'settleLock.guard',
+        change: becomes(
+          "'(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)'",
+        ),
       },
     ],
     killedBy: ['I5'],
@@ -130,11 +120,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     id: 'M37',
     what: 'a contender takes a stale read’s missing session for a dead one (found by the simulation)',
     edits: [
-      {
-        file: 'shared/lock/contender.ts',
-        find: 'const isUnseen = isForeign && (lock.session !== expected || session === undefined);',
-        replace: 'const isUnseen = isForeign && lock.session !== expected;',
-      },
+      { file: CONTENDER, in: 'LockContender.look', at: operation('||', 'session', 'undefined'), change: leftOnly },
     ],
     killedBy: ['I8'],
     profile: 'store',
@@ -143,14 +129,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M33',
     what: 'a fence takes an equal counter whatever its sequence',
-    edits: [
-      {
-        file: 'shared/dynamo/fence.ts',
-        find: '(#leaseholdCounter = :leaseholdCounter AND #leaseholdSequence < :leaseholdSequence))',
-        replace:
-          '(#leaseholdCounter = :leaseholdCounter AND (#leaseholdSequence < :leaseholdSequence OR #leaseholdSequence >= :leaseholdSequence)))',
-      },
-    ],
+    edits: disarmed(FENCE, 'IS_NEWER', '#leaseholdSequence < :leaseholdSequence'),
     killedBy: ['I2', 'I2b'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -158,14 +137,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M34',
     what: 'the store asks for no stamp at all',
-    edits: [
-      {
-        file: 'shared/dynamo/fence.ts',
-        find: "'(attribute_not_exists(#leaseholdCounter) OR #leaseholdCounter < :leaseholdCounter OR ' +",
-        replace:
-          "'(attribute_not_exists(#leaseholdCounter) OR #leaseholdCounter < :leaseholdCounter OR #leaseholdCounter >= :leaseholdCounter OR ' +",
-      },
-    ],
+    edits: disarmed(FENCE, 'IS_NEWER', '#leaseholdCounter < :leaseholdCounter'),
     killedBy: ['I2', 'I2b'],
     changes: { lockShare: 0.8 },
   },
@@ -173,11 +145,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     id: 'X49',
     what: 'a refused write behind a fence is always taken for one’s own earlier attempt',
     edits: [
-      {
-        file: 'shared/dynamo/fence.ts',
-        find: 'return item?.[FENCE_ATTRIBUTES.counter] === counter && item?.[FENCE_ATTRIBUTES.sequence] === sequence;',
-        replace: 'return item !== undefined && counter !== undefined && sequence !== undefined;',
-      },
+      { file: FENCE, in: 'dynamoFence.wasApplied', at: operation('===', 'counter'), change: isThere },
+      { file: FENCE, in: 'dynamoFence.wasApplied', at: operation('===', 'sequence'), change: isThere },
     ],
     killedBy: ['I2b'],
     changes: { lockShare: 0.8 },
@@ -187,10 +156,16 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     what: 'a reader tidies up after the living as well',
     edits: [
       {
-        file: 'shared/lock/reader.ts',
-        find: "if (standing.kind === 'held') return { lock, holder: standing.by };",
-        replace:
-          "if (standing.kind === 'held') return { lock: await this.#tidy(lock, { disposition: { behaviour: 'release', notBefore: 0 } }), holder: undefined };",
+        file: READER,
+        in: 'LockReader.judge',
+        at: [branch('held', 'by'), property('lock')],
+        change: ({ text }) => `await this.#tidy(${text}, { disposition: { behaviour: 'release', notBefore: 0 } })`,
+      },
+      {
+        file: READER,
+        in: 'LockReader.judge',
+        at: [branch('held', 'by'), property('holder')],
+        change: becomes('undefined'),
       },
     ],
     killedBy: ['I5'],
@@ -199,13 +174,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X51',
     what: 'a release refuses its own holder where there is no value',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;',
-        replace: 'const guard = sweepable ? `${IS_HELD_BY} AND NOT ${HAS_NO_VALUE}` : IS_HELD_BY;',
-      },
-    ],
+    edits: [{ file: STATEMENTS, in: 'releaseLock', at: use('HAS_NO_VALUE'), change: ({ text }) => `'NOT ' + ${text}` }],
     killedBy: ['I0'],
     changes: { lockShare: 0.8 },
   },
@@ -215,14 +184,10 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'test/simulation/workloads/locks.ts',
-        find: 'const seenItem = await sendFenced(place, guard.advance(target), guard);',
-        replace:
-          "const { Item: seenItem = {} } = await driver.attempt('get', { ...target, ConsistentRead: true }, new AbortController().signal);",
-      },
-      {
-        file: 'test/simulation/workloads/locks.ts',
-        find: 'const { process, profile, prng, recorder, seen } = place; const { clock }',
-        replace: 'const { process, profile, prng, recorder, seen, driver } = place; const { clock }',
+        in: 'workUnder',
+        at: call('sendFenced', 'advance'),
+        change: ({ args: [place = '', input = ''] }) =>
+          `(({ TableName, Key }) => ${place}.driver.attempt('get', { TableName, Key, ConsistentRead: true }, new AbortController().signal).then(({ Item = {} }) => Item))(${input})`,
       },
     ],
     killedBy: ['I2b'],
@@ -231,14 +196,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M20c',
     what: 'a release of a lock does not compare session and counter',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'const IS_HELD_BY =',
-        replace:
-          "const IS_HELD_BY = '(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)';\nexport const WAS_HELD_BY =",
-      },
-    ],
+    edits: disarmed(STATEMENTS, 'IS_HELD_BY', '#session = :session', '#leaseCounter = :counter'),
     killedBy: ['I5', 'I9'],
     changes: { lockShare: 0.8 },
   },

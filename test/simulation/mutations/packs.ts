@@ -1,5 +1,10 @@
+import { ANYBODYS, becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { argument, branch, call, clause, condition, operation, returned, use } from './place.ts';
 
+const STATEMENTS = 'shared/dynamo/task/statements.ts';
+const RUN_PACK = 'shared/bulk/run-pack.ts';
+const CANCEL_ITEM = 'shared/queue/cancel-item.ts';
 const PACK = 'shared/dynamo/task/pack-statements.ts';
 const changes = { items: 30, lockShare: 0, coordinationShare: 0 } as const;
 
@@ -8,14 +13,7 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X46',
     what: 'a pack’s writes compare neither session nor counter',
-    edits: [
-      {
-        file: PACK,
-        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;',
-        replace:
-          "const IS_MY_NEXT = '#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session) AND #sequence = :previousSequence';",
-      },
-    ],
+    edits: [{ file: PACK, in: 'IS_MY_NEXT', at: use('IS_MINE'), change: becomes(ANYBODYS) }],
     killedBy: ['I9'],
     profile: 'network',
     changes: { ...changes, tasks: 4, late: 0.3, latestMs: 20_000, crashEveryMs: 3_000, freezeEveryMs: 3_000 },
@@ -23,14 +21,7 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X26',
     what: 'what a pack records has no order: a late request overwrites its successor',
-    edits: [
-      {
-        file: PACK,
-        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;',
-        replace:
-          'const IS_MY_NEXT = `${IS_MINE} AND (#sequence = :previousSequence OR #sequence <> :previousSequence)`;',
-      },
-    ],
+    edits: disarmed(PACK, 'IS_MY_NEXT', '#sequence = :previousSequence'),
     killedBy: ['PACK'],
     profile: 'network',
     changes: { ...changes, late: 0.15, latestMs: 2_000, duplicate: 0.2 },
@@ -41,8 +32,9 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: PACK,
-        find: 'const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;',
-        replace: 'const IS_MY_NEXT = `${IS_MINE} AND (#sequence = :previousSequence OR #sequence < :sequence)`;',
+        in: 'IS_MY_NEXT',
+        at: clause('#sequence = :previousSequence'),
+        change: ({ text }) => `(${text} OR #sequence < :sequence)`,
       },
     ],
     killedBy: ['PACK'],
@@ -52,13 +44,7 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X64',
     what: 'the claim of a pack does not look at what was cancelled just before it (found by the simulation)',
-    edits: [
-      {
-        file: 'shared/dynamo/task/statements.ts',
-        find: 'isSilent: observed.bulk === undefined,',
-        replace: 'isSilent: true,',
-      },
-    ],
+    edits: [{ file: STATEMENTS, in: 'claimTask.isSilent', change: becomes('true') }],
     killedBy: ['PACK'],
     profile: 'network',
     // Half of what is cancelled are items, and the claim of a pack is long under way.
@@ -68,22 +54,9 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     id: 'X27',
     what: 'an item is cancelled although it has ended',
     edits: [
-      {
-        file: PACK,
-        find: "const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';",
-        replace:
-          "const IS_UNDECIDED = '(contains(#done, :item) OR NOT contains(#done, :item)) AND (contains(#moved, :item) OR NOT contains(#moved, :item))';",
-      },
-      {
-        file: 'shared/queue/cancel-item.ts',
-        find: "if (pack.bulk.done.has(index)) return { kind: 'ended', state: 'done' };",
-        replace: '',
-      },
-      {
-        file: 'shared/queue/cancel-item.ts',
-        find: "if (!isOpen(pack.bulk, index)) return { kind: 'missing' };",
-        replace: '',
-      },
+      ...disarmed(PACK, 'IS_UNDECIDED', 'NOT contains(#done, :item)', 'NOT contains(#moved, :item)'),
+      { file: CANCEL_ITEM, in: 'cancelItem', at: branch('done', 'has'), change: 'drop' },
+      { file: CANCEL_ITEM, in: 'cancelItem', at: branch('isOpen'), change: 'drop' },
     ],
     killedBy: ['PACK'],
     changes: { ...changes, operator: true },
@@ -94,8 +67,9 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/task/pack.ts',
-        find: 'return !done.has(index) && !moved.has(index) && !cancelled.has(index);',
-        replace: 'return (index % 2 === 0 || !done.has(index)) && !moved.has(index) && !cancelled.has(index);',
+        in: 'isOpen',
+        at: call('has', 'done'),
+        change: ({ text, args }) => `${args.join()} % 2 !== 0 && ${text}`,
       },
     ],
     killedBy: ['PACK'],
@@ -104,13 +78,7 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X29',
     what: 'a pack that is told to stop ends as done, with items that have not begun',
-    edits: [
-      {
-        file: 'shared/bulk/run-pack.ts',
-        find: 'if (this.#openItems().length > 0 && signal.aborted) throw signal.reason as Error;',
-        replace: '',
-      },
-    ],
+    edits: [{ file: RUN_PACK, in: 'PackRun.#runItems', at: branch('#openItems'), change: 'drop' }],
     killedBy: ['PACK'],
     changes,
   },
@@ -119,10 +87,9 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     what: 'a take-over starts its pack over',
     edits: [
       {
-        file: 'shared/dynamo/task/statements.ts',
-        find: 'effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}`,',
-        replace:
-          "effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}${observed.bulk === undefined ? '' : ' REMOVE #done'}`,",
+        file: STATEMENTS,
+        in: 'takeOverTask.effect',
+        change: ({ text }) => `${text} + ' REMOVE #done'`,
       },
     ],
     killedBy: ['PACK'],
@@ -134,8 +101,9 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/task/pack-store.ts',
-        find: '[actionOf(created)]',
-        replace: 'created === undefined ? [actionOf(created)] : []',
+        in: 'createPackStore.move',
+        at: argument('together', 1),
+        change: becomes('[]'),
       },
     ],
     killedBy: ['PACK'],
@@ -144,40 +112,28 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X32',
     what: 'an item that leaves its pack forgets the attempts that it has had',
-    edits: [{ file: PACK, find: '...item,\n    attempts,', replace: '...item,\n    attempts: attempts * 0,' }],
+    edits: [{ file: PACK, in: 'createMovedItem.attempts', change: becomes('0') }],
     killedBy: ['PACK'],
     changes,
   },
   {
     id: 'X33',
     what: 'an item that leaves its pack starts its counter over',
-    edits: [{ file: PACK, find: 'leaseCounter: Math.max(stamp.now, pack.leaseCounter),', replace: 'leaseCounter: 0,' }],
+    edits: [{ file: PACK, in: 'createMovedItem.leaseCounter', change: becomes('0') }],
     killedBy: ['I3'],
     changes,
   },
   {
     id: 'X34',
     what: 'the item that kills its workers stays in its pack',
-    edits: [
-      {
-        file: 'shared/bulk/run-pack.ts',
-        find: 'if (suspect === undefined) return true;',
-        replace: 'if (suspect === undefined || suspect.index >= 0) return true;',
-      },
-    ],
+    edits: [{ file: RUN_PACK, in: 'PackRun.#partWithSuspect', at: condition('undefined'), change: becomes('true') }],
     killedBy: ['L3'],
     changes,
   },
   {
     id: 'X45',
     what: 'who leaves a pack right behind its suspect pays for the claim that the suspect ended (found by the simulation)',
-    edits: [
-      {
-        file: 'shared/bulk/run-pack.ts',
-        find: "if (outcome.kind === 'applied') this.#pack = { ...this.#pack, attempts: this.#pack.attempts - 1 };",
-        replace: '',
-      },
-    ],
+    edits: [{ file: RUN_PACK, in: 'PackRun.#partWithSuspect', at: branch('applied'), change: 'drop' }],
     killedBy: ['PACK', 'I18'],
     changes: { ...changes, crashEveryMs: 3_000 },
   },
@@ -187,8 +143,15 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/bulk/suspect.ts',
-        find: 'isDead: attempts >= maxAttempts || known >= maxDeaths,',
-        replace: 'isDead: attempts >= maxAttempts + 1 || known >= maxDeaths + 1,',
+        in: 'suspectOf.isDead',
+        at: operation('>=', 'maxAttempts'),
+        change: ({ text }) => `${text} + 1`,
+      },
+      {
+        file: 'shared/bulk/suspect.ts',
+        in: 'suspectOf.isDead',
+        at: operation('>=', 'maxDeaths'),
+        change: ({ text }) => `${text} + 1`,
       },
     ],
     killedBy: ['I18'],
@@ -197,26 +160,14 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X54',
     what: 'an item that failed leaves its pack as if it had not been attempted',
-    edits: [
-      {
-        file: 'shared/bulk/departure.ts',
-        find: "settlement: 'dead', readyAt: now, attempts, deaths: 0",
-        replace: "settlement: 'dead', readyAt: now, attempts: attempts - 1, deaths: 0",
-      },
-    ],
+    edits: [{ file: 'shared/bulk/departure.ts', in: 'failedItem.attempts', change: ({ text }) => `${text} - 1` }],
     killedBy: ['PACK'],
     changes,
   },
   {
     id: 'X55',
     what: 'the items behind a suspect that cannot leave their pack run all the same (found by the simulation)',
-    edits: [
-      {
-        file: 'shared/bulk/run-pack.ts',
-        find: "return outcome.kind !== 'canceled';",
-        replace: 'return true;',
-      },
-    ],
+    edits: [{ file: RUN_PACK, in: 'PackRun.#partWithSuspect', at: returned('canceled'), change: becomes('true') }],
     killedBy: ['L3'],
     changes: { ...changes, tasks: 2, crashEveryMs: 2_500 },
   },
@@ -225,10 +176,11 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     what: 'the end of an item is recorded when it begins',
     edits: [
       {
-        file: 'shared/bulk/run-pack.ts',
-        find: "if ((await this.#runItem(index, signal)) === 'unsettled')",
-        replace:
-          "await this.#recorder.complete(index, undefined, undefined); if ((await this.#runItem(index, signal)) === 'unsettled')",
+        file: RUN_PACK,
+        in: 'PackRun.#runItems',
+        at: call('#runItem'),
+        change: ({ text, args: [index = ''] }) =>
+          `this.#recorder.complete(${index}, undefined, undefined).then(() => ${text})`,
       },
     ],
     killedBy: ['PACK'],

@@ -1,4 +1,6 @@
+import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { branch, condition, operation, returned, statement } from './place.ts';
 
 const SEND = 'shared/dynamo/engine/send.ts';
 
@@ -9,8 +11,9 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SEND,
-        find: 'if (item?.nonce === nonce) return',
-        replace: "if (item?.nonce === nonce || (unanswered && item?.state === 'running')) return",
+        in: 'resolveRefusal',
+        at: condition('nonce'),
+        change: ({ text }) => `${text} || (unanswered && item?.state === 'running')`,
       },
     ],
     killedBy: ['I0'],
@@ -19,7 +22,9 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
   {
     id: 'M13',
     what: 'a write that was not answered is reported as not applied',
-    edits: [{ file: SEND, find: "unanswered ||= fault.applied === 'unknown';", replace: 'unanswered = false;' }],
+    edits: [
+      { file: SEND, in: 'Sender.#attemptUntilAnswered', at: operation('===', 'unknown'), change: becomes('false') },
+    ],
     killedBy: ['I0'],
     profile: 'network',
   },
@@ -27,8 +32,8 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
     id: 'M14',
     what: 'being refused by one’s own earlier attempt is taken for a loss',
     edits: [
-      { file: SEND, find: "if (item?.nonce === nonce) return { kind: 'applied', item, late: true };", replace: '' },
-      { file: SEND, find: "return unanswered ? 'unknown' : 'none';", replace: "return 'none';" },
+      { file: SEND, in: 'resolveRefusal', at: branch('nonce'), change: 'drop' },
+      { file: SEND, in: 'earlierAttempt', at: returned(), change: becomes("'none'") },
     ],
     killedBy: ['I0'],
     profile: 'network',
@@ -39,8 +44,9 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SEND,
-        find: 'if (item?.nonce === nonce) return',
-        replace: "if (String(item?.nonce).split('-')[0] === nonce.split('-')[0]) return",
+        in: 'resolveRefusal',
+        at: operation('===', 'nonce'),
+        change: ({ left, right }) => `String(${left}).split('-')[0] === ${right}.split('-')[0]`,
       },
     ],
     killedBy: ['I0'],
@@ -51,8 +57,9 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SEND,
-        find: "if (fault.kind === 'conditionFailed') return true;",
-        replace: "if (fault.kind === 'conditionFailed' || fault.kind === 'conflict') return true;",
+        in: 'isRefusal',
+        at: operation('===', 'conditionFailed'),
+        change: ({ text, left }) => `${text} || ${left} === 'conflict'`,
       },
     ],
     killedBy: ['I0'],
@@ -61,13 +68,20 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
   {
     id: 'M61',
     what: 'a retry does not ask again whether its sender still believes',
-    edits: [{ file: SEND, find: 'limits.ensureBelief?.();', replace: 'if (attempt === 1) limits.ensureBelief?.();' }],
+    edits: [
+      {
+        file: SEND,
+        in: 'Sender.#attemptUntilAnswered',
+        at: statement('ensureBelief'),
+        change: ({ text }) => `if (attempt === 1) ${text}`,
+      },
+    ],
     killedBy: ['I1b'],
   },
   {
     id: 'M40',
     what: 'a holder that is not sure goes on sending',
-    edits: [{ file: SEND, find: 'limits.ensureBelief?.();', replace: '' }],
+    edits: [{ file: SEND, in: 'Sender.#attemptUntilAnswered', at: statement('ensureBelief'), change: 'drop' }],
     killedBy: ['I1b'],
   },
 ];

@@ -1,5 +1,9 @@
+import { becomes, beside, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
+import { argument, assigned, call, choice, condition, operation, property, returned, statement } from './place.ts';
 
+const RECORD = 'shared/session/record.ts';
+const CONTENDER = 'shared/session/contender.ts';
 const HOLDER = 'shared/session/keep-alive.ts';
 const STATEMENTS = 'shared/dynamo/session/statements.ts';
 
@@ -8,16 +12,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     id: 'M7',
     what: 'a contender does not wait for the clock bound',
     edits: [
-      {
-        file: 'shared/session/record.ts',
-        find: 'const expiredForOthersAt = session.expiresAt + maxClockSkewMs;',
-        replace: 'const expiredForOthersAt = session.expiresAt;',
-      },
-      {
-        file: 'shared/session/contender.ts',
-        find: 'expiredBefore: now - maxClockSkewMs',
-        replace: 'expiredBefore: now',
-      },
+      { file: RECORD, in: 'judgeSession', at: operation('+', 'expiresAt'), change: leftOnly },
+      { file: CONTENDER, in: 'settleSession.expiredBefore', at: operation('-'), change: leftOnly },
     ],
     killedBy: ['I6'],
     changes: { clockErrorMs: 400, maxClockSkewMs: 800 },
@@ -28,8 +24,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/lease/timing.ts',
-        find: 'timing.ttlMs - timing.holderMarginMs',
-        replace: 'timing.ttlMs + timing.holderMarginMs + timing.maxClockSkewMs',
+        in: 'trustDurationMs',
+        at: operation('-', 'holderMarginMs'),
+        change: ({ left, right }) => `${left} + ${right} + ${beside(left, 'maxClockSkewMs')}`,
       },
     ],
     killedBy: ['I1'],
@@ -41,8 +38,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: HOLDER,
-        find: 'this.#trust = { opened, durationMs: this.#trust.durationMs };',
-        replace: 'this.#trust = { opened: momentOf(clock), durationMs: this.#trust.durationMs };',
+        in: 'SessionHolder.#renew',
+        at: [assigned('#trust'), property('opened')],
+        change: becomes('momentOf(this.#runtime.clock)'),
       },
     ],
     killedBy: ['I1'],
@@ -54,8 +52,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/lease/trust.ts',
-        find: 'const elapsedMs = Math.max(at.wallMs - window.opened.wallMs, at.monotonicMs - window.opened.monotonicMs);',
-        replace: 'const elapsedMs = at.monotonicMs - window.opened.monotonicMs;',
+        in: 'remainingTrustMs',
+        at: call('max'),
+        change: ({ args }) => args.find((elapsed) => elapsed.includes('monotonicMs')) ?? '',
       },
     ],
     killedBy: ['I1'],
@@ -65,13 +64,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M16',
     what: 'a renewal does not compare the nonce of the one before',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'AND #nonce = :lastNonce AND',
-        replace: 'AND (#nonce = :lastNonce OR #nonce <> :lastNonce) AND',
-      },
-    ],
+    edits: disarmed(STATEMENTS, 'renewSession.guard', '#nonce = :lastNonce'),
     killedBy: ['I4', 'I9'],
     profile: 'network',
   },
@@ -81,8 +74,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: HOLDER,
-        find: 'this.#unanswered.push(nonce);',
-        replace: 'this.#unanswered.push(nonce); this.#trust = { opened, durationMs: this.#trust.durationMs };',
+        in: 'SessionHolder.#renew',
+        at: statement('#unanswered', 'push'),
+        change: ({ text }) => `${text} this.#trust = { opened, durationMs: this.#trust.durationMs };`,
       },
     ],
     killedBy: ['I1'],
@@ -92,14 +86,16 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: 'a contender ends a session a heartbeat before its TTL is over',
     edits: [
       {
-        file: 'shared/session/record.ts',
-        find: 'const expiredForOthersAt = session.expiresAt + maxClockSkewMs;',
-        replace: 'const expiredForOthersAt = session.expiresAt - session.ttlMs / 3;',
+        file: RECORD,
+        in: 'judgeSession',
+        at: operation('+', 'expiresAt'),
+        change: ({ left }) => `${left} - ${beside(left, 'ttlMs')} / 3`,
       },
       {
-        file: 'shared/session/contender.ts',
-        find: 'expiredBefore: now - maxClockSkewMs',
-        replace: 'expiredBefore: now + (observed?.ttlMs ?? 0) / 3',
+        file: CONTENDER,
+        in: 'settleSession.expiredBefore',
+        at: operation('-'),
+        change: ({ left }) => `${left} + (observed?.ttlMs ?? 0) / 3`,
       },
     ],
     killedBy: ['I6'],
@@ -108,23 +104,14 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     id: 'M28',
     what: 'belief is a flag that a timer flips',
     edits: [
+      { file: HOLDER, in: 'SessionHolder.remainingTrustMs', at: returned('remainingTrustMs'), change: becomes('1') },
       {
         file: HOLDER,
-        find: `    if (this.#loss !== undefined || this.#ending !== undefined) return 0;
-    return remainingTrustMs(this.#trust, momentOf(this.#runtime.clock));`,
-        replace: '    return this.#loss !== undefined || this.#ending !== undefined ? 0 : 1;',
+        in: 'SessionHolder.constructor',
+        at: call('truthfulSignal'),
+        change: ({ args: [signal = ''] }) => signal,
       },
-      {
-        file: HOLDER,
-        find: 'truthfulSignal(this.#lost.signal, () => this.#noticeExpiry())',
-        replace: 'this.#lost.signal',
-      },
-      {
-        file: HOLDER,
-        find: `  ensureBelief(): void {
-    this.#noticeExpiry();`,
-        replace: '  ensureBelief(): void {',
-      },
+      { file: HOLDER, in: 'SessionHolder.ensureBelief', at: statement('#noticeExpiry'), change: 'drop' },
     ],
     killedBy: ['I1'],
   },
@@ -132,7 +119,12 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     id: 'M29',
     what: 'identity is made once per environment and repeats after a restart',
     edits: [
-      { file: 'test/simulation/fleet.ts', find: 'ids: countedIds(incarnation),', replace: 'ids: countedIds(name),' },
+      {
+        file: 'test/simulation/fleet.ts',
+        in: 'Fleet.start',
+        at: argument('countedIds', 0),
+        change: ({ text }) => `${text}.split('.')[0]`,
+      },
     ],
     killedBy: ['I22', 'I0'],
     profile: 'processes',
@@ -141,33 +133,29 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     id: 'M30',
     what: 'the heartbeat survives the end of the handler',
     edits: [
-      {
-        file: HOLDER,
-        find: `    this.#stopped.abort();
-    await Promise.all([this.#loops, this.#renewal]);
-    await this.#settling`,
-        replace: '    await this.#settling',
-      },
+      { file: HOLDER, in: 'SessionHolder.#end', at: statement('#stopped', 'abort'), change: 'drop' },
+      { file: HOLDER, in: 'SessionHolder.#end', at: statement('#loops'), change: 'drop' },
     ],
     killedBy: ['L7'],
   },
   {
     id: 'X3',
     what: 'an unanswered renewal is not recognised, and taken for another write',
-    edits: [{ file: HOLDER, find: 'this.#unanswered.includes(current.nonce)', replace: 'false' }],
+    edits: [
+      {
+        file: HOLDER,
+        in: 'SessionHolder.#afterRefusal',
+        at: call('includes', '#unanswered'),
+        change: becomes('false'),
+      },
+    ],
     killedBy: ['I9'],
     profile: 'network',
   },
   {
     id: 'X25',
     what: 'a renewal that is refused because the clock has jumped is taken for another’s work (found by the simulation)',
-    edits: [
-      {
-        file: HOLDER,
-        find: 'if (current.nonce === this.#record.nonce) return',
-        replace: "if (current.nonce === '') return",
-      },
-    ],
+    edits: [{ file: HOLDER, in: 'SessionHolder.#lossBy', at: condition('nonce'), change: becomes('false') }],
     killedBy: ['I9'],
     profile: 'clocks',
     changes: { clocksHold: false, clockErrorMs: 200_000, clockStepEveryMs: 4_000, partitionEveryMs: 3_000 },
@@ -175,7 +163,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X5',
     what: 'session rows are swept at their expiry',
-    edits: [{ file: 'shared/dynamo/engine/schema.ts', find: '  session: 30,', replace: '  session: 0,' }],
+    edits: [{ file: 'shared/dynamo/engine/schema.ts', in: 'RETENTION_DAYS.session', change: becomes('0') }],
     killedBy: ['I25', 'I6'],
   },
   {
@@ -184,8 +172,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/engine/send.ts',
-        find: 'attempt === 1 || statement.restamped === undefined ? undefined : clock.now()',
-        replace: 'undefined as number | undefined',
+        in: 'Sender.#attemptUntilAnswered',
+        at: choice('restamped', 'now'),
+        change: becomes('undefined as number | undefined'),
       },
     ],
     killedBy: ['I7'],

@@ -1,33 +1,22 @@
-import type { Edit, Mutant } from './mutation.ts';
+import { ANYBODYS, becomes, disarmed, leftOnly } from './change.ts';
+import type { Mutant } from './mutation.ts';
+import { argument, call, clause, condition, operation, part, use } from './place.ts';
 
 const STATEMENTS = 'shared/dynamo/task/statements.ts';
 
-/** A guard without its counter and session: what is left names them, as DynamoDB demands, and asks nothing of them. */
-const ANYBODYS =
-  "'#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'";
-const guardOf = (verb: string, replace: string): Edit => ({
-  file: STATEMENTS,
-  find: `return updateStatement('task.${verb}', {
-    table,
-    key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,`,
-  replace: `return updateStatement('task.${verb}', {
-    table,
-    key: taskKey(claim.queue, claim.id),
-    guard: ${replace},`,
-});
+const WORKER = 'shared/worker/worker.ts';
 
 export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M1',
     what: 'a claim does not raise the lease counter',
-    edits: [{ file: STATEMENTS, find: "'#leaseCounter = #leaseCounter + :one, #attempts", replace: "'#attempts" }],
+    edits: [{ file: STATEMENTS, in: 'TAKE', at: clause('#leaseCounter = #leaseCounter + :one,'), change: 'drop' }],
     killedBy: ['I3'],
   },
   {
     id: 'M2',
     what: 'a row that comes back starts its counter at zero (seed dropped)',
-    edits: [{ file: STATEMENTS, find: 'leaseCounter: now, nonce', replace: 'leaseCounter: 0, nonce' }],
+    edits: [{ file: STATEMENTS, in: 'enqueueTask.leaseCounter', change: becomes('0') }],
     killedBy: ['I3'],
     changes: { leap: true },
   },
@@ -37,9 +26,10 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/task/store.ts',
-        find: 'statements.releaseTask(table, claim, stamp)',
-        replace:
-          "{ verb: 'task.release', kind: 'delete', input: { TableName: table, Key: statements.releaseTask(table, claim, stamp).input.Key, ReturnValues: 'ALL_OLD' } } as never",
+        in: 'createTaskStore.release',
+        at: call('releaseTask'),
+        change: ({ text }) =>
+          `{ verb: 'task.release', kind: 'delete', input: { TableName: ${text}.input.TableName, Key: ${text}.input.Key, ReturnValues: 'ALL_OLD' } } as never`,
       },
     ],
     killedBy: ['I3'],
@@ -47,39 +37,39 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M4',
     what: 'a waiting task carries a TTL, and is swept',
-    edits: [{ file: STATEMENTS, find: 'attempts: 0,', replace: 'ttl: Math.floor(now / 1000), attempts: 0,' }],
+    edits: [
+      {
+        file: STATEMENTS,
+        in: 'enqueueTask',
+        at: argument('createStatement', 2),
+        change: ({ text }) => `((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))(${text})`,
+      },
+    ],
     killedBy: ['I15'],
   },
   {
     id: 'M4b',
     what: 'ended tasks are swept at once',
-    edits: [{ file: 'shared/dynamo/engine/schema.ts', find: '  task: 14,', replace: '  task: 0,' }],
+    edits: [{ file: 'shared/dynamo/engine/schema.ts', in: 'RETENTION_DAYS.task', change: becomes('0') }],
     killedBy: ['I25'],
   },
   {
     id: 'M5',
     what: 'a take-over does not compare the observed session and counter',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: "const IS_OBSERVED = '#state = :running AND #leaseCounter = :observedCounter AND #session = :observedSession';",
-        replace:
-          "const IS_OBSERVED = '#state = :running AND (#leaseCounter <> :observedCounter OR #leaseCounter = :observedCounter) AND (#session <> :observedSession OR #session = :observedSession)';",
-      },
-    ],
+    edits: disarmed(STATEMENTS, 'IS_OBSERVED', '#leaseCounter = :observedCounter', '#session = :observedSession'),
     killedBy: ['I14'],
   },
   {
     id: 'M20',
     what: 'a release does not compare session and counter',
-    edits: [guardOf('release', ANYBODYS)],
+    edits: [{ file: STATEMENTS, in: 'releaseTask.guard', change: becomes(ANYBODYS) }],
     killedBy: ['I5'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
   {
     id: 'M20b',
     what: 'a retry does not compare session and counter',
-    edits: [guardOf('retry', ANYBODYS)],
+    edits: [{ file: STATEMENTS, in: 'retryTask.guard', change: becomes(ANYBODYS) }],
     killedBy: ['I5'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
@@ -87,45 +77,22 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'M49',
     what: 'a claim trusts the index: neither state nor counter nor nonce is compared',
     edits: [
-      {
-        file: STATEMENTS,
-        find: '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now',
-        replace:
-          '(#state <> :ready OR #state = :ready) AND (#leaseCounter <> :observedCounter OR #leaseCounter = :observedCounter) AND #readyAt <= :now',
-      },
-      {
-        file: STATEMENTS,
-        find: "'#nonce = :observedNonce', ...(observed.expiresAt === undefined",
-        replace: "'(#nonce = :observedNonce OR #nonce <> :observedNonce)', ...(observed.expiresAt === undefined",
-      },
+      ...disarmed(STATEMENTS, 'IS_DUE', '#state = :ready', '#leaseCounter = :observedCounter'),
+      ...disarmed(STATEMENTS, 'claimTask.guard', '#nonce = :observedNonce'),
     ],
     killedBy: ['I14'],
   },
   {
     id: 'M52',
     what: 'a completion does not compare session and counter',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: `    guard: IS_MINE,
-    effect: result === undefined`,
-        replace: `    guard: ${ANYBODYS},
-    effect: result === undefined`,
-      },
-    ],
+    edits: [{ file: STATEMENTS, in: 'completion.guard', change: becomes(ANYBODYS) }],
     killedBy: ['I16'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
   {
     id: 'M51',
     what: 'progress does not compare session and counter',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'guard: `${IS_MINE} AND #sequence < :sequence`',
-        replace: `guard: ${ANYBODYS} + ' AND #sequence < :sequence'`,
-      },
-    ],
+    edits: [{ file: STATEMENTS, in: 'saveProgress.guard', at: use('IS_MINE'), change: becomes(ANYBODYS) }],
     killedBy: ['I9'],
   },
   {
@@ -134,8 +101,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: STATEMENTS,
-        find: '#attempts = #attempts + :one, #sequence = :zero',
-        replace: '#attempts = #attempts + :zero, #sequence = :zero',
+        in: 'TAKE',
+        at: clause('#attempts = #attempts + :one'),
+        change: becomes('#attempts = #attempts + :zero'),
       },
     ],
     killedBy: ['I18'],
@@ -144,7 +112,12 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'M55',
     what: 'a worker buries, or takes over, without asking whether the holder lives',
     edits: [
-      { file: 'shared/backlog/candidates.ts', find: "if (standing.kind === 'free') continue;", replace: 'continue;' },
+      {
+        file: 'shared/backlog/candidates.ts',
+        in: 'Candidates.#standingsOf',
+        at: condition('free'),
+        change: becomes('true'),
+      },
     ],
     killedBy: ['I14'],
   },
@@ -154,8 +127,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/dynamo/engine/statement.ts',
-        find: "const guard = 'attribute_not_exists(#pk)';",
-        replace: "const guard = 'attribute_not_exists(#pk) OR attribute_exists(#pk)';",
+        in: 'createStatement',
+        at: clause('attribute_not_exists(#pk)'),
+        change: ({ text }) => `${text} OR attribute_exists(#pk)`,
       },
     ],
     killedBy: ['I19'],
@@ -163,13 +137,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X1',
     what: 'progress has no order: a late request overwrites its successor (found by the simulation)',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'guard: `${IS_MINE} AND #sequence < :sequence`',
-        replace: 'guard: `${IS_MINE} AND (#sequence < :sequence OR #sequence >= :sequence)`',
-      },
-    ],
+    edits: disarmed(STATEMENTS, 'saveProgress.guard', '#sequence < :sequence'),
     killedBy: ['I2b'],
     profile: 'network',
   },
@@ -179,9 +147,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: STATEMENTS,
-        find: 'effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`',
-        replace:
-          'effect: `SET #state = :ready, #attempts = :one - :one, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}`',
+        in: 'releaseTask.effect',
+        at: clause('#attempts = #attempts - :one'),
+        change: becomes('#attempts = :one - :one'),
       },
     ],
     killedBy: ['I18', 'I24'],
@@ -190,16 +158,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'X72',
     what: 'a worker claims tasks whose names it does not know',
     edits: [
-      {
-        file: 'shared/worker/worker.ts',
-        find: 'if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {',
-        replace: "if (definition === undefined && candidate.task.id === '') {",
-      },
-      {
-        file: 'shared/worker/worker.ts',
-        find: 'if (task === undefined || definition === undefined) {',
-        replace: 'if (task === undefined) {',
-      },
+      { file: WORKER, in: 'Worker.#work', at: condition('isOverdue'), change: becomes('false') },
+      { file: WORKER, in: 'Worker.#work', at: operation('||', 'definition'), change: leftOnly },
     ],
     killedBy: ['NAME'],
   },
@@ -209,8 +169,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/worker/chances.ts',
-        find: 'return attempts >= maxAttempts || deaths + 1 >= maxDeaths;',
-        replace: 'return attempts >= maxAttempts || deaths + 1 >= maxDeaths + maxAttempts;',
+        in: 'isUsedUp',
+        at: operation('>=', 'maxDeaths'),
+        change: ({ text }) => `${text} + maxAttempts`,
       },
     ],
     killedBy: ['I18'],
@@ -218,13 +179,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X74',
     what: 'a takeover does not count the death',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}`,',
-        replace: 'effect: `${TAKE}, ${remember(observed)}`,',
-      },
-    ],
+    edits: [{ file: STATEMENTS, in: 'takeOverTask.effect', at: part('COUNT_DEATH'), change: 'drop' }],
     killedBy: ['I18'],
   },
 ];
