@@ -20,6 +20,7 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const WORDS = ['whoever', 'nobody', 'somebody', 'anew', 'mend', 'for good'];
 const WIDE_COLUMNS = 140;
 const LONG_LINES = 400;
+const SEEDED_BUGS = 'test/simulation/mutations/';
 
 const flags = new Command('npm run shape --')
   .description('Measures the shape of the code: lines, arrows, circles, frames, words.')
@@ -55,6 +56,10 @@ function measure(root: string): Figures {
   const product = sources.filter((source) => source.path.includes('/') && !isTest(source));
   const shared = product.filter(({ path: file }) => file.startsWith('shared/'));
   const rooms = roomsOf(product);
+  // The lists of them, and not what finds their places.
+  const seededBugs = sources.filter(
+    ({ path: file, text }) => file.startsWith(SEEDED_BUGS) && text.includes('killedBy: ['),
+  );
   return {
     'lines of the product': lines(product),
     'lines of shared/': lines(shared),
@@ -71,7 +76,9 @@ function measure(root: string): Figures {
     'loops that retry what is contended': matches(shared, /for \(let (?:round|times|attempt)s? = \d/g),
     'files of 390 lines or more': product.filter((source) => lines([source]) >= LONG_LINES - 10).length,
     'spreads of an object literal': matches(product, /\.\.\.\{/g),
-    'seeded bugs by copied source': matches(sources.filter(isTest), /^\s+find:/gm),
+    'places of seeded bugs by copied source': matches(seededBugs, /\bfind:\s/g),
+    'places of seeded bugs by a text that is sent': matches(seededBugs, /\b(?:clause|disarmed)\(/g),
+    'places of seeded bugs by structure alone': matches(seededBugs, /\bin: (?![^}]*\bclause\()/g),
     [`lines beyond ${WIDE_COLUMNS} columns`]: matches(product, new RegExp(`^.{${WIDE_COLUMNS + 1},}$`, 'gm')),
     'comments that begin with Of': matches(product, /(?:\/\*\*|\/\/|\*) Of /g),
     ...Object.fromEntries(WORDS.map((word) => [`"${word}" in the product`, matches(product, worded(word))])),
