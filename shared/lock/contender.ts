@@ -12,8 +12,11 @@ import { stampOf } from '../lease/stamp.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { limitsWithinTrust } from '../session/limits.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Contended } from '../wait/retry-contended.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './record.ts';
-import { opensAt } from './record.ts';
+import { describeLock, opensAt } from './record.ts';
 import type { Doubts, UnansweredAcquire } from './doubts.ts';
 import type { HolderPorts } from './standing.ts';
 import { standingOf } from './standing.ts';
@@ -48,6 +51,11 @@ interface Abandoned {
 /** Rounds of one attempt; each but the last was lost to a faster contender. */
 export const ATTEMPT_ROUNDS_LIMIT = 5;
 
+/** The last round refuses: a key that others keep winning is not free, and a caller that waits tries again. */
+export function lostRound(round: number, key: string, clock: Pick<Clock, 'now'>): Contended | Refusal {
+  return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'delayed', key, until: clock.now() };
+}
+
 export class LockContender implements Contender<HeldLock> {
   readonly key: string;
   readonly #content: Content | undefined;
@@ -81,9 +89,9 @@ export class LockContender implements Contender<HeldLock> {
     this.#observedCounter = Math.max(counter, this.#observedCounter ?? 0);
   }
 
-  async attempt(): Promise<Attempt> {
+  attempt(): Promise<Attempt> {
     const { gauge, runtime, sessions } = this.#ports;
-    for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
+    return retryContended<Attempt>(describeLock(this.key), { rounds: ATTEMPT_ROUNDS_LIMIT }, async (round) => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const closed = this.#closedUntil();
       if (closed !== undefined) return closed;
@@ -97,9 +105,8 @@ export class LockContender implements Contender<HeldLock> {
       this.#doubts?.see(this.key, lock);
       const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
       const refusal = await this.#assess(lock, isForeign ? await sessions.get(lock.session) : undefined);
-      if (refusal !== undefined) return refusal;
-    }
-    return { kind: 'delayed', key: this.key, until: runtime.clock.now() };
+      return refusal ?? lostRound(round, this.key, runtime.clock);
+    });
   }
 
   /** One cheap, eventually consistent request, as long as the holder is the same. */

@@ -7,8 +7,9 @@ import { StoreUnavailableError } from '../errors.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
+import { retryContended } from '../wait/retry-contended.ts';
 import type { Attempt, Contender } from './contender.ts';
-import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf } from './contender.ts';
+import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf, lostRound } from './contender.ts';
 import type { Content, HeldLock, Refusal } from './record.ts';
 import { grantedRow, opensAt } from './record.ts';
 import type { LockPorts } from './standing.ts';
@@ -42,9 +43,9 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
   }
 
-  async attempt(): Promise<Attempt<readonly HeldLock[]>> {
+  attempt(): Promise<Attempt<readonly HeldLock[]>> {
     const { runtime, gauge } = this.#ports;
-    for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
+    return retryContended<Attempt<readonly HeldLock[]>>(this.key, { rounds: ATTEMPT_ROUNDS_LIMIT }, async (round) => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const observed = await this.#observe();
       const refusal = observed.find((found) => 'refusal' in found)?.refusal;
@@ -54,11 +55,10 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
       const openBefore = stamp.now - this.#maxClockSkewMs;
       const request = { session: this.#session.id, content: this.#content, openBefore };
       const isAcquired = await this.#send(free, request, stamp);
-      if (!isAcquired) continue;
+      if (!isAcquired) return lostRound(round, this.#keys[0] ?? '', runtime.clock);
       this.#session.ensureBelief();
       return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
-    }
-    return { kind: 'delayed', key: this.#keys[0] ?? '', until: runtime.clock.now() };
+    });
   }
 
   async #send(free: readonly Observed[], request: Omit<AcquireRequest, 'key'>, stamp: Stamp): Promise<boolean> {
