@@ -9,7 +9,8 @@ import type { Sender } from './engine/send.ts';
 import { createLockStore } from './lock/store.ts';
 import { createRateLimitStore } from './ratelimit/store.ts';
 import { createTaskOperatorStore } from './task/operator-store.ts';
-import type { StoreOptions, TaskStores } from './task-stores.ts';
+import type { TaskStoreOptions } from './task/store.ts';
+import type { TaskStores } from './task-stores.ts';
 import { createTaskStores } from './task-stores.ts';
 import { createWaitGroupStore } from './waitgroup/store.ts';
 
@@ -21,7 +22,7 @@ export interface Stores extends TaskStores {
   readonly checks: CheckStore;
 }
 
-export function createStores(sender: Sender, options: StoreOptions): Stores {
+export function createStores(sender: Sender, options: TaskStoreOptions): Stores {
   const { table } = options;
   return {
     ...createTaskStores(sender, options),

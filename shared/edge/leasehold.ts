@@ -1,9 +1,7 @@
 /** Leasehold as an isolate holds it: what a request at the edge wants of a table, over `fetch`. */
 import { createLockStore } from '../dynamo/lock/store.ts';
 import { createRateLimitStore } from '../dynamo/ratelimit/store.ts';
-import { createSemaphoreStore } from '../dynamo/semaphore/store.ts';
-import { createSessionStore } from '../dynamo/session/store.ts';
-import { createTaskStore } from '../dynamo/task/store.ts';
+import { createBasicStores } from '../dynamo/basic-stores.ts';
 import { ElectionClient } from '../election/election.ts';
 import { ConfigurationError } from '../errors.ts';
 import { parseSequencer } from '../lease/sequencer.ts';
@@ -105,10 +103,8 @@ export class EdgeLeasehold {
 
 function storesOf({ sender, table, shards }: EdgeConnection) {
   return {
-    tasks: createTaskStore(sender, { table, shards }),
-    sessions: createSessionStore(sender, table),
+    ...createBasicStores(sender, { table, shards }),
     locks: createLockStore(sender, table),
-    semaphores: createSemaphoreStore(sender, table),
     buckets: createRateLimitStore(sender, table),
   };
 }
