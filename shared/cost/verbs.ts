@@ -10,6 +10,7 @@ import { createSemaphore } from '../dynamo/semaphore/statements.ts';
 import { createSession } from '../dynamo/session/statements.ts';
 import { pastAttempt } from '../dynamo/task/history.ts';
 import { enqueueTask } from '../dynamo/task/statements.ts';
+import type { NewSession } from '../session/store.ts';
 import type { NewTask } from '../task/store.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
 import type { PackShape, PackTable } from './pack-verbs.ts';
@@ -85,7 +86,7 @@ export function verbTable(shape: TaskShape): VerbTable {
   };
 }
 
-const SESSION = {
+const SESSION: NewSession = {
   id: UUID,
   name: 'worker/default',
   node: 'x'.repeat(60),

@@ -1,4 +1,5 @@
 import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Stamp } from '../lease/stamp.ts';
 
 /** One firing of a schedule. */
 export interface Tick {
@@ -15,9 +16,5 @@ export interface SlotRecord extends Tick {
 
 /** The ledger of ticks: a slot is taken once, by put-if-absent. */
 export interface SlotStore {
-  take(
-    tick: Tick,
-    write: { readonly by: string; readonly now: number; readonly nonce: string },
-    limits?: WriteLimits,
-  ): Promise<Outcome<SlotRecord>>;
+  take(tick: Tick, write: Stamp & { readonly by: string }, limits?: WriteLimits): Promise<Outcome<SlotRecord>>;
 }

@@ -30,16 +30,7 @@ export function createHolderSessionStore(sender: Sender, table: string): HolderS
       return update(statement, renewal.nonce, decodeLive, limits);
     },
 
-    expire({ observed, expiredBefore, now, nonce }, limits) {
-      const statement = statements.expireSession(table, {
-        id: observed.id,
-        renewals: observed.renewals,
-        expiredBefore,
-        now,
-        nonce,
-      });
-      return update(statement, nonce, decodeInvalid, limits);
-    },
+    expire: (expiry, limits) => update(statements.expireSession(table, expiry), expiry.nonce, decodeInvalid, limits),
 
     invalidate: (invalidation, limits) =>
       update(statements.invalidateSession(table, invalidation), invalidation.nonce, decodeInvalid, limits),

@@ -22,9 +22,10 @@
  * | directoryKey, directoryName | S | `session`, name and id: the listing, of the living and of those that expired | create, invalidate |
  * | ttl | N, epoch s | sweeping, weeks beyond any use | all |
  */
+import type { Stamp } from '../../lease/stamp.ts';
 import { MAX_TTL_MS } from '../../lease/timing.ts';
 import type { InvalidationReason } from '../../session/record.ts';
-import type { SessionRenewal } from '../../session/store.ts';
+import type { Invalidation, NewSession, RemoteRenewal, SessionExpiry, SessionRenewal } from '../../session/store.ts';
 import { sessionKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement, TransactionCheck } from '../engine/statement.ts';
@@ -49,21 +50,7 @@ const IS_LIVE = '#status = :live';
  * Effect: live until `now` + ttlMs.
  * Outcomes: refused = the id is taken.
  */
-export function createSession(
-  table: string,
-  session: {
-    readonly id: string;
-    readonly name: string;
-    readonly node: string;
-    readonly ttlMs: number | null;
-    readonly lockDelayMs: number;
-    readonly behaviour: string;
-    readonly checks?: readonly string[] | undefined;
-    readonly remote?: boolean | undefined;
-    readonly now: number;
-    readonly nonce: string;
-  },
-): Statement<'put'> {
+export function createSession(table: string, session: NewSession): Statement<'put'> {
   const { id, name, node, ttlMs, lockDelayMs, behaviour, checks = [], remote = false, now, nonce } = session;
   return createStatement('session.create', table, {
     ...sessionKey(id),
@@ -141,10 +128,7 @@ export function renewEndlessSession(table: string, renewal: Omit<SessionRenewal,
  * Effect: expires at `now` + its own ttlMs; renewals + 1.
  * Outcomes: refused = it has ended or expired; or it has no TTL, or was renewed later, and all is well.
  */
-export function renewRemoteSession(
-  table: string,
-  renewal: { readonly id: string; readonly expiredBefore: number; readonly now: number; readonly nonce: string },
-): Statement<'update'> {
+export function renewRemoteSession(table: string, renewal: RemoteRenewal): Statement<'update'> {
   return updateStatement('session.renewRemote', {
     table,
     key: sessionKey(renewal.id),
@@ -174,24 +158,15 @@ export function liveCondition(table: string, id: string): TransactionCheck {
  * Effect: invalid, as of the attempt that is applied: its lock-delay counts from there.
  * Outcomes: refused = renewed meanwhile, or ended by another contender.
  */
-export function expireSession(
-  table: string,
-  expiry: {
-    readonly id: string;
-    readonly renewals: number;
-    readonly expiredBefore: number;
-    readonly now: number;
-    readonly nonce: string;
-  },
-): Statement<'update'> {
+export function expireSession(table: string, expiry: SessionExpiry): Statement<'update'> {
   const statement = updateStatement('session.expire', {
     table,
-    key: sessionKey(expiry.id),
+    key: sessionKey(expiry.observed.id),
     guard: `${IS_LIVE} AND #renewals = :renewals AND ${EXPIRED_BEFORE}`,
     effect: INVALIDATE,
     values: {
       ...invalidateValues('expired', expiry),
-      ':renewals': expiry.renewals,
+      ':renewals': expiry.observed.renewals,
       ':expiredBefore': expiry.expiredBefore,
     },
   });
@@ -204,15 +179,7 @@ export function expireSession(
  * only those that have not been ended are looked for afterwards.
  * Outcomes: refused = it had ended already.
  */
-export function invalidateSession(
-  table: string,
-  invalidation: {
-    readonly id: string;
-    readonly reason: InvalidationReason;
-    readonly now: number;
-    readonly nonce: string;
-  },
-): Statement<'update'> {
+export function invalidateSession(table: string, invalidation: Invalidation): Statement<'update'> {
   const statement = updateStatement('session.invalidate', {
     table,
     key: sessionKey(invalidation.id),
@@ -256,13 +223,13 @@ function forget({ told }: Pick<SessionRenewal, 'told'>): string {
 
 const INVALIDATE = 'SET #status = :invalid, #reason = :reason, #invalidatedAt = :now, #nonce = :nonce, #ttl = :ttl';
 
-function invalidateValues(reason: InvalidationReason, write: { readonly now: number; readonly nonce: string }) {
+function invalidateValues(reason: InvalidationReason, { now, nonce }: Stamp) {
   return {
     ':live': 'live',
     ':invalid': 'invalid',
     ':reason': reason,
-    ':now': write.now,
-    ':nonce': write.nonce,
-    ':ttl': ttlEpochSeconds(write.now, RETENTION_DAYS.session),
+    ':now': now,
+    ':nonce': nonce,
+    ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.session),
   };
 }

@@ -11,6 +11,7 @@
  * | nonce | S | of the last write | take |
  * | ttl | N, epoch s | | take |
  */
+import type { Stamp } from '../../lease/stamp.ts';
 import type { Tick } from '../../dispatch/store.ts';
 import { slotKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
@@ -25,7 +26,7 @@ import { createStatement } from '../engine/statement.ts';
 export function takeSlot(
   table: string,
   { schedule, slot }: Tick,
-  { by, now, nonce }: { readonly by: string; readonly now: number; readonly nonce: string },
+  { by, now, nonce }: Stamp & { readonly by: string },
 ): Statement<'put'> {
   return createStatement('slot.take', table, {
     ...slotKey(schedule, slot),

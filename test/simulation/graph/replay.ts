@@ -169,7 +169,7 @@ class Replay {
         const id = this.#sessionId(request.o);
         const { renewals } = this.#found(sessionKey(id));
         const expiredBefore = EPOCH_MS + (this.#ticks + Number(request.before)) * TICK_MS;
-        return expireSession(table, { id, renewals: Number(renewals), expiredBefore, ...stamp });
+        return expireSession(table, { observed: { id, renewals: Number(renewals) }, expiredBefore, ...stamp });
       }
       default:
         throw new Error(`no statement is known for ${textOf(request.k)}`);

@@ -274,7 +274,7 @@ function renewedRemotely(rows: Rows, at: { readonly now: number; readonly expire
 }
 
 function expired(rows: Rows, expiredBefore: number): Statement<'update'> {
-  return sessions.expireSession(TABLE, { id: 's', renewals: 0, expiredBefore, ...rows.stamp() });
+  return sessions.expireSession(TABLE, { observed: { id: 's', renewals: 0 }, expiredBefore, ...rows.stamp() });
 }
 
 function ended(rows: Rows, id: string): Statement<'update'> {
