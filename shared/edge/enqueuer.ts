@@ -1,4 +1,5 @@
 /** Enqueues tasks one by one, and nothing else: the smallest bundle that hands work on. Beside it, a look at a task. */
+import { Rows } from '../dynamo/engine/rows.ts';
 import { createAddingStore } from '../dynamo/task/adding-store.ts';
 import { decodeTaken, decodeTask } from '../dynamo/task/codec.ts';
 import { readTask } from '../dynamo/task/statements.ts';
@@ -64,6 +65,5 @@ export async function getTask(
   where: { readonly queue?: string } = {},
 ): Promise<TaskRecord | undefined> {
   const { queue = ownQueue } = validOptions('the options of getTask', where, { queue: true });
-  const { Item } = await sender.read(readTask(table, validName('queue', queue), validName('task id', id)));
-  return Item === undefined ? undefined : decodeTask(Item);
+  return new Rows(sender, decodeTask).get(readTask(table, validName('queue', queue), validName('task id', id)));
 }

@@ -1,33 +1,33 @@
 /** What the holder of a key asks of its row: apart from the rest of the store, so that the bundles of those who only lock stay small. */
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
-import type { FreeLock, HeldLock, LockRecord } from '../../lock/record.ts';
+import type { FreeLock, HeldLock } from '../../lock/record.ts';
 import type { HolderLockStore } from '../../lock/store.ts';
 import { readInBatches } from '../engine/batches.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { lockKey, sessionKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
-import type { Statement } from '../engine/statement.ts';
 import { decodeSession } from '../session/codec.ts';
 import { decodeLock } from './codec.ts';
 import * as statements from './statements.ts';
 
 export function createHolderLockStore(sender: Sender, table: string): HolderLockStore {
+  const rows = new Rows(sender, decodeLock);
   return {
     acquire: (request, stamp, limits) =>
-      update(statements.acquireLock(table, request, stamp), stamp.nonce, limits, decodeHeld),
+      rows.writeAs(decodeHeld, statements.acquireLock(table, request, stamp), stamp, limits),
 
     takeOver: (observed, request, options, stamp, limits) =>
-      update(statements.takeOverLock(table, observed, request, options, stamp), stamp.nonce, limits, decodeHeld),
+      rows.writeAs(decodeHeld, statements.takeOverLock(table, observed, request, options, stamp), stamp, limits),
 
     disown: (observed, late, stamp, limits) =>
-      update(statements.disownLock(table, observed, late, stamp), stamp.nonce, limits, decodeFree),
+      rows.writeAs(decodeFree, statements.disownLock(table, observed, late, stamp), stamp, limits),
 
     barLate: (late, stamp, limits) =>
-      update(statements.barLateAcquire(table, late, stamp), stamp.nonce, limits, decodeFree),
+      rows.writeAs(decodeFree, statements.barLateAcquire(table, late, stamp), stamp, limits),
 
     update: (observed, content, stamp, limits) =>
-      update(statements.updateLock(table, observed, content, stamp), stamp.nonce, limits, decodeHeld),
+      rows.writeAs(decodeHeld, statements.updateLock(table, observed, content, stamp), stamp, limits),
 
     async release(observed, options, stamp, limits) {
       const statement = statements.releaseLock(table, observed, options, stamp);
@@ -36,12 +36,9 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
     },
 
     settle: (observed, disposition, sweepable, stamp, limits) =>
-      update(statements.settleLock(table, observed, disposition, sweepable, stamp), stamp.nonce, limits, decodeFree),
+      rows.writeAs(decodeFree, statements.settleLock(table, observed, disposition, sweepable, stamp), stamp, limits),
 
-    async get(key) {
-      const { Item } = await sender.read(statements.readLock(table, key));
-      return Item === undefined ? undefined : decodeLock(Item);
-    },
+    get: (key) => rows.get(statements.readLock(table, key)),
 
     async getWithSession(key, session, options) {
       const keys = [lockKey(key), ...(session === undefined ? [] : [sessionKey(session)])];
@@ -56,15 +53,6 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
 
     condition: (claim) => statements.heldCondition(table, claim),
   };
-
-  async function update<Row extends LockRecord>(
-    statement: Statement<'update'>,
-    nonce: string,
-    limits: WriteLimits | undefined,
-    decode: (item: DynamoItem) => Row,
-  ): Promise<Outcome<Row, LockRecord>> {
-    return outcomeOf(await sender.write(statement, nonce, limits), decode, decodeLock);
-  }
 }
 
 /** For the row that a write of ours has just left behind. */

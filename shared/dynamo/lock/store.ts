@@ -3,13 +3,14 @@ import type { ForceRequest, LockStore } from '../../lock/store.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { decodeLock } from './codec.ts';
 import { splitKey } from '../engine/keys.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import { commitLocks } from './transaction-statements.ts';
 import { createHolderLockStore } from './holder-store.ts';
 import * as statements from './statements.ts';
 
 export function createLockStore(sender: Sender, table: string): LockStore {
+  const rows = new Rows(sender, decodeLock);
   return {
     ...createHolderLockStore(sender, table),
 
@@ -35,11 +36,8 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       return { kind: 'applied', notBefore: found.state === 'free' ? found.notBefore : 0 };
     },
 
-    put: async (key, observed, content, stamp) =>
-      outcomeOf(
-        await sender.write(statements.putValue(table, key, observed, content, stamp), stamp.nonce),
-        ...[decodeLock, decodeLock],
-      ),
+    put: (key, observed, content, stamp) =>
+      rows.write(statements.putValue(table, key, observed, content, stamp), stamp),
 
     async remove(observed, { tell }, stamp) {
       const result =

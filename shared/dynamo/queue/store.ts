@@ -2,36 +2,25 @@ import type { Announcement, QueueRecord, QueueStore } from '../../task/queue-sto
 import { MAX_SHARDS } from '../../task/task.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import * as statements from './statements.ts';
 
 export function createQueueStore(sender: Sender, table: string): QueueStore {
+  const rows = new Rows(sender, decodeQueue);
   return {
-    async get(queue) {
-      const { Item } = await sender.read(statements.readQueue(table, queue));
-      return Item === undefined ? undefined : decodeQueue(Item);
-    },
+    get: (queue) => rows.get(statements.readQueue(table, queue)),
 
-    async glance(queue) {
-      const { Item } = await sender.read(statements.glanceAtQueue(table, queue));
-      return Item === undefined ? undefined : decodeQueue(Item);
-    },
+    glance: (queue) => rows.get(statements.glanceAtQueue(table, queue)),
 
-    async change(queue, observed, to, stamp, limits) {
-      const statement = statements.changeQueue(table, queue, observed, to, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
-    },
+    change: (queue, observed, to, stamp, limits) =>
+      rows.write(statements.changeQueue(table, queue, observed, to, stamp), stamp, limits),
 
-    async noteUse(queue, observed, use, stamp, limits) {
-      const statement = statements.noteUse(table, queue, observed, use, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
-    },
+    noteUse: (queue, observed, use, stamp, limits) =>
+      rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp, limits),
 
-    async announce(observed, announcement, stamp, limits) {
-      const statement = statements.announceTasks(table, observed, announcement);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeQueue, decodeQueue);
-    },
+    announce: (observed, announcement, stamp, limits) =>
+      rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
   };
 }
 

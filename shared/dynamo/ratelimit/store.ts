@@ -1,26 +1,19 @@
 import type { BucketRecord, RateLimitStore } from '../../ratelimit/store.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import * as statements from './statements.ts';
 
 export function createRateLimitStore(sender: Sender, table: string): RateLimitStore {
+  const rows = new Rows(sender, decodeBucket);
   return {
-    async take(bucket, draw, stamp, limits) {
-      const statement = statements.takeTokens(table, bucket, draw, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeBucket, decodeBucket);
-    },
+    take: (bucket, draw, stamp, limits) => rows.write(statements.takeTokens(table, bucket, draw, stamp), stamp, limits),
 
-    async takeFromFull(bucket, draw, stamp, limits) {
-      const statement = statements.takeTokensFromFull(table, bucket, draw, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeBucket, decodeBucket);
-    },
+    takeFromFull: (bucket, draw, stamp, limits) =>
+      rows.write(statements.takeTokensFromFull(table, bucket, draw, stamp), stamp, limits),
 
-    async get(bucket) {
-      const { Item } = await sender.read(statements.readBucket(table, bucket));
-      return Item === undefined ? undefined : decodeBucket(Item);
-    },
+    get: (bucket) => rows.get(statements.readBucket(table, bucket)),
   };
 }
 

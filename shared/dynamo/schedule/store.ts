@@ -6,31 +6,23 @@ import { readInBatches } from '../engine/batches.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
 import { splitKey } from '../engine/keys.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import * as statements from './statements.ts';
 
 export function createScheduleStore(sender: Sender, table: string): ScheduleStore {
+  const rows = new Rows(sender, decodeRow);
   return {
-    async get(key) {
-      const { Item } = await sender.read(statements.readSchedule(table, key));
-      return Item === undefined ? undefined : decodeRow(Item);
-    },
+    get: (key) => rows.get(statements.readSchedule(table, key)),
 
-    async put(definition, nextAt, observed, stamp, limits) {
-      const statement = statements.putSchedule(table, definition, nextAt, observed, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeRow);
-    },
+    put: (definition, nextAt, observed, stamp, limits) =>
+      rows.writeAs(decodeSchedule, statements.putSchedule(table, definition, nextAt, observed, stamp), stamp, limits),
 
-    async advance(observed, nextAt, stamp, limits) {
-      const statement = statements.advanceSchedule(table, observed, nextAt, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeSchedule, decodeRow);
-    },
+    advance: (observed, nextAt, stamp, limits) =>
+      rows.writeAs(decodeSchedule, statements.advanceSchedule(table, observed, nextAt, stamp), stamp, limits),
 
-    async remove(observed, stamp, limits) {
-      const statement = statements.removeSchedule(table, observed, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeRemoved, decodeRow);
-    },
+    remove: (observed, stamp, limits) =>
+      rows.writeAs(decodeRemoved, statements.removeSchedule(table, observed, stamp), stamp, limits),
 
     async due(queue, now, onDamaged) {
       const due: ScheduleRecord[] = [];

@@ -1,32 +1,28 @@
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
-import type { Stamp } from '../../lease/stamp.ts';
 import type { PermitRecord, SemaphoreRecord } from '../../semaphore/semaphore.ts';
 import type { EvictionRequest, SemaphoreStore } from '../../semaphore/store.ts';
 import { decodeSemaphore } from './codec.ts';
 import { semaphoreName } from '../engine/keys.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
-import type { Statement } from '../engine/statement.ts';
 import * as statements from './statements.ts';
 
 export function createSemaphoreStore(sender: Sender, table: string): SemaphoreStore {
+  const rows = new Rows(sender, decodeSemaphore);
   return {
-    async create(semaphore, first, stamp, limits) {
-      const statement = statements.createSemaphore(table, semaphore, first, stamp);
-      const result = await sender.write(statement, stamp.nonce, limits);
-      return outcomeOf(result, decodeSemaphore, decodeSemaphore, statement.input.Item);
-    },
+    create: (semaphore, first, stamp, limits) =>
+      rows.write(statements.createSemaphore(table, semaphore, first, stamp), stamp, limits),
 
     admit: (semaphore, claim, stamp, limits) =>
-      update(statements.admitHolder(table, semaphore, claim, stamp), stamp, limits),
+      rows.write(statements.admitHolder(table, semaphore, claim, stamp), stamp, limits),
 
-    queue: (name, ticket, stamp, limits) => update(statements.queueTicket(table, name, ticket, stamp), stamp, limits),
+    queue: (name, ticket, stamp, limits) =>
+      rows.write(statements.queueTicket(table, name, ticket, stamp), stamp, limits),
 
     replace: (observed, next, stamp, limits) =>
-      update(statements.replaceSemaphore(table, observed, next, stamp), stamp, limits),
+      rows.write(statements.replaceSemaphore(table, observed, next, stamp), stamp, limits),
 
     release: (name, permit, stamp, limits) =>
-      update(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
+      rows.write(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
 
     async evict(name, permit, eviction, stamp) {
       const result = eviction.isLive
@@ -42,10 +38,7 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
     },
 
-    async get(name) {
-      const { Item } = await sender.read(statements.readSemaphore(table, name));
-      return Item === undefined ? undefined : decodeSemaphore(Item);
-    },
+    get: (name) => rows.get(statements.readSemaphore(table, name)),
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));
@@ -53,14 +46,6 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       return { names: [...new Set(Items.map(({ pk }) => semaphoreName(String(pk))))], next: LastEvaluatedKey };
     },
   };
-
-  async function update(
-    statement: Statement<'update'>,
-    { nonce }: Stamp,
-    limits: WriteLimits | undefined,
-  ): Promise<Outcome<SemaphoreRecord>> {
-    return outcomeOf(await sender.write(statement, nonce, limits), decodeSemaphore, decodeSemaphore);
-  }
 }
 
 /** An attempt whose answer was lost is known by what it wrote down, also when the permit is gone since: it is evicted only once. */

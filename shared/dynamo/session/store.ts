@@ -1,21 +1,20 @@
-import type { LiveSession, SessionRecord } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { splitKey } from '../engine/keys.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import { decodeSession } from './codec.ts';
-import { createHolderSessionStore } from './holder-store.ts';
+import { createHolderSessionStore, decodeLive } from './holder-store.ts';
 import * as statements from './statements.ts';
 
 export function createSessionStore(sender: Sender, table: string): SessionStore {
+  const rows = new Rows(sender, decodeSession);
   return {
     ...createHolderSessionStore(sender, table),
 
-    async renewRemote(renewal, limits) {
-      const result = await sender.write(statements.renewRemoteSession(table, renewal), renewal.nonce, limits);
-      return outcomeOf(result, (item) => decodeSession(item) as LiveSession, decodeSession);
-    },
+    renewRemote: (renewal, limits) =>
+      rows.writeAs(decodeLive, statements.renewRemoteSession(table, renewal), renewal, limits),
 
     async getMany(ids, onDamaged) {
       const items = await readInBatches(sender, table, statements.readSessions(table, ids));

@@ -1,21 +1,14 @@
 import type { SlotRecord, SlotStore } from '../../dispatch/store.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import * as statements from './statements.ts';
 
 export function createSlotStore(sender: Sender, table: string): SlotStore {
+  const rows = new Rows(sender, decodeSlot);
   return {
-    async take(tick, write, limits) {
-      const statement = statements.takeSlot(table, tick, write);
-      return outcomeOf(
-        await sender.write(statement, write.nonce, limits),
-        decodeSlot,
-        decodeSlot,
-        statement.input.Item,
-      );
-    },
+    take: (tick, write, limits) => rows.write(statements.takeSlot(table, tick, write), write, limits),
   };
 }
 

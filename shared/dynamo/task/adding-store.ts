@@ -9,6 +9,7 @@ import type { Contended } from '../../wait/retry-contended.ts';
 import { contended, retryContended } from '../../wait/retry-contended.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender, WriteResult } from '../engine/send.ts';
 import type { Statement } from '../engine/statement.ts';
 import type { Action } from '../engine/transaction.ts';
@@ -54,10 +55,7 @@ export function createAddingStore<Row extends TakenTask>(
       return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
     },
 
-    async get({ queue, id }) {
-      const { Item } = await sender.read(readTask(table, queue, id));
-      return Item === undefined ? undefined : decode(Item);
-    },
+    get: ({ queue, id }) => new Rows(sender, decode).get(readTask(table, queue, id)),
   };
 }
 

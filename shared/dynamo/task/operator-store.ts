@@ -1,19 +1,17 @@
-import type { WriteLimits, Outcome } from '../../lease/outcome.ts';
 import type { TaskOperatorStore } from '../../task/operator-store.ts';
-import type { TaskRecord } from '../../task/task.ts';
 import { decodeTask } from './codec.ts';
 import { LinkedRows } from './linked-rows.ts';
 import { splitKey } from '../engine/keys.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import { DEAD_SHARDS } from '../engine/schema.ts';
 import type { Sender } from '../engine/send.ts';
-import type { Statement } from '../engine/statement.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './store.ts';
 import { Beginnings } from './beginnings.ts';
 import { settleTask } from './store.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
+  const rows = new Rows(sender, decodeTask);
   const companions = new LinkedRows(sender, { table, shards });
   return {
     cancelAbandoned: (observed, cancellation, stamp, limits) =>
@@ -33,7 +31,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
     },
 
     reschedule: (observed, to, stamp, limits) =>
-      update(statements.rescheduleTask(table, observed, to, shards, stamp), stamp.nonce, limits),
+      rows.write(statements.rescheduleTask(table, observed, to, shards, stamp), stamp, limits),
 
     revive: (observed, runAt, stamp, limits) =>
       new Beginnings(sender, table).beginAnew(
@@ -50,14 +48,6 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       return { keys, next: nextCursor(shard, LastEvaluatedKey) };
     },
   };
-
-  async function update(
-    statement: Statement<'update'>,
-    nonce: string,
-    limits: WriteLimits | undefined,
-  ): Promise<Outcome<TaskRecord>> {
-    return outcomeOf(await sender.write(statement, nonce, limits), decodeTask, decodeTask);
-  }
 }
 
 /** Where a walk through the list stands: in which of its parts, and after what. */

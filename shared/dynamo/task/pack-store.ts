@@ -1,9 +1,10 @@
 import type { PackStore } from '../../bulk/store.ts';
 import type { ReadyTask } from '../../task/task.ts';
 import { decodeTask } from './codec.ts';
+import type { DynamoItem } from '../engine/driver.ts';
 import type { Change, LinkedRows } from './linked-rows.ts';
 import { partedEffects } from './effects.ts';
-import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import { committedOutcome } from './outcomes.ts';
 import type { Sender } from '../engine/send.ts';
 import * as statements from './pack-statements.ts';
@@ -14,22 +15,16 @@ export function createPackStore(
   companions: LinkedRows,
   { table, shards }: { readonly table: string; readonly shards: number },
 ): PackStore {
+  const rows = new Rows(sender, decodeTask);
   return {
-    async enqueue(pack, stamp, limits) {
-      const statement = statements.enqueuePack(table, pack, shards, stamp);
-      const result = await sender.write(statement, stamp.nonce, limits);
-      return outcomeOf(result, (item) => decodeTask(item) as ReadyTask, decodeTask, statement.input.Item);
-    },
+    enqueue: (pack, stamp, limits) =>
+      rows.writeAs(decodeReady, statements.enqueuePack(table, pack, shards, stamp), stamp, limits),
 
-    async record(claim, entry, stamp, limits) {
-      const result = await sender.write(statements.recordItems(table, claim, entry, stamp), stamp.nonce, limits);
-      return outcomeOf(result, decodeTask, decodeTask);
-    },
+    record: (claim, entry, stamp, limits) =>
+      rows.write(statements.recordItems(table, claim, entry, stamp), stamp, limits),
 
-    async finish(claim, entry, stamp, limits) {
-      const result = await sender.write(statements.finishPack(table, claim, entry, stamp), stamp.nonce, limits);
-      return outcomeOf(result, decodeTask, decodeTask);
-    },
+    finish: (claim, entry, stamp, limits) =>
+      rows.write(statements.finishPack(table, claim, entry, stamp), stamp, limits),
 
     async commit(claim, index, entry, effects, stamp, limits) {
       const { writes, children } = partedEffects(effects);
@@ -48,10 +43,8 @@ export function createPackStore(
       );
     },
 
-    async cancelItem(observed, index, stamp, limits) {
-      const statement = statements.cancelItem(table, observed, index);
-      return outcomeOf(await sender.write(statement, stamp.nonce, limits), decodeTask, decodeTask);
-    },
+    cancelItem: (observed, index, stamp, limits) =>
+      rows.write(statements.cancelItem(table, observed, index), stamp, limits),
 
     async cancelRunningItem(observed, index, stamp, limits) {
       const statement = statements.cancelRunningItem(table, observed, index, stamp);
@@ -59,4 +52,8 @@ export function createPackStore(
       return { kind: kind === 'applied' ? 'applied' : 'refused' };
     },
   };
+}
+
+function decodeReady(item: DynamoItem): ReadyTask {
+  return decodeTask(item) as ReadyTask;
 }

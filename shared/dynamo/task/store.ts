@@ -1,11 +1,11 @@
 import { StoreUnavailableError } from '../../errors.ts';
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
+import type { WriteLimits } from '../../lease/outcome.ts';
 import type { Fullness } from '../../task/key-limit.ts';
 import { fullnessOf } from '../../task/key-limit.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { Settled, UserWrite } from '../../task/store.ts';
 import type { TaskAndPackStore } from '../../bulk/store.ts';
-import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
+import type { Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { decodeBatch } from '../batch/codec.ts';
 import { decodeTask } from './codec.ts';
@@ -17,6 +17,7 @@ import { ItemReader } from '../engine/item-reader.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
 import { parseTenantPlace, splitKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import { committedOutcome } from './outcomes.ts';
 import { createPackStore } from './pack-store.ts';
 import { createParkingStore } from './parking-store.ts';
@@ -41,6 +42,8 @@ export interface TaskStoreOptions {
 
 export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPackStore {
   const companions = new LinkedRows(sender, { table, shards });
+  const tasks = new Rows(sender, decodeTask);
+  const batches = new Rows(sender, decodeBatch);
   return {
     table,
     bulk: createPackStore(sender, companions, { table, shards }),
@@ -55,15 +58,10 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       // Checked before anything is written: the last child creates it, and could never end if there could be no such row.
       if (waiter.kind === 'callback')
         statements.enqueueTask(table, { ...waiter.task, runAt: stamp.now }, shards, stamp);
-      const statement = createBatch(table, batch, stamp);
-      const result = await sender.write(statement, stamp.nonce, limits);
-      return outcomeOf(result, decodeBatch, decodeBatch, statement.input.Item);
+      return batches.write(createBatch(table, batch, stamp), stamp, limits);
     },
 
-    async getBatch(key) {
-      const { Item } = await sender.read(readBatch(table, key));
-      return Item === undefined ? undefined : decodeBatch(Item);
-    },
+    getBatch: (key) => batches.get(readBatch(table, key)),
 
     async page(partition, query) {
       const { Items = [], LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
@@ -122,7 +120,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     },
 
     takeOver: (observed, session, stamp, limits) =>
-      update(statements.takeOverTask(table, observed, session, stamp), stamp.nonce, limits, decodeRunning),
+      tasks.writeAs(decodeRunning, statements.takeOverTask(table, observed, session, stamp), stamp, limits),
 
     bury: (observed, error, stamp, limits) =>
       settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp, limits),
@@ -185,17 +183,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       settle(statements.snoozeTask(table, claim, readyAt, stamp), { task: claim, to: 'ready' }, stamp, limits),
 
     progress: (claim, progress, stamp, limits) =>
-      update(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp.nonce, limits, decodeTask),
+      tasks.write(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp, limits),
   };
-
-  async function update<Row>(
-    statement: Statement<'update'>,
-    nonce: string,
-    limits: WriteLimits | undefined,
-    decode: (item: DynamoItem) => Row,
-  ): Promise<Outcome<Row, TaskRecord>> {
-    return outcomeOf(await sender.write(statement, nonce, limits), decode, decodeTask);
-  }
 
   /** A verb that changes a task's state: alone if nothing hangs on the task. */
   function settle(

@@ -1,30 +1,22 @@
 import { InvariantError } from '../../errors.ts';
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
-import type { Stamp } from '../../lease/stamp.ts';
 import type { WaitGroupStore } from '../../waitgroup/store.ts';
 import { decodeGroup, decodeMember } from './codec.ts';
-import type { DynamoItem } from '../engine/driver.ts';
 import { waitGroupMemberKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
+import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
-import type { Statement } from '../engine/statement.ts';
 import * as statements from './statements.ts';
 
 export function createWaitGroupStore(sender: Sender, table: string): WaitGroupStore {
+  const groups = new Rows(sender, decodeGroup);
+  const members = new Rows(sender, decodeMember);
   return {
-    async create(name, stamp) {
-      const statement = statements.createGroup(table, name, stamp);
-      return outcomeOf(await sender.write(statement, stamp.nonce), decodeGroup, decodeGroup, statement.input.Item);
-    },
-    seal: (group, stamp) => update(statements.sealGroup(table, group, stamp), stamp, decodeGroup),
-    complete: (group, counts, stamp) =>
-      update(statements.completeGroup(table, group, counts, stamp), stamp, decodeGroup),
-    begin: (group, stamp) => update(statements.beginGeneration(table, group, stamp), stamp, decodeGroup),
+    create: (name, stamp) => groups.write(statements.createGroup(table, name, stamp), stamp),
+    seal: (group, stamp) => groups.write(statements.sealGroup(table, group, stamp), stamp),
+    complete: (group, counts, stamp) => groups.write(statements.completeGroup(table, group, counts, stamp), stamp),
+    begin: (group, stamp) => groups.write(statements.beginGeneration(table, group, stamp), stamp),
 
-    async get(name) {
-      const { Item } = await sender.read(statements.readGroup(table, name));
-      return Item === undefined ? undefined : decodeGroup(Item);
-    },
+    get: (name) => groups.get(statements.readGroup(table, name)),
 
     ensureStorable(group, ids) {
       for (const id of ids) waitGroupMemberKey(group, id);
@@ -41,24 +33,14 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
     },
 
     leaseMember: (group, lease, stamp, limits) =>
-      update(statements.leaseMember(table, group, lease, stamp), stamp, decodeMember, limits),
+      members.write(statements.leaseMember(table, group, lease, stamp), stamp, limits),
     finishMember: (group, id, stamp, limits) =>
-      update(statements.finishMember(table, group, id, stamp), stamp, decodeMember, limits),
-    loseMember: (group, member, stamp) =>
-      update(statements.loseMember(table, group, member, stamp), stamp, decodeMember),
+      members.write(statements.finishMember(table, group, id, stamp), stamp, limits),
+    loseMember: (group, member, stamp) => members.write(statements.loseMember(table, group, member, stamp), stamp),
 
     async members(group, page) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfMembers(table, group, page));
       return { members: Items.map(decodeMember), isLast: LastEvaluatedKey === undefined };
     },
   };
-
-  async function update<Row>(
-    statement: Statement<'update'>,
-    { nonce }: Stamp,
-    decode: (item: DynamoItem) => Row,
-    limits?: WriteLimits,
-  ): Promise<Outcome<Row>> {
-    return outcomeOf(await sender.write(statement, nonce, limits), decode, decode);
-  }
 }

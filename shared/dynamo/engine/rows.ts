@@ -1,0 +1,44 @@
+/** Rows of one kind, as every store reads and writes them: a statement goes out, and records come back. */
+import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
+import type { Stamp } from '../../lease/stamp.ts';
+import type { DynamoItem } from './driver.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Sender } from './send.ts';
+import type { Statement } from './statement.ts';
+
+export class Rows<Row> {
+  readonly #sender: Sender;
+  readonly #decode: (item: DynamoItem) => Row;
+
+  constructor(sender: Sender, decode: (item: DynamoItem) => Row) {
+    this.#sender = sender;
+    this.#decode = decode;
+  }
+
+  /** Undefined when there is no such row. */
+  async get(statement: Statement<'get'>): Promise<Row | undefined> {
+    const { Item } = await this.#sender.read(statement);
+    return Item === undefined ? undefined : this.#decode(Item);
+  }
+
+  write(
+    statement: Statement<'put' | 'update'>,
+    stamp: Pick<Stamp, 'nonce'>,
+    limits?: WriteLimits,
+  ): Promise<Outcome<Row>> {
+    return this.writeAs(this.#decode, statement, stamp, limits);
+  }
+
+  /** @param decode what the write leaves behind, where more is known of it than of any row */
+  async writeAs<Written>(
+    decode: (item: DynamoItem) => Written,
+    statement: Statement<'put' | 'update'>,
+    { nonce }: Pick<Stamp, 'nonce'>,
+    limits?: WriteLimits,
+  ): Promise<Outcome<Written, Row>> {
+    const result = await this.#sender.write(statement, nonce, limits);
+    // A put answers without the row that it wrote.
+    const written = 'Item' in statement.input ? statement.input.Item : undefined;
+    return outcomeOf(result, decode, this.#decode, written);
+  }
+}
