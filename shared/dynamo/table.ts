@@ -29,17 +29,28 @@ export function tableDefinition(table: string): CreateTableCommandInput {
 
 /** Creates the table unless it is there. Returns whether it was created. */
 export async function createTable(client: DynamoDBClient, table: string): Promise<boolean> {
+  return createDefinedTable(client, tableDefinition(table));
+}
+
+/** The same, for a table that differs from what is deployed. */
+export async function createDefinedTable(
+  client: DynamoDBClient,
+  definition: CreateTableCommandInput,
+): Promise<boolean> {
   const { CreateTableCommand, ResourceInUseException, UpdateTimeToLiveCommand, waitUntilTableExists } = await loadSdk();
   try {
-    await client.send(new CreateTableCommand(tableDefinition(table)));
+    await client.send(new CreateTableCommand(definition));
   } catch (error) {
     if (error instanceof ResourceInUseException) return false;
     throw error;
   }
-  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 0.05, maxDelay: 1 }, { TableName: table });
+  await waitUntilTableExists(
+    { client, maxWaitTime: 60, minDelay: 0.05, maxDelay: 1 },
+    { TableName: definition.TableName },
+  );
   await client.send(
     new UpdateTimeToLiveCommand({
-      TableName: table,
+      TableName: definition.TableName,
       TimeToLiveSpecification: { AttributeName: TABLE.ttlAttribute, Enabled: true },
     }),
   );

@@ -7,7 +7,7 @@ import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
+import { createDefinedTable, tableDefinition } from '../../shared/dynamo/table.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { PATIENT } from './patient.ts';
@@ -16,7 +16,7 @@ export interface TestStore {
   readonly engine: 'dynamodb-local' | 'embedded' | 'memory';
   readonly driver: DynamoDriver;
   readonly client: DynamoDBClient;
-  /** A table of this file's own, as the stack deploys it. */
+  /** A table of this file's own, as the stack deploys it, but for its stream. */
   readonly table: string;
   /** A sender over the driver, or another one, with its own meter. */
   openSender(runtime?: Runtime, through?: DynamoDriver): { readonly sender: Sender; readonly meter: Meter };
@@ -80,7 +80,9 @@ export function describeOnEveryStore(name: string, suite: (open: () => TestStore
 async function openStore(engine: TestStore['engine'], endpoint: string): Promise<TestStore> {
   const client = new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS });
   const table = `test-${systemRuntime.ids.unique()}`;
-  await createTable(client, table);
+  // For each request to a table with a stream, DynamoDB Local reads all that it knows of the stream: half of its CPU time.
+  // What streams tell is in test/unit/dynamo/table-stream.test.ts.
+  await createDefinedTable(client, { ...tableDefinition(table), StreamSpecification: { StreamEnabled: false } });
   const driver = await openDriver(endpoint);
   return {
     engine,
