@@ -1,5 +1,6 @@
 /**
- * The habits of the code base that a machine can check; `npx oxlint` checks them in a few seconds, types included.
+ * The habits of the code base that a machine can check; `npx oxlint` checks them in a few seconds.
+ * It reports the errors of TypeScript's compiler as well, those of each file by the tsconfig.json nearest to it: there is no `tsc` beside it.
  * Every ban names its replacement; every rule that is off or loosened carries its reason.
  * Which folder may import which is checked by `test/unit/architecture.test.ts`.
  */
@@ -127,7 +128,7 @@ export default defineConfig({
   plugins: ['typescript', 'import'],
   jsPlugins: [{ name: 'house', specifier: './test/support/house-rules.ts' }],
   categories: { correctness: 'off' },
-  options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
+  options: { typeAware: true, typeCheck: true, reportUnusedDisableDirectives: 'error' },
   rules: {
     eqeqeq: 'error',
     'no-array-constructor': 'error',
