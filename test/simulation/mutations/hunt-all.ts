@@ -5,6 +5,8 @@ import type { Hunt } from './hunt.ts';
 import type { Mutant } from './mutation.ts';
 
 const HUNT = fileURLToPath(new URL('./hunt.ts', import.meta.url));
+/** Most of what a hunt loads, the compiler that finds the places above all, is the same in each. */
+const COMPILED = fileURLToPath(new URL('../../../.leasehold/compile-cache', import.meta.url));
 
 export async function huntAll(
   mutants: readonly Mutant[],
@@ -26,7 +28,8 @@ export async function huntAll(
 
 function hunt({ id }: Mutant, seeds: number): Promise<Hunt> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [HUNT, id, String(seeds)], (error, stdout) => {
+    const env = { NODE_COMPILE_CACHE: COMPILED, ...process.env };
+    execFile(process.execPath, [HUNT, id, String(seeds)], { env }, (error, stdout) => {
       if (error === null) resolve(JSON.parse(stdout) as Hunt);
       else resolve({ id, seeds: null, killer: null, also: [], coreMs: 0, error: error.message });
     });
