@@ -1,7 +1,7 @@
 import type { Change } from './change.ts';
 import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, choice, condition, operation, property, statement, use } from './place.ts';
+import { branch, call, choice, condition, operation, property, use } from './place.ts';
 
 const STATEMENTS = 'shared/dynamo/lock/statements.ts';
 const CONTENDER = 'shared/lock/contender.ts';
@@ -49,7 +49,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
       {
         file: CONTENDER,
         in: 'LockContender.#assess',
-        at: [statement('#abandoned', 'standing'), property('openAt')],
+        at: property('openAt', 'openAt'),
         change: ({ text }) => `session?.node === this.#session.record.node ? 0 : ${text}`,
       },
     ],

@@ -86,9 +86,9 @@ export const use = (name: string): Place =>
 export const entry = (name: string): Place =>
   place(`entry ${name}`, [], (node) => (isEntry(node) && nameOf(node) === name ? node : undefined));
 
-/** The value of such an entry. */
-export const property = (name: string): Place =>
-  place(`property ${name}`, [], (node) => (isEntry(node) && nameOf(node) === name ? valueOf(node) : undefined));
+/** The value of such an entry, which mentions these. */
+export const property = (name: string, ...mentions: readonly string[]): Place =>
+  place(`property ${name}`, mentions, (node) => (isEntry(node) && nameOf(node) === name ? valueOf(node) : undefined));
 
 /** An element of a list that is written out, counted from 0 or found by what it mentions. */
 export const element = (which: number | string): Place =>

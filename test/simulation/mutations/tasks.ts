@@ -159,7 +159,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'a worker claims tasks whose names it does not know',
     edits: [
       { file: WORKER, in: 'Worker.#work', at: condition('isOverdue'), change: becomes('false') },
-      { file: WORKER, in: 'Worker.#work', at: operation('||', 'definition'), change: leftOnly },
+      { file: WORKER, in: 'Worker.#work', at: operation('||', 'undefined'), change: leftOnly },
     ],
     killedBy: ['NAME'],
   },
@@ -170,8 +170,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
       {
         file: 'shared/worker/chances.ts',
         in: 'isUsedUp',
-        at: operation('>=', 'maxDeaths'),
-        change: ({ text }) => `${text} + maxAttempts`,
+        at: operation('||'),
+        change: leftOnly,
       },
     ],
     killedBy: ['I18'],
