@@ -56,8 +56,9 @@ const OPPOSITES: Readonly<Record<string, string>> = {
   '>': '<=',
 };
 
-function opposite(comparison: string): string {
-  if (comparison.startsWith('NOT ')) return comparison.slice('NOT '.length);
-  const [left = '', operator = '', right = ''] = comparison.split(/ (=|<>|<=|>=|<|>) /);
-  return `${left} ${OPPOSITES[operator] ?? ''} ${right}`;
+function opposite(condition: string): string {
+  if (condition.startsWith('NOT ')) return condition.slice('NOT '.length);
+  const [left = '', operator = '', right = ''] = condition.split(/ (=|<>|<=|>=|<|>) /);
+  const opposed = OPPOSITES[operator];
+  return opposed === undefined ? `NOT ${condition}` : `${left} ${opposed} ${right}`;
 }
