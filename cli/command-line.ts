@@ -77,7 +77,7 @@ function contextOf({ environment, stdin }: Terminal, settings: GlobalOptions, ou
   };
 }
 
-async function performAction(context: Context, action: () => Promise<ExitCode | undefined>): Promise<ExitCode> {
+async function performAction(context: Context, action: () => Promise<ExitCode> | Promise<void>): Promise<ExitCode> {
   try {
     return (await action()) ?? EXIT.done;
   } catch (error) {

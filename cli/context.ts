@@ -24,7 +24,7 @@ export type Action<Options> = (
   context: Context,
   options: Options,
   ...operands: readonly string[]
-) => Promise<ExitCode | undefined>;
+) => Promise<ExitCode> | Promise<void>;
 
 /** Binds an action to a command: gives it its context, and turns what it throws into an exit code. */
 export type Bind = <Options>(command: Command, action: Action<Options>) => Command;

@@ -16,7 +16,7 @@ export function auditCommand(bind: Bind): Command {
   return bind<LimitOptions>(command, audit);
 }
 
-async function audit({ output, connect }: Context, options: LimitOptions): Promise<undefined> {
+async function audit({ output, connect }: Context, options: LimitOptions): Promise<void> {
   using connection = await connect();
   await list(
     connection.audit.list(),

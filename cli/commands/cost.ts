@@ -52,7 +52,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   retentionDays: [amount(0), 'for which finished tasks are kept'],
 };
 
-async function cost({ output }: Context, options: Options): Promise<undefined> {
+async function cost({ output }: Context, options: Options): Promise<void> {
   const estimate = estimateCost(workloadOf(options), PRICES);
   output.answer({ ...withFormerKeys(estimate), prices: PRICES }, () => estimateText(estimate));
 }

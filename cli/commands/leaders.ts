@@ -44,7 +44,7 @@ async function listLeaders(
   { output, connect, runtime }: Context,
   options: LimitOptions,
   prefix: string,
-): Promise<undefined> {
+): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
   await list(
@@ -70,11 +70,7 @@ async function* elections(locks: AsyncIterable<LockInfo>): AsyncGenerator<Electi
     yield { name: key.slice(KEY_PREFIX.length), term, leader: holder ?? null, value };
 }
 
-async function showLeader(
-  { output, connect, runtime }: Context,
-  _options: object,
-  election: string,
-): Promise<undefined> {
+async function showLeader({ output, connect, runtime }: Context, _options: object, election: string): Promise<void> {
   using connection = await connect();
   const leader = await connection.leasehold.elections.get(election);
   if (leader === undefined)

@@ -48,11 +48,7 @@ export function locksCommand(bind: Bind): Command {
   return locks.addHelpText('after', HELP);
 }
 
-async function listLocks(
-  { output, connect, runtime }: Context,
-  options: LimitOptions,
-  prefix: string,
-): Promise<undefined> {
+async function listLocks({ output, connect, runtime }: Context, options: LimitOptions, prefix: string): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
   await list(
@@ -70,7 +66,7 @@ async function listLocks(
   );
 }
 
-async function showLock({ output, connect, runtime }: Context, _options: object, key: string): Promise<undefined> {
+async function showLock({ output, connect, runtime }: Context, _options: object, key: string): Promise<void> {
   using connection = await connect();
   const { info, closedUntil } = await connection.leasehold.locks.look(key);
   if (info === undefined) throw notFound(`lock ${key}`, absenceHint(closedUntil, runtime.clock.now()));
@@ -101,7 +97,7 @@ async function watchLock({ output, connect }: Context, _options: object, key: st
   });
 }
 
-async function releaseLock(context: Context, options: ReleaseOptions, key: string): Promise<undefined> {
+async function releaseLock(context: Context, options: ReleaseOptions, key: string): Promise<void> {
   using connection = await context.connect();
   const { locks } = connection.leasehold;
   const before = await locks.get(key);

@@ -66,7 +66,7 @@ export function queuesCommand(bind: Bind): Command {
   return queues.addHelpText('after', HELP);
 }
 
-async function listQueues({ output, connect }: Context, options: ShardsOptions & LimitOptions): Promise<undefined> {
+async function listQueues({ output, connect }: Context, options: ShardsOptions & LimitOptions): Promise<void> {
   using connection = await connect();
   await list(
     censuses(connection, options.shards),
@@ -102,15 +102,15 @@ async function* servedQueues({ semaphores, leasehold }: Connection): AsyncGenera
   for await (const { name: session } of leasehold.sessions.list(sessions)) yield session.slice(sessions.length);
 }
 
-async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<undefined> {
+async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<void> {
   using connection = await connect();
   const census = await takeCensus(connection, connection.queue(queue, shards));
   output.answer(census, () => censusText(census));
 }
 
-const pauseQueue = (context: Context, options: ChangeOptions, queue: string): Promise<undefined> =>
+const pauseQueue = (context: Context, options: ChangeOptions, queue: string): Promise<void> =>
   change(context, options, queue, 'pause');
-const resumeQueue = (context: Context, options: ChangeOptions, queue: string): Promise<undefined> =>
+const resumeQueue = (context: Context, options: ChangeOptions, queue: string): Promise<void> =>
   change(context, options, queue, 'resume');
 
 async function change(
@@ -118,7 +118,7 @@ async function change(
   options: ChangeOptions,
   queue: string,
   verb: 'pause' | 'resume',
-): Promise<undefined> {
+): Promise<void> {
   using connection = await connect();
   const there = connection.queue(queue, options.shards);
   const isKnown = await hasTraces(connection, there);

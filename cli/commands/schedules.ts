@@ -78,7 +78,7 @@ async function defineSchedule(
   schedule: string,
   task = '',
   input?: string,
-): Promise<undefined> {
+): Promise<void> {
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
   const { queue, cron, zone, missed, tolerance, priority } = options;
   using connection = await connect();
@@ -106,10 +106,7 @@ async function defineSchedule(
   );
 }
 
-async function listSchedules(
-  { output, connect, runtime }: Context,
-  options: Options & LimitOptions,
-): Promise<undefined> {
+async function listSchedules({ output, connect, runtime }: Context, options: Options & LimitOptions): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
   await list(
@@ -129,7 +126,7 @@ async function listSchedules(
   );
 }
 
-async function removeSchedule(context: Context, options: Options & AuditOptions, schedule: string): Promise<undefined> {
+async function removeSchedule(context: Context, options: Options & AuditOptions, schedule: string): Promise<void> {
   const { queue } = options;
   await confirm(context, 'removes schedule', schedule, options);
   using connection = await context.connect();

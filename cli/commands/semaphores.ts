@@ -48,7 +48,7 @@ export function semaphoresCommand(bind: Bind): Command {
   return semaphores.addHelpText('after', HELP);
 }
 
-async function listSemaphores({ output, connect }: Context, options: LimitOptions, prefix: string): Promise<undefined> {
+async function listSemaphores({ output, connect }: Context, options: LimitOptions, prefix: string): Promise<void> {
   using connection = await connect();
   await list(
     states(connection.semaphores, prefix),
@@ -77,13 +77,13 @@ async function showSemaphore(
   { output, connect, runtime }: Context,
   _options: object,
   semaphore: string,
-): Promise<undefined> {
+): Promise<void> {
   using connection = await connect();
   const state = await readOrThrow(connection.semaphores, semaphore);
   output.answer(state, () => semaphoreText(state, runtime.clock.now()));
 }
 
-async function evictPermit(context: Context, options: EvictOptions, semaphore: string): Promise<undefined> {
+async function evictPermit(context: Context, options: EvictOptions, semaphore: string): Promise<void> {
   using connection = await context.connect();
   const state = await readOrThrow(connection.semaphores, semaphore);
   const { token } = options;
@@ -108,7 +108,7 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
   );
 }
 
-async function setLimit(context: Context, options: AuditOptions, semaphore: string, limit: string): Promise<undefined> {
+async function setLimit(context: Context, options: AuditOptions, semaphore: string, limit: string): Promise<void> {
   const wanted = limit === 'declared' ? limit : Number(limit);
   using connection = await context.connect();
   const before = await readOrThrow(connection.semaphores, semaphore);

@@ -43,7 +43,7 @@ async function listSessions(
   { output, connect, runtime, settings }: Context,
   options: ListOptions,
   prefix: string,
-): Promise<undefined> {
+): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
   const all = connection.leasehold.sessions.list(prefix);
@@ -79,14 +79,14 @@ async function showSession(
   { output, connect, runtime, settings }: Context,
   _options: object,
   id: string,
-): Promise<undefined> {
+): Promise<void> {
   using connection = await connect();
   const session = await connection.leasehold.sessions.get(id);
   if (session === undefined) throw notFound(`session ${id}`, "'leasehold sessions list --all' lists them");
   output.answer(session, () => sessionText(session, runtime.clock.now(), settings.maxClockSkew));
 }
 
-async function destroySession(context: Context, options: AuditOptions, id: string): Promise<undefined> {
+async function destroySession(context: Context, options: AuditOptions, id: string): Promise<void> {
   using connection = await context.connect();
   const before = await connection.leasehold.sessions.get(id);
   if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' lists live ones");

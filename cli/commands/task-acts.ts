@@ -54,7 +54,7 @@ function idOrNothing(text: string): string {
   return name(text);
 }
 
-async function retryTask({ output, connect, runtime }: Context, options: RetryOptions, id: string): Promise<undefined> {
+async function retryTask({ output, connect, runtime }: Context, options: RetryOptions, id: string): Promise<void> {
   using connection = await connect();
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
@@ -77,7 +77,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   output.answer(report.task, () => `${printable(describeTask(key))} is due now`);
 }
 
-async function cancelTask(context: Context, options: QueueOptions & AuditOptions, id: string): Promise<undefined> {
+async function cancelTask(context: Context, options: QueueOptions & AuditOptions, id: string): Promise<void> {
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
@@ -95,7 +95,7 @@ async function cancelTask(context: Context, options: QueueOptions & AuditOptions
   );
 }
 
-async function redriveTasks(context: Context, options: RedriveOptions, id?: string): Promise<undefined> {
+async function redriveTasks(context: Context, options: RedriveOptions, id?: string): Promise<void> {
   if ((id === undefined) === (options.all !== true))
     throw new ConfigurationError('give the id of a task, or --all: one of the two');
   if (id !== undefined) ensureOfOne(options);

@@ -64,7 +64,7 @@ function withQueue(command: Command): Command {
   return command.addOption(queueOption()).addOption(shardsOption());
 }
 
-async function listTasks({ output, connect, runtime }: Context, options: ListOptions): Promise<undefined> {
+async function listTasks({ output, connect, runtime }: Context, options: ListOptions): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
   const rows = matching(tasksOf(connection, options, output), options, now);
@@ -130,7 +130,7 @@ async function showTask(
   { output, connect, runtime }: Context,
   { queue, shards }: QueueOptions,
   id: string,
-): Promise<undefined> {
+): Promise<void> {
   using connection = await connect();
   const { store } = connection.queue(queue, shards);
   const task = await store.get({ queue, id });
