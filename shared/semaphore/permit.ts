@@ -9,20 +9,12 @@
 import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { WriteLimits } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
-import type { Turns } from '../wait/turns.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { truthfulSignal } from '../session/truthful-signal.ts';
+import type { OrphanPorts } from './orphans.ts';
 import { giveBackOrphans } from './orphans.ts';
 import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, isSamePermit, revocationOf } from './semaphore.ts';
-import type { SemaphoreStore } from './store.ts';
-
-export interface PermitPorts {
-  readonly semaphores: SemaphoreStore;
-  readonly runtime: Runtime;
-  readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
-}
 
 /** A part of a semaphore's limit, held by a session until it is released or lost. */
 export class Permit implements AsyncDisposable {
@@ -36,7 +28,7 @@ export class Permit implements AsyncDisposable {
   readonly signal: AbortSignal;
 
   readonly #session: SessionHolder;
-  readonly #ports: PermitPorts;
+  readonly #ports: OrphanPorts;
   readonly #onReleased: () => void;
   readonly #stopListening: () => void;
   readonly #ended = new AbortController();
@@ -50,7 +42,7 @@ export class Permit implements AsyncDisposable {
     semaphore: string,
     record: PermitRecord,
     session: SessionHolder,
-    ports: PermitPorts,
+    ports: OrphanPorts,
     onReleased: () => void,
   ) {
     this.semaphore = semaphore;
