@@ -1,6 +1,7 @@
 /** Rows of one kind, as every store reads and writes them: a statement goes out, and records come back. */
 import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
 import type { Stamp } from '../../lease/stamp.ts';
+import { readInBatches } from './batches.ts';
 import type { DynamoItem } from './driver.ts';
 import { outcomeOf } from './outcomes.ts';
 import type { Sender } from './send.ts';
@@ -19,6 +20,23 @@ export class Rows<Row> {
   async get(statement: Statement<'get'>): Promise<Row | undefined> {
     const { Item } = await this.#sender.read(statement);
     return Item === undefined ? undefined : this.#decode(Item);
+  }
+
+  /**
+   * The rows that are there, of those that a statement names; in no order.
+   * @param onDamaged is told of each that does not decode, and the others are returned; absent: it is thrown
+   */
+  async getMany(table: string, statement: Statement<'batchGet'>, onDamaged?: (error: unknown) => void): Promise<Row[]> {
+    const items = await readInBatches(this.#sender, table, statement);
+    return items.flatMap((item) => {
+      try {
+        return [this.#decode(item)];
+      } catch (error) {
+        if (onDamaged === undefined) throw error;
+        onDamaged(error);
+        return [];
+      }
+    });
   }
 
   write(

@@ -1,6 +1,5 @@
 import type { HeldLock, LockRecord } from '../../lock/record.ts';
 import type { ForceRequest, LockStore } from '../../lock/store.ts';
-import { readInBatches } from '../engine/batches.ts';
 import { decodeLock } from './codec.ts';
 import { splitKey } from '../engine/keys.ts';
 import { Rows } from '../engine/rows.ts';
@@ -55,18 +54,8 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async getMany(keys, { consistent = true, onDamaged } = {}) {
-      const items = await readInBatches(sender, table, statements.readLocks(table, keys, { consistent }));
-      const locks = new Map<string, LockRecord>();
-      for (const item of items) {
-        try {
-          const lock = decodeLock(item);
-          locks.set(lock.key, lock);
-        } catch (error) {
-          if (onDamaged === undefined) throw error;
-          onDamaged(error);
-        }
-      }
-      return locks;
+      const locks = await rows.getMany(table, statements.readLocks(table, keys, { consistent }), onDamaged);
+      return new Map(locks.map((lock) => [lock.key, lock]));
     },
 
     async page(prefix, after) {

@@ -2,7 +2,6 @@ import type { ScheduleRecord } from '../../schedule/schedule.ts';
 import { MISSED_POLICIES } from '../../schedule/schedule.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../../schedule/store.ts';
 import { PRIORITIES } from '../../task/task.ts';
-import { readInBatches } from '../engine/batches.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { ItemReader } from '../engine/item-reader.ts';
 import { splitKey } from '../engine/keys.ts';
@@ -42,19 +41,9 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
   };
 
   async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
-    const items = await readInBatches(sender, table, statements.readSchedules(table, keys));
-    return items.flatMap((item) => {
-      try {
-        const row = decodeRow(item);
-        // The index may still show what was removed.
-        return 'isRemoved' in row ? [] : [row];
-      } catch (error) {
-        // One damaged schedule must not stop the others.
-        if (onDamaged === undefined) throw error;
-        onDamaged(error);
-        return [];
-      }
-    });
+    const found = await rows.getMany(table, statements.readSchedules(table, keys), onDamaged);
+    // The index may still show what was removed.
+    return found.filter((row): row is ScheduleRecord => !('isRemoved' in row));
   }
 }
 

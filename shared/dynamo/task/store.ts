@@ -6,7 +6,6 @@ import type { Stamp } from '../../lease/stamp.ts';
 import type { Settled, UserWrite } from '../../task/store.ts';
 import type { TaskAndPackStore } from '../../bulk/store.ts';
 import type { Json, ReadyTask, RunningTask } from '../../task/task.ts';
-import { readInBatches } from '../engine/batches.ts';
 import { decodeBatch } from '../batch/codec.ts';
 import { decodeTask } from './codec.ts';
 import type { Change } from './linked-rows.ts';
@@ -92,19 +91,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       return { stack: row.string('text'), leaseCounter: row.count('leaseCounter') };
     },
 
-    async getMany(keys, onDamaged) {
-      // Indexes may show a task twice: where it was, and where it is.
-      const items = await readInBatches(sender, table, statements.readTasks(table, keys));
-      return items.flatMap((item) => {
-        try {
-          return [decodeTask(item)];
-        } catch (error) {
-          // One damaged row must not keep the others from being worked on.
-          onDamaged?.(error);
-          return [];
-        }
-      });
-    },
+    // One damaged row must not keep the others from being worked on, whether its caller is told or not.
+    getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, statements.readTasks(table, keys), onDamaged),
 
     async claim(observed, session, stamp, limits) {
       const own = statements.claimTask(table, observed, session, stamp);
