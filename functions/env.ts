@@ -262,11 +262,10 @@ export function parseAttemptSpans(value: string | undefined, name: string = ENV.
 /** Defaults and relations are the protocol's own: a heartbeat that is not given is a third of the TTL. */
 function parseTiming(env: Environment): SessionTiming {
   return sessionTiming({
-    lockDelayMs: DEFAULT_WORKER_LOCK_DELAY_MS,
-    ...optionalNumber(env, ENV.sessionTtlMs, 'ttlMs'),
-    ...optionalNumber(env, ENV.heartbeatMs, 'heartbeatMs'),
-    ...optionalNumber(env, ENV.lockDelayMs, 'lockDelayMs'),
-    ...optionalNumber(env, ENV.maxClockSkewMs, 'maxClockSkewMs'),
+    ttlMs: optionalNumber(env, ENV.sessionTtlMs),
+    heartbeatMs: optionalNumber(env, ENV.heartbeatMs),
+    lockDelayMs: optionalNumber(env, ENV.lockDelayMs) ?? DEFAULT_WORKER_LOCK_DELAY_MS,
+    maxClockSkewMs: optionalNumber(env, ENV.maxClockSkewMs),
   });
 }
 
@@ -299,13 +298,9 @@ function wholeNumber(env: Environment, name: string, { default: byDefault, ...bo
   return value === undefined ? byDefault : parseNumber(name, value, bounds);
 }
 
-function optionalNumber<Setting extends keyof SessionTiming>(
-  env: Environment,
-  name: string,
-  setting: Setting,
-): Partial<Record<Setting, number>> {
+function optionalNumber(env: Environment, name: string): number | undefined {
   const value = env[name];
-  return value === undefined ? {} : ({ [setting]: parseNumber(name, value, { min: 0 }) } as Record<Setting, number>);
+  return value === undefined ? undefined : parseNumber(name, value, { min: 0 });
 }
 
 function parseNumber(name: string, value: string, { min, max = Number.MAX_SAFE_INTEGER }: Bounds): number {

@@ -19,7 +19,7 @@ import { openTelemetry } from './tracing/open-telemetry.ts';
 import type { AttemptSpans } from './tracing/task-spans.ts';
 import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS, TaskSpans } from './tracing/task-spans.ts';
 import type { Duration } from './validate/duration.ts';
-import { durationMs } from './validate/duration.ts';
+import { givenMs } from './validate/duration.ts';
 import { validName } from './validate/name.ts';
 import { validOptions } from './validate/options.ts';
 import { validWholeNumber } from './validate/whole-number.ts';
@@ -94,8 +94,8 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       min: 1,
       max: MAX_CONCURRENCY,
     }),
-    sessionTtlMs: given.sessionTtl === undefined ? DEFAULT_TTL_MS : durationMs('sessionTtl', given.sessionTtl),
-    graceMs: given.grace === undefined ? DEFAULT_GRACE_MS : durationMs('grace', given.grace),
+    sessionTtlMs: givenMs('sessionTtl', given.sessionTtl) ?? DEFAULT_TTL_MS,
+    graceMs: givenMs('grace', given.grace) ?? DEFAULT_GRACE_MS,
   };
   const spans = new TaskSpans(openTelemetry, validAttemptSpans(given.attemptSpans));
   const handBack = new AbortController();

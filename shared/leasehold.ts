@@ -19,7 +19,7 @@ import { ElectionClient } from './election/election.ts';
 import { readEnvironment } from './environment.ts';
 import { ConfigurationError, shown } from './errors.ts';
 import type { Duration } from './validate/duration.ts';
-import { durationMs } from './validate/duration.ts';
+import { givenMs } from './validate/duration.ts';
 import { validName } from './validate/name.ts';
 import { validOptions } from './validate/options.ts';
 import { parseSequencer } from './lease/sequencer.ts';
@@ -184,7 +184,7 @@ export class Leasehold implements Disposable {
     this.table = validName('table', table);
     this.#foundation = foundation;
     this.#connection = connection;
-    this.#maxClockSkewMs = sessionTiming(given('maxClockSkewMs', 'maxClockSkew', maxClockSkew)).maxClockSkewMs;
+    this.#maxClockSkewMs = sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs;
     this.#stores = createStores(foundation.sender, {
       table,
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
@@ -297,9 +297,9 @@ export class Leasehold implements Disposable {
 
   #timingOf({ ttl, heartbeat, lockDelay }: SessionSettings): SessionTiming {
     return sessionTiming({
-      ...(ttl === null ? { ttlMs: null } : given('ttlMs', 'ttl', ttl)),
-      ...given('heartbeatMs', 'heartbeat', heartbeat),
-      ...given('lockDelayMs', 'lockDelay', lockDelay),
+      ttlMs: ttl === null ? null : givenMs('ttl', ttl),
+      heartbeatMs: givenMs('heartbeat', heartbeat),
+      lockDelayMs: givenMs('lockDelay', lockDelay),
       maxClockSkewMs: this.#maxClockSkewMs,
     });
   }
@@ -311,13 +311,4 @@ export class Leasehold implements Disposable {
     if (failure !== undefined)
       throw new ConfigurationError(`${failure}: a session that is bound to it would end at once`);
   }
-}
-
-/** A setting of time in milliseconds, absent when it is not given. */
-function given<Name extends string>(
-  name: Name,
-  what: string,
-  duration: Duration | undefined,
-): Partial<Record<Name, number>> {
-  return duration === undefined ? {} : ({ [name]: durationMs(what, duration) } as Record<Name, number>);
 }

@@ -16,7 +16,7 @@ import { createTaskStores } from '../shared/dynamo/task-stores.ts';
 import { ensureNode } from '../shared/environment.ts';
 import { ConfigurationError, LeaseLostError } from '../shared/errors.ts';
 import type { Duration } from '../shared/validate/duration.ts';
-import { durationMs } from '../shared/validate/duration.ts';
+import { durationMs, givenMs } from '../shared/validate/duration.ts';
 import { validName } from '../shared/validate/name.ts';
 import { validOptions } from '../shared/validate/options.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
@@ -236,7 +236,7 @@ export class TestKit {
     plan: WorkOptions & { readonly concurrency: number; readonly attempts?: number; readonly crash?: CrashPoint },
   ): Promise<WorkerReport> {
     const { timePasses = false, lifetime = timePasses ? LAMBDA_LIFE_MS : undefined } = plan;
-    const lifetimeMs = lifetime === undefined ? Infinity : durationMs('lifetime', lifetime);
+    const lifetimeMs = givenMs('lifetime', lifetime) ?? Infinity;
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },

@@ -13,7 +13,7 @@
 import type { MiddlewareObj, Request } from '@middy/core';
 import { ConfigurationError, InvariantError, shown } from '../../shared/errors.ts';
 import type { Duration } from '../../shared/validate/duration.ts';
-import { durationMs } from '../../shared/validate/duration.ts';
+import { givenMs } from '../../shared/validate/duration.ts';
 import { validOptions } from '../../shared/validate/options.ts';
 import type { Leasehold, SessionSettings } from '../../shared/leasehold.ts';
 import { LockUnavailableError } from '../../shared/lock/record.ts';
@@ -83,11 +83,8 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
   options: HeldRightOptions<Event, Unavailable>,
   acquire: (session: Session, request: Request<Event>, wait: number) => Promise<R>,
 ): HeldRightMiddleware<R, Event> {
-  const waitMs = options.wait === undefined ? 0 : durationMs(`${kind}: wait`, options.wait);
-  const marginMs =
-    options.deadlineMargin === undefined
-      ? DEFAULT_DEADLINE_MARGIN_MS
-      : durationMs(`${kind}: deadlineMargin`, options.deadlineMargin);
+  const waitMs = givenMs(`${kind}: wait`, options.wait) ?? 0;
+  const marginMs = givenMs(`${kind}: deadlineMargin`, options.deadlineMargin) ?? DEFAULT_DEADLINE_MARGIN_MS;
   const rights = new WeakMap<Context, R>();
   const key = `leasehold.${kind}.${nextKey++}`;
 

@@ -17,7 +17,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { systemRuntime } from '../runtime/runtime.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../task/task.ts';
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
@@ -96,9 +96,7 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
     gauge,
     runtime,
     shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
-    maxClockSkewMs: sessionTiming(
-      maxClockSkew === undefined ? {} : { maxClockSkewMs: durationMs('maxClockSkew', maxClockSkew) },
-    ).maxClockSkewMs,
+    maxClockSkewMs: sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs,
     sender: new Sender({ driver, runtime, observer }),
   };
 }

@@ -12,14 +12,13 @@
 import { createHolderLockStore } from '../dynamo/lock/holder-store.ts';
 import { createHolderSessionStore } from '../dynamo/session/holder-store.ts';
 import { sessionTiming } from '../lease/timing.ts';
-import type { SessionTiming } from '../lease/timing.ts';
 import { LockSession } from '../lock/lock-session.ts';
 import type { Refusal } from '../lock/record.ts';
 import { SessionLocks } from '../lock/session-locks.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { Turns } from '../wait/turns.ts';
@@ -68,23 +67,19 @@ export async function lockSession(
 export function openHolder(connection: EdgeConnection, settings: EdgeSessionSettings): Promise<SessionHolder> {
   const { sender, table, runtime, gauge, maxClockSkewMs } = connection;
   const given = validOptions('the settings of a session', settings, SETTINGS);
-  const { name = 'leasehold', node = 'edge', events } = given;
+  const { name = 'leasehold', node = 'edge', events, ttl, heartbeat, lockDelay } = given;
   const options = {
     name: validName('session name', name),
     node: validName('node', node),
     behaviour: 'release' as const,
     checks: [],
-    timing: timingOf(given, maxClockSkewMs),
+    timing: sessionTiming({
+      ttlMs: givenMs('ttl', ttl),
+      heartbeatMs: givenMs('heartbeat', heartbeat),
+      lockDelayMs: givenMs('lockDelay', lockDelay),
+      maxClockSkewMs,
+    }),
   };
   const store = createHolderSessionStore(sender, table);
   return SessionHolder.create(options, { store, runtime, gauge, ...(events && { events }) });
-}
-
-function timingOf({ ttl, heartbeat, lockDelay }: EdgeSessionSettings, maxClockSkewMs: number): SessionTiming {
-  return sessionTiming({
-    ...(ttl !== undefined && { ttlMs: durationMs('ttl', ttl) }),
-    ...(heartbeat !== undefined && { heartbeatMs: durationMs('heartbeat', heartbeat) }),
-    ...(lockDelay !== undefined && { lockDelayMs: durationMs('lockDelay', lockDelay) }),
-    maxClockSkewMs,
-  });
 }

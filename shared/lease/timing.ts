@@ -33,8 +33,10 @@ export const MAX_TTL_MS = 86_400_000;
 const MIN_TTL_MS = 300;
 const MAX_HOLDER_MARGIN_MS = 1_000;
 
+type GivenTiming = { readonly [Name in keyof SessionTiming]?: SessionTiming[Name] | undefined };
+
 /** Fills what is not given and checks the whole. @throws ConfigurationError naming both settings of a broken relation */
-export function sessionTiming(given: Partial<SessionTiming> = {}): SessionTiming {
+export function sessionTiming(given: GivenTiming = {}): SessionTiming {
   const ttlMs = given.ttlMs === undefined ? DEFAULT_TTL_MS : given.ttlMs;
   const timing: SessionTiming = {
     ttlMs,

@@ -2,7 +2,7 @@
  * Locks from outside: looking, waiting for changes, values without a lock, and what operators may do.
  */
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { durationMs, givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
@@ -230,13 +230,13 @@ export class LockClient {
     validOptions(`the options of releasing ${describeLock(key)} by force`, options, FORCE_OPTIONS);
     const by = validName('by', options.by);
     const reason = validName('reason', options.reason);
-    const givenMs = options.lockDelay === undefined ? undefined : durationMs('lockDelay', options.lockDelay);
+    const askedMs = givenMs('lockDelay', options.lockDelay);
     const { locks, runtime } = this.#ports;
     return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<ForceResult | Contended> => {
       const lock = await locks.get(validKey(key));
       if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
       const { tell, lockDelayMs } = await this.#holderOf(lock);
-      const force = { by, reason, lockDelayMs: givenMs ?? lockDelayMs, tell };
+      const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
       const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
       if (outcome.kind === 'refused') return contended();
       return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };

@@ -14,7 +14,7 @@ import type { TaskStore } from '../task/store.ts';
 import type { EndedTask, Json, TaskError, TaskKey, TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import type { Due } from '../wait/shared-poll.ts';
 import { SharedPoll } from '../wait/shared-poll.ts';
 import { validSignal } from '../wait/wait.ts';
@@ -90,7 +90,7 @@ export class TaskResults {
    */
   async wait(key: TaskKey, options: ResultOptions, name?: string): Promise<TaskOutcome> {
     const { clock } = this.#ports.runtime;
-    const waitMs = options.wait === undefined ? Infinity : durationMs('wait', options.wait);
+    const waitMs = givenMs('wait', options.wait) ?? Infinity;
     const signal = validSignal(options.signal);
     const deadline = clock.monotonic() + waitMs;
     for (;;) {

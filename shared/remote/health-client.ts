@@ -2,7 +2,7 @@
 import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import type { Outcome } from '../lease/outcome.ts';
@@ -61,7 +61,7 @@ export class HealthClient {
     } = validOptions(`the options of ${describe(key)}`, options, CHECK_OPTIONS);
     if (!REPORTED.includes(status))
       throw new ConfigurationError(`${describe(key)}: status = ${shown(status)}: give one of ${REPORTED.join(', ')}`);
-    const ttlMs = ttl === undefined ? null : durationMs('ttl of a check', ttl);
+    const ttlMs = givenMs('ttl of a check', ttl) ?? null;
     if (ttlMs === 0)
       throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, give a longer time`);
     const { checks, runtime } = this.#ports;

@@ -2,7 +2,7 @@
 import { allOf } from '../runtime/all-of.ts';
 import { isSame } from '../runtime/same.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -142,7 +142,7 @@ export class ScheduleClient {
       task: first.name,
       input: first.input,
       priority: first.priority,
-      toleranceMs: tolerance === undefined ? DEFAULT_TOLERANCE_MS : durationMs(`${what}: tolerance`, tolerance),
+      toleranceMs: givenMs(`${what}: tolerance`, tolerance) ?? DEFAULT_TOLERANCE_MS,
     };
   }
 }

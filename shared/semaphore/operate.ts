@@ -1,6 +1,6 @@
 /** What an operator, or a deployment, does to a semaphore: change its limit, take a permit away. */
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -72,13 +72,13 @@ export async function evictPermit(
   const { token, by, reason, lockDelay } = validOptions('the options of an eviction', options, EVICTION_OPTIONS);
   validName('by', by);
   validName('reason', reason);
-  const givenMs = lockDelay === undefined ? undefined : durationMs('lockDelay', lockDelay);
+  const askedMs = givenMs('lockDelay', lockDelay);
   return retryContended(describeSemaphore(name), CONTENTION, async () => {
     const row = await ports.semaphores.get(name);
     const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
     if (holder === undefined) return undefined;
     const { isLive, lockDelayMs } = await sessionOf(holder, ports);
-    const eviction = { by, reason, lockDelayMs: givenMs ?? lockDelayMs, isLive };
+    const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
     // Refused: it was released, or its session ended, in between. Either is seen by looking again.
     const outcome = await ports.semaphores.evict(name, holder, eviction, stampOf(ports.runtime));
     return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended();

@@ -3,7 +3,7 @@ import type { BulkPolicy, BulkPolicyOptions } from './pack-policy.ts';
 import { bulkPolicy } from './pack-policy.ts';
 import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { MAX_ATTEMPTS_LIMIT, validMaxAttempts, validTimeoutMs } from './bounds.ts';
@@ -123,9 +123,8 @@ function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPo
   validMaxAttempts(`task ${name}: retry.maxAttempts`, maxAttempts);
   const maxDeaths = options.maxDeaths ?? options.maxAttempts ?? defaults.maxDeaths;
   validWholeNumber(`task ${name}: retry.maxDeaths`, maxDeaths, { min: 1, max: MAX_ATTEMPTS_LIMIT });
-  const baseMs = backoff === undefined ? defaults.backoff.baseMs : durationMs(`task ${name}: retry.backoff`, backoff);
-  const capMs =
-    backoffCap === undefined ? defaults.backoff.capMs : durationMs(`task ${name}: retry.backoffCap`, backoffCap);
+  const baseMs = givenMs(`task ${name}: retry.backoff`, backoff) ?? defaults.backoff.baseMs;
+  const capMs = givenMs(`task ${name}: retry.backoffCap`, backoffCap) ?? defaults.backoff.capMs;
   return {
     maxAttempts,
     maxDeaths: Math.min(maxAttempts, maxDeaths),

@@ -1,6 +1,6 @@
 /** How a definition's items are packed and recorded. */
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import { validOptions } from '../validate/options.ts';
 import { PACK_SIZE_LIMIT } from './pack.ts';
 import { validWholeNumber } from '../validate/whole-number.ts';
@@ -29,10 +29,7 @@ export function bulkPolicy(what: string, options: BulkPolicyOptions = {}): BulkP
   const { packSize, flushInterval, keepResults } = validOptions(`${what}: bulk`, options, known);
   return {
     packSize: packSize === undefined ? DEFAULT_BULK.packSize : validPackSize(`${what}: bulk.packSize`, packSize),
-    flushIntervalMs:
-      flushInterval === undefined
-        ? DEFAULT_BULK.flushIntervalMs
-        : durationMs(`${what}: bulk.flushInterval`, flushInterval),
+    flushIntervalMs: givenMs(`${what}: bulk.flushInterval`, flushInterval) ?? DEFAULT_BULK.flushIntervalMs,
     keepsResults: keepResults ?? DEFAULT_BULK.keepsResults,
   };
 }

@@ -24,6 +24,11 @@ export function durationMs(what: string, duration: Duration): number {
   return Math.round(parsed);
 }
 
+/** The same of one that may be left out. */
+export function givenMs(what: string, duration: Duration | undefined): number | undefined {
+  return duration === undefined ? undefined : durationMs(what, duration);
+}
+
 const TEXT =
   /^(-?\d*\.?\d+) *(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i;
 /** By the first letter of a unit. A year has the quarter of a day that the calendar gives it. */

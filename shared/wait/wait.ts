@@ -16,7 +16,7 @@ import { ConfigurationError, StoreUnavailableError, shown } from '../errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { Duration } from '../validate/duration.ts';
-import { durationMs } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
 import type { Turn, Turns } from './turns.ts';
 
 export interface WaitOptions {
@@ -145,10 +145,10 @@ class Wait<Obstacle> {
     this.#patience = patience;
     this.#runtime = runtime;
     this.#over = AbortSignal.any([session?.signal, validSignal(signal)].filter((given) => given !== undefined));
-    const capMs = pause === undefined ? pauses.longestMs : durationMs('pause', pause);
+    const capMs = givenMs('pause', pause) ?? pauses.longestMs;
     this.#backoff = { baseMs: (capMs * pauses.firstMs) / pauses.longestMs, capMs };
     this.#startedAt = runtime.clock.monotonic();
-    this.#deadline = this.#startedAt + (wait === undefined ? Infinity : durationMs('wait', wait));
+    this.#deadline = this.#startedAt + (givenMs('wait', wait) ?? Infinity);
   }
 
   get remainingMs(): number {
