@@ -7,20 +7,11 @@
  * A hang-up on a connection that was used before proves nothing,
  * nor does the number of bytes written: the server may have read the request.
  */
-import http from 'node:http';
-import https from 'node:https';
-import type { Socket } from 'node:net';
 import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
-import { MAX_ANSWER_BYTES } from './answer.ts';
-
-/** Where requests go. */
-export interface HttpPlace {
-  readonly isTls: boolean;
-  readonly hostname: string;
-  readonly port: number;
-  readonly path: string;
-}
+import type { Carried, Connection, HttpPlace } from './connection.ts';
+import type { Passenger } from './connections.ts';
+import { Connections } from './connections.ts';
 
 export interface HttpExchange {
   readonly place: HttpPlace;
@@ -29,117 +20,114 @@ export interface HttpExchange {
   readonly headers: () => Readonly<Record<string, string>>;
 }
 
-/** As many as the SDK opens: a connection for each of hundreds of calls in flight would be refused by the service or a proxy. */
-const MAX_SOCKETS = 50;
-/** Idle connections are dropped before the other side does: a request that crosses a hang-up comes to nothing. */
-const IDLE_MS = 15_000;
-
 export class HttpLine {
-  readonly #settings = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, scheduling: 'lifo' as const };
-  readonly #plain = new http.Agent(this.#settings);
-  #tls: https.Agent | undefined;
+  readonly #connections = new Map<string, Connections>();
+  #latest: { readonly place: HttpPlace; readonly connections: Connections } | undefined;
 
   /** @throws DynamoFault `unsent` or `unanswered` */
   exchange(exchange: HttpExchange, signal: AbortSignal): Promise<Answer> {
-    const { place } = exchange;
-    const options = {
-      method: 'POST',
-      host: place.hostname,
-      port: place.port,
-      path: place.path,
-      setHost: false,
-      agent: place.isTls ? this.#tlsAgent() : this.#plain,
-    };
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     // Whatever is aborted by now would be sent to be given up.
     if (signal.aborted) return Promise.reject(aborted('unsent'));
-    const request = place.isTls ? https.request(options) : http.request(options);
-    let isWritten = false;
-    const settle = (): void => {
-      signal.removeEventListener('abort', abort);
-    };
-    const fail = (error: unknown): void => {
-      settle();
-      reject(error instanceof DynamoFault ? error : faultOf(error as SystemError, isWritten, place));
-    };
-    const abort = (): void => {
-      fail(aborted(isWritten ? 'unanswered' : 'unsent'));
-      request.destroy();
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    const write = (): void => {
-      if (signal.aborted || request.destroyed) return;
-      try {
-        const headers = exchange.headers();
-        for (const name in headers) request.setHeader(name, headers[name] ?? '');
-      } catch (error) {
-        fail(new DynamoFault('unsent', { code: 'Unsigned', message: String(error), cause: error }));
-        request.destroy();
-        return;
-      }
-      isWritten = true;
-      request.end(exchange.body);
-    };
-    request.once('socket', (socket) => {
-      if (isConnected(socket, place)) write();
-      else socket.once(place.isTls ? 'secureConnect' : 'connect', write);
+    const connections = this.#to(exchange.place);
+    return new Promise((resolve, reject) => {
+      connections.enter(new Request(exchange, { connections, signal, resolve, reject }));
     });
-    // The first outcome counts; errors that follow a good answer find a listener and change nothing.
-    request.on('error', fail);
-    request.on('response', (response) => {
-      collect(response).then((answer) => {
-        settle();
-        resolve(answer);
-      }, fail);
-    });
-    return promise;
   }
 
   /** Closes the connections that nothing waits on. */
   close(): void {
-    this.#plain.destroy();
-    this.#tls?.destroy();
+    for (const connections of this.#connections.values()) connections.close();
   }
 
-  #tlsAgent(): https.Agent {
-    this.#tls ??= new https.Agent(this.#settings);
-    return this.#tls;
+  #to(place: HttpPlace): Connections {
+    if (this.#latest?.place === place) return this.#latest.connections;
+    const { isTls, hostname, port } = place;
+    const name = `${isTls ? 'https' : 'http'}://${hostname}:${port}`;
+    const connections = this.#connections.get(name) ?? new Connections(place);
+    this.#connections.set(name, connections);
+    this.#latest = { place, connections };
+    return connections;
   }
 }
 
-function isConnected(socket: Socket, { isTls }: HttpPlace): boolean {
-  if (socket.connecting || socket.destroyed) return false;
-  return !isTls || !(socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting;
+interface Surroundings {
+  readonly connections: Connections;
+  readonly signal: AbortSignal;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (fault: DynamoFault) => void;
 }
 
-function collect(response: http.IncomingMessage): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let isWhole = false;
-  response.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) response.destroy(new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`));
-  });
-  response.on('error', reject);
-  response.on('close', () => {
-    // It closes behind each whole answer too: an error made there for nothing took a twentieth of our CPU.
-    if (!isWhole)
-      reject(Object.assign(new Error('the connection broke off within the answer'), { code: 'ECONNRESET' }));
-  });
-  response.on('end', () => {
-    if (!response.complete) return; // An error follows.
-    isWhole = true;
-    const [first] = chunks;
-    resolve({
-      status: response.statusCode ?? 0,
-      headers: response.headers as Answer['headers'],
-      body: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks),
-    });
-  });
-  return promise;
+/** The first outcome counts; what happens afterwards changes nothing. */
+class Request implements Passenger, Carried {
+  readonly #exchange: HttpExchange;
+  readonly #around: Surroundings;
+  /** Set when it has been written. */
+  #connection: Connection | undefined;
+  isOver = false;
+
+  constructor(exchange: HttpExchange, around: Surroundings) {
+    this.#exchange = exchange;
+    this.#around = around;
+    around.signal.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  board(connection: Connection): boolean {
+    const { body } = this.#exchange;
+    const length = Buffer.byteLength(body);
+    let head: string;
+    try {
+      head = this.#head(length);
+    } catch (error) {
+      this.#fail(new DynamoFault('unsent', { code: 'Unsigned', message: String(error), cause: error }));
+      return false;
+    }
+    this.#connection = connection;
+    // Text of one byte a character is written without being looked at.
+    connection.send(head + body, length === body.length ? 'latin1' : 'utf8', this);
+    return true;
+  }
+
+  answered(answer: Answer): void {
+    if (this.#isFirst()) this.#around.resolve(answer);
+  }
+
+  broke(error: Error): void {
+    this.#fail(faultOf(error, this.#connection !== undefined, this.#exchange.place));
+  }
+
+  /** @throws Error for what would be a line, or a request, of its own */
+  #head(length: number): string {
+    const { place, headers: signed } = this.#exchange;
+    const headers = signed();
+    let head = '';
+    for (const name in headers) {
+      const value = headers[name] ?? '';
+      if (!LINE.test(value)) throw new TypeError(`the header ${name} holds characters that no header may have`);
+      head += `${name}: ${value}\r\n`;
+    }
+    return `POST ${place.path} HTTP/1.1\r\n${head}content-length: ${length}\r\nconnection: keep-alive\r\n\r\n`;
+  }
+
+  readonly #abort = (): void => {
+    const connection = this.#connection;
+    this.#fail(aborted(connection === undefined ? 'unsent' : 'unanswered'));
+    if (connection === undefined) this.#around.connections.leave(this);
+    else connection.destroy();
+  };
+
+  #fail(fault: DynamoFault): void {
+    if (this.#isFirst()) this.#around.reject(fault);
+  }
+
+  #isFirst(): boolean {
+    if (this.isOver) return false;
+    this.isOver = true;
+    this.#around.signal.removeEventListener('abort', this.#abort);
+    return true;
+  }
 }
+
+const LINE = /^[\t\x20-\x7E]*$/;
 
 interface SystemError extends Error {
   readonly code?: string;

@@ -1,5 +1,5 @@
 /**
- * The driver without the SDK: AWS JSON 1.0 over `node:http`, with signatures of our own; one call, one attempt.
+ * The driver without the SDK: AWS JSON 1.0 over connections and with signatures of our own; one call, one attempt.
  *
  * It spends about a third of the SDK's CPU a call, and loads in a fraction of its time.
  * No emulator checks signatures. So an answer that refuses the form of one, of which nothing was applied,

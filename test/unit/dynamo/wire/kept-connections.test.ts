@@ -1,0 +1,137 @@
+/** How connections are shared, kept and given up. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import type { TestDriver } from '../../../support/drivers.ts';
+import { STATIC_CREDENTIALS, openWireDriver } from '../../../support/drivers.ts';
+import type { Behaviour, FaultServer } from '../../../support/fault-server.ts';
+import { answer, answerBytes, startFaultServer } from '../../../support/fault-server.ts';
+
+const PATIENCE_MS = 20_000;
+
+let server: FaultServer;
+let driver: TestDriver;
+beforeEach(async () => {
+  server = await startFaultServer();
+  driver = openWireDriver({ endpoint: server.endpoint });
+});
+afterEach(async () => {
+  driver[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+async function put(text = 'a'): Promise<unknown> {
+  try {
+    return await driver.attempt(
+      'put',
+      { TableName: 'table', Item: { pk: 'a', text } },
+      AbortSignal.timeout(PATIENCE_MS),
+    );
+  } catch (fault) {
+    if (!(fault instanceof DynamoFault)) throw fault;
+    return fault.kind;
+  }
+}
+
+test.each([
+  ['nothing of it', {}, 1],
+  ['that it keeps the connection for a minute', { 'keep-alive': 'timeout=60, max=5' }, 1],
+  ['that it keeps the connection for two seconds', { 'keep-alive': 'timeout=2' }, 1],
+  ['that it keeps the connection for a second, which a request may cross', { 'keep-alive': 'max=5, timeout=1' }, 2],
+  ['that it closes the connection', { connection: 'close' }, 2],
+])('sends the next request where the server says %s', async (_what, headers, connections) => {
+  server.behave(answer({ headers }));
+
+  expect([await put(), await put()]).toEqual([{}, {}]);
+  expect(server.connections).toBe(connections);
+});
+
+test('closes a connection that brings what nobody asked for, and takes it for no answer', async () => {
+  const sockets: Socket[] = [];
+  server.onConnection((socket) => void sockets.push(socket));
+  server.behave(answer());
+  await put();
+
+  const [socket] = sockets;
+  const closed = once(socket!, 'close');
+  socket!.write(answerBytes({ body: '{"Attributes":{"pk":{"S":"of another"}}}' }));
+  await closed;
+
+  expect(await put()).toEqual({});
+  expect(server.connections).toBe(2);
+});
+
+test('keeps no connection on which a part of an answered request is still to be written', async () => {
+  server.onConnection((socket) => {
+    socket.once('data', () => {
+      socket.pause();
+      socket.write(answerBytes({}));
+    });
+  });
+  expect(await put('x'.repeat(30_000_000))).toEqual({});
+
+  server.onConnection(() => undefined);
+  server.behave(answer());
+  expect(await put()).toEqual({});
+  expect(server.connections).toBe(2);
+});
+
+test('lets hundreds of requests wait in line for fifty connections', async () => {
+  const held: (() => void)[] = [];
+  const all = Promise.withResolvers<undefined>();
+  server.behave((socket, request) => {
+    held.push(() => {
+      answer()(socket, request);
+    });
+    if (held.length === 50) all.resolve(undefined);
+    if (held.length > 50) answer()(socket, request);
+  });
+
+  const answers = Array.from({ length: 200 }, () => put());
+  await all.promise;
+  for (const release of held) release();
+
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 200 }, () => ({})));
+  expect(server.connections).toBe(50);
+});
+
+test.each([
+  ['hung up', (socket: Socket) => void socket.end()],
+  ['reset', (socket: Socket) => void socket.resetAndDestroy()],
+] satisfies [string, Behaviour][])(
+  'opens other connections for those who wait when all are %s',
+  async (_what, behaviour) => {
+    server.behave(behaviour);
+
+    const kinds = await Promise.all(Array.from({ length: 120 }, () => put()));
+
+    expect(new Set(kinds)).toEqual(new Set(['unanswered']));
+    expect([server.received.length, server.connections]).toEqual([120, 120]);
+  },
+);
+
+test('says how long a request is in bytes, whatever its characters are', async () => {
+  server.behave(answer());
+
+  for (const text of ['plain', 'grüße', '𝕏', '\u0000']) await put(text);
+
+  expect(
+    server.received.map(({ body }) => (JSON.parse(body) as { Item: { text: { S: string } } }).Item.text.S),
+  ).toEqual(['plain', 'grüße', '𝕏', '\u0000']);
+});
+
+test.each([
+  ['a line of its own', 'token\r\nx-amz-target: DynamoDB_20120810.DeleteTable'],
+  ['a character that no header may have', 'tökén'],
+])('sends no header that would hold %s', async (_what, sessionToken) => {
+  server.behave(answer());
+  using odd = openWireDriver({
+    endpoint: server.endpoint,
+    credentials: () => Promise.resolve({ ...STATIC_CREDENTIALS, sessionToken }),
+  });
+  const fault = odd.attempt('get', { TableName: 'table', Key: { pk: 'a' } }, AbortSignal.timeout(PATIENCE_MS));
+
+  await expect(fault).rejects.toMatchObject({ kind: 'unsent', code: 'Unsigned' });
+  expect(server.received).toEqual([]);
+});
