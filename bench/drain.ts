@@ -2,11 +2,8 @@
 import { dispatch } from '../shared/dispatch/dispatcher.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import { createQueueStore } from '../shared/dynamo/queue/store.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import { createSessionStore } from '../shared/dynamo/session/store.ts';
-import { createSlotStore } from '../shared/dynamo/slot/store.ts';
-import { createTaskStore } from '../shared/dynamo/task/store.ts';
+import { createTaskStores } from '../shared/dynamo/task-stores.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { sessionTiming } from '../shared/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
@@ -51,8 +48,8 @@ export function drain(
     const [meter, tickMeter] = [createMeter(), createMeter()];
     const producer = world.placeOf(`${queue}/producer`);
     const { clock } = producer.runtime;
-    const store = createTaskStore(new Sender({ ...producer, observer: meter }), { table: TABLE, shards });
-    await fill(new TaskClient({ store, runtime: producer.runtime }, { queue }));
+    const { tasks } = createTaskStores(new Sender({ ...producer, observer: meter }), { table: TABLE, shards });
+    await fill(new TaskClient({ store: tasks, runtime: producer.runtime }, { queue }));
     const dealt = await dealOut({ ...producer, observer: tickMeter }, settings);
     const startedAt = clock.monotonic();
     const registry = registerTasks(definitions);
@@ -86,16 +83,13 @@ async function dealOut(
   place: Metered,
   { queue, shards, workers }: DrainSettings,
 ): Promise<readonly (readonly number[])[]> {
-  const sender = new Sender(place);
   const { runtime } = place;
   const dealt: (readonly number[])[] = [];
   await dispatch(
     { schedule: queue, slot: 'only' },
     'bench',
     {
-      tasks: createTaskStore(sender, { table: TABLE, shards }),
-      slots: createSlotStore(sender, TABLE),
-      queues: createQueueStore(sender, TABLE),
+      ...createTaskStores(new Sender(place), { table: TABLE, shards }),
       runtime,
       workers: {
         startWorker: ({ homeShards }) => Promise.resolve(void dealt.push(homeShards)),
@@ -115,12 +109,11 @@ async function work(
   { queue, shards, concurrency, pollMs }: DrainSettings,
   homeShards: readonly number[],
 ): Promise<WorkerReport> {
-  const sender = new Sender(place);
+  const stores = createTaskStores(new Sender(place), { table: TABLE, shards });
   const { runtime } = place;
-  const sessions = createSessionStore(sender, TABLE);
   const timing = sessionTiming({ lockDelayMs: 0 });
   const options = { timing, name: 'bench', node: 'bench', behaviour: 'release' } as const;
-  await using session = await SessionHolder.create(options, { store: sessions, runtime, gauge: noSkewGauge });
+  await using session = await SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
   const settings = {
     queue,
     shards,
@@ -130,9 +123,7 @@ async function work(
     graceMs: 1_000,
     deadlineMonotonicMs: Infinity,
   };
-  const tasks = createTaskStore(sender, { table: TABLE, shards });
-  const queues = createQueueStore(sender, TABLE);
-  const ports = { tasks, sessions, queues, session, runtime, gauge: noSkewGauge, log: silent };
+  const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
   return await runWorker(registry, ports, settings, new AbortController().signal);
 }
 

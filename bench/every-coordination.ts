@@ -3,11 +3,8 @@
  * groups, limits, fairness, health, schedules, and what a gateway sends.
  */
 import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
-import { createScheduleStore } from '../shared/dynamo/schedule/store.ts';
-import type { Sender } from '../shared/dynamo/engine/send.ts';
-import { createTaskStore } from '../shared/dynamo/task/store.ts';
 import { assert } from '../shared/errors.ts';
-import { createStores } from '../shared/dynamo/stores.ts';
+import type { Stores } from '../shared/dynamo/stores.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
 import type { Leasehold } from '../shared/leasehold.ts';
@@ -15,19 +12,13 @@ import { Remote } from '../shared/remote/remote.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
 import type { Session } from '../shared/session.ts';
 
-const SHARDS = 8;
-
-export async function exerciseCoordination(
-  leasehold: Leasehold,
-  session: Session,
-  { sender, table }: { readonly sender: Sender; readonly table: string },
-): Promise<void> {
+export async function exerciseCoordination(leasehold: Leasehold, session: Session, stores: Stores): Promise<void> {
   await exerciseElections(leasehold, session);
   await exerciseGroups(leasehold, session);
   await exerciseLimits(leasehold, session);
   await exerciseHealth(leasehold);
-  await exerciseGateway(leasehold, { sender, table });
-  await exerciseSchedules(leasehold, { sender, table });
+  await exerciseGateway(leasehold, stores);
+  await exerciseSchedules(leasehold, stores);
   for await (const _ of leasehold.sessions.list()) continue;
   for await (const _ of leasehold.semaphores.list()) continue;
 }
@@ -91,13 +82,7 @@ async function exerciseHealth(leasehold: Leasehold): Promise<void> {
   await leasehold.health.deregisterNode('host-1');
 }
 
-interface Place {
-  readonly sender: Sender;
-  readonly table: string;
-}
-
-async function exerciseGateway({ sessions, locks }: Leasehold, place: Place): Promise<void> {
-  const stores = createStores(place.sender, { table: place.table, shards: SHARDS });
+async function exerciseGateway({ sessions, locks }: Leasehold, stores: Stores): Promise<void> {
   const remote = new Remote({ ...stores, runtime: systemRuntime, gauge: noSkewGauge }, DEFAULT_MAX_CLOCK_SKEW_MS);
   const { id } = await remote.sessions.create({
     name: 'remote',
@@ -119,12 +104,8 @@ async function exerciseGateway({ sessions, locks }: Leasehold, place: Place): Pr
   await locks.delete('service/leader');
 }
 
-async function exerciseSchedules({ schedules }: Leasehold, { sender, table }: Place): Promise<void> {
-  const ports = {
-    tasks: createTaskStore(sender, { table, shards: SHARDS }),
-    schedules: createScheduleStore(sender, table),
-    runtime: systemRuntime,
-  };
+async function exerciseSchedules({ schedules }: Leasehold, stores: Stores): Promise<void> {
+  const ports = { ...stores, runtime: systemRuntime };
   await schedules.define('every second', 'thumbnail', {}, { cron: '* * * * * *' });
   await systemRuntime.clock.sleep(1_000);
   const made = await enqueueDueSlots('default', ports, (error) => {

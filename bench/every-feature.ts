@@ -1,7 +1,5 @@
 /** Sends the verbs of the queue with all that may hang on a task: what each feature adds to the plain price. */
-import { createTaskOperatorStore } from '../shared/dynamo/task/operator-store.ts';
-import { createTaskStore } from '../shared/dynamo/task/store.ts';
-import type { Sender } from '../shared/dynamo/engine/send.ts';
+import type { Stores } from '../shared/dynamo/stores.ts';
 import { assert } from '../shared/errors.ts';
 import { stampOf } from '../shared/lease/stamp.ts';
 import { systemRuntime } from '../shared/runtime/runtime.ts';
@@ -12,7 +10,6 @@ import type { NewTask } from '../shared/task/store.ts';
 import type { ReadyTask, RunningTask } from '../shared/task/task.ts';
 import { claimOf } from '../shared/task/task.ts';
 
-const SHARDS = 8;
 const QUEUE = 'features';
 const INPUT = { bucket: 'thumbnails', key: 'x'.repeat(100) };
 const LARGE = { text: 'x'.repeat(40_000) };
@@ -20,9 +17,10 @@ const RESULT = { bytes: 12_345 };
 const AN_HOUR_MS = 3_600_000;
 const IN_ORDER = { key: 'customer-7', ordered: true } as const;
 
-export async function exerciseFeatures(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
-  const store = createTaskStore(sender, { table, shards: SHARDS });
-  const operations = createTaskOperatorStore(sender, { table, shards: SHARDS });
+export async function exerciseFeatures(
+  { tasks: store, operations }: Stores,
+  about: (feature: string) => void,
+): Promise<void> {
   const client = new TaskClient({ store, runtime: systemRuntime }, { queue: QUEUE });
   const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: systemRuntime.clock.now() };
   const claim = async (id: string): Promise<RunningTask> => {

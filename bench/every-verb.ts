@@ -2,14 +2,9 @@
 import { AuditStore } from '../shared/dynamo/audit/store.ts';
 import { RAISES } from '../shared/dynamo/epoch/statements.ts';
 import { EpochStore } from '../shared/dynamo/epoch/store.ts';
-import { createLockStore } from '../shared/dynamo/lock/store.ts';
-import { createQueueStore } from '../shared/dynamo/queue/store.ts';
-import { createSemaphoreStore } from '../shared/dynamo/semaphore/store.ts';
 import type { Sender } from '../shared/dynamo/engine/send.ts';
-import { createSessionStore } from '../shared/dynamo/session/store.ts';
-import { createSlotStore } from '../shared/dynamo/slot/store.ts';
-import { createTaskOperatorStore } from '../shared/dynamo/task/operator-store.ts';
-import { createTaskStore } from '../shared/dynamo/task/store.ts';
+import type { Stores } from '../shared/dynamo/stores.ts';
+import { createStores } from '../shared/dynamo/stores.ts';
 import { assert } from '../shared/errors.ts';
 import { noSkewGauge } from '../shared/lease/skew.ts';
 import { stampOf } from '../shared/lease/stamp.ts';
@@ -38,22 +33,20 @@ const STACK =
 export async function exerciseVerbs(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
   const foundation = { sender, runtime: systemRuntime, gauge: noSkewGauge };
   const leasehold = new Leasehold(foundation, { table });
+  const stores = createStores(sender, { table, shards: SHARDS });
   let renewals = 0;
   const events = { onRenewed: () => void renewals++ };
   await using session = await leasehold.session({ name: 'worker/default', ttl: '9s', heartbeat: '200ms', events });
   await exerciseLocks(leasehold, session);
-  await settleDoubts(sender, table, session);
-  await settleExpired(sender, table);
-  await exerciseSemaphores(sender, table, session);
-  await exerciseCoordination(leasehold, session, { sender, table });
-  await exerciseTasks(sender, table, session);
-  await exerciseFeatures(sender, table, about);
+  await settleDoubts(stores, session);
+  await settleExpired(stores);
+  await exerciseSemaphores(stores, session);
+  await exerciseCoordination(leasehold, session, stores);
+  await exerciseTasks(stores, session);
+  await exerciseFeatures(stores, about);
   about('');
-  await exercisePacks(sender, table, session);
-  await createSlotStore(sender, table).take(
-    { schedule: 'minutely', slot: '2027-01-01T00:00:00Z' },
-    { by: 'bench', ...stamp() },
-  );
+  await exercisePacks(stores.tasks, session);
+  await stores.slots.take({ schedule: 'minutely', slot: '2027-01-01T00:00:00Z' }, { by: 'bench', ...stamp() });
   const deed = { verb: 'bench', target: 'nothing', by: 'bench', reason: 'to see what it costs' };
   await new AuditStore(foundation, table).record(
     deed,
@@ -68,8 +61,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
 }
 
 /** What a session does about a key after an answer was lost. */
-async function settleDoubts(sender: Sender, table: string, session: Session): Promise<void> {
-  const locks = createLockStore(sender, table);
+async function settleDoubts({ locks }: Stores, session: Session): Promise<void> {
   const { now } = stamp();
   const request = { key: 'doubtful', session: session.id, content: undefined, openBefore: now };
   const free = await locks.barLate({ key: 'doubtful', observed: undefined, notBeforeAsked: now }, stamp());
@@ -82,8 +74,7 @@ async function settleDoubts(sender: Sender, table: string, session: Session): Pr
 }
 
 /** What contenders do about a session that has expired, and about a key that it held. */
-async function settleExpired(sender: Sender, table: string): Promise<void> {
-  const [sessions, locks] = [createSessionStore(sender, table), createLockStore(sender, table)];
+async function settleExpired({ sessions, locks }: Stores): Promise<void> {
   const { now } = stamp();
   const identity = { id: 'expired', name: 'expired', node: 'bench', behaviour: 'release' } as const;
   const created = await sessions.create({ ...identity, ttlMs: 1_000, lockDelayMs: 0, ...stamp() });
@@ -118,12 +109,9 @@ async function exerciseLocks(leasehold: Leasehold, session: Session): Promise<vo
   for await (const _ of leasehold.locks.list()) continue;
 }
 
-async function exerciseSemaphores(sender: Sender, table: string, session: Session): Promise<void> {
-  const ports = { sessions: createSessionStore(sender, table), semaphores: createSemaphoreStore(sender, table) };
-  const semaphores = new SemaphoreClient(
-    { ...ports, runtime: systemRuntime, gauge: noSkewGauge },
-    { maxClockSkewMs: 1_000 },
-  );
+async function exerciseSemaphores(stores: Stores, session: Session): Promise<void> {
+  const ports = { ...stores, runtime: systemRuntime, gauge: noSkewGauge };
+  const semaphores = new SemaphoreClient(ports, { maxClockSkewMs: 1_000 });
   const name = 'workers/default';
   for (let round = 0; round < 3; round++) {
     const acquisition = await semaphores.tryAcquire(session.holder, name, { limit: 1 });
@@ -138,20 +126,10 @@ async function exerciseSemaphores(sender: Sender, table: string, session: Sessio
   await semaphores.get(name);
 }
 
-async function exerciseTasks(sender: Sender, table: string, session: Session): Promise<void> {
-  const store = createTaskStore(sender, { table, shards: SHARDS });
-  const queues = createQueueStore(sender, table);
-  const operations = createTaskOperatorStore(sender, { table, shards: SHARDS });
-  const sessions = createSessionStore(sender, table);
+async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
+  const { tasks: store, queues } = stores;
   const client = new TaskClient({ store, runtime: systemRuntime });
-  const operator = new TaskOperator({
-    tasks: store,
-    operations,
-    queues,
-    sessions,
-    runtime: systemRuntime,
-    gauge: noSkewGauge,
-  });
+  const operator = new TaskOperator({ ...stores, runtime: systemRuntime, gauge: noSkewGauge });
   const claim = async (id: string): Promise<Claim> => {
     const task = await store.get({ queue: 'default', id });
     const outcome = await store.claim(task as ReadyTask, session.id, stamp());
@@ -165,7 +143,7 @@ async function exerciseTasks(sender: Sender, table: string, session: Session): P
   const error = { name: 'Error', message: 'the store answered 503 Service Unavailable', at: systemRuntime.clock.now() };
   const later = systemRuntime.clock.now() + AN_HOUR_MS;
   await store.complete(await start('done'), { bytes: 12_345 }, stamp());
-  const effect = { Put: { TableName: table, Item: { pk: 'user#1', sk: 'user', bytes: 12_345 } } };
+  const effect = { Put: { TableName: store.table, Item: { pk: 'user#1', sk: 'user', bytes: 12_345 } } };
   await store.commit(await start('committed'), { bytes: 12_345 }, [effect], stamp());
   await store.retry(await start('retried'), { error, readyAt: later }, stamp());
   const doomed = await start('dead');

@@ -1,8 +1,6 @@
 /** Sends every verb of packs at least once: for measuring what they cost. */
 import { isPack } from '../../shared/task/pack.ts';
-import type { MovedItem, NumberedStamp } from '../../shared/bulk/store.ts';
-import type { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createTaskStore } from '../../shared/dynamo/task/store.ts';
+import type { MovedItem, NumberedStamp, TaskAndPackStore } from '../../shared/bulk/store.ts';
 import { assert } from '../../shared/errors.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { systemRuntime as runtime } from '../../shared/runtime/runtime.ts';
@@ -10,11 +8,9 @@ import { TaskClient } from '../../shared/queue/client.ts';
 import type { RunningTask } from '../../shared/task/task.ts';
 import { claimOf } from '../../shared/task/task.ts';
 
-const SHARDS = 8;
 const QUEUE = 'default';
 
-export async function exercisePacks(sender: Sender, table: string, session: { readonly id: string }): Promise<void> {
-  const store = createTaskStore(sender, { table, shards: SHARDS });
+export async function exercisePacks(store: TaskAndPackStore, session: { readonly id: string }): Promise<void> {
   const client = new TaskClient({ store, runtime });
   const inputs = Array.from({ length: 16 }, (_, n) => ({
     bucket: 'eu',
@@ -26,7 +22,7 @@ export async function exercisePacks(sender: Sender, table: string, session: { re
   let sequence = 0;
   const next = (): NumberedStamp => ({ ...stampOf(runtime), previousSequence: sequence, sequence: ++sequence });
   const entry = (...done: number[]) => ({ done, results: undefined });
-  const effect = { Put: { TableName: table, Item: { pk: 'user#2', sk: 'user', bytes: 12_345 } } };
+  const effect = { Put: { TableName: store.table, Item: { pk: 'user#2', sk: 'user', bytes: 12_345 } } };
   await store.bulk.record(claim, entry(0, 1, 2), next());
   await store.bulk.commit(claim, 3, entry(3, 4), [effect], next());
   await store.bulk.move(claim, movedItem(pack, 5, false), entry(), next());

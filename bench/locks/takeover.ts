@@ -1,7 +1,6 @@
 /** How long after its death a holder's key is taken over: it acquires, and is never heard of again. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createLockStore } from '../../shared/dynamo/lock/store.ts';
-import { createSessionStore } from '../../shared/dynamo/session/store.ts';
+import { createStores } from '../../shared/dynamo/stores.ts';
 import { stampOf } from '../../shared/lease/stamp.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { systemClock as clock } from '../../shared/runtime/clock.ts';
@@ -58,8 +57,7 @@ async function ours(endpoint: string, maxClockSkewMs: number): Promise<Rescue> {
   const leasehold = createLeasehold({ table: TABLE, endpoint, maxClockSkew: maxClockSkewMs });
   const session = await leasehold.session({ ttl: '1h', lockDelay: 0 });
   const connection = connectDynamo({ endpoint }, systemRuntime);
-  const sessions = createSessionStore(connection.sender, TABLE);
-  const locks = createLockStore(connection.sender, TABLE);
+  const { sessions, locks } = createStores(connection.sender, { table: TABLE, shards: 1 });
   return {
     name: `leasehold, clock bound ${maxClockSkewMs} ms`,
     holdForEver: async (key) => {
