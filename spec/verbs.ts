@@ -101,7 +101,6 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
 
 const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfParked|pageOfTenants)$/;
 
-/** A digest for each verb of the golden file. */
 export function digestsOfGolden(): ReadonlyMap<string, string> {
   const sections = readFileSync(GOLDEN, 'utf8').split(/^## /m).slice(1);
   return new Map(

@@ -22,7 +22,6 @@ interface LogLine {
   readonly task?: string;
   readonly leaseCounter?: number;
   readonly takenOver?: boolean;
-  readonly settlement?: string;
   readonly writeUnits?: number;
   readonly readUnits?: number;
   readonly capacity?: { readonly writeUnits: number; readonly readUnits: number };

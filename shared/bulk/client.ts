@@ -22,7 +22,6 @@ export interface EnqueuedBulk {
   readonly items: readonly string[];
 }
 
-/** One task of a bulk. */
 export interface BulkItem extends TaskKey {
   readonly name: string;
   readonly input: Json;

@@ -22,7 +22,6 @@ import type { HolderPorts } from './standing.ts';
 import { standingOf } from './standing.ts';
 import type { AcquireRequest } from './store.ts';
 
-/** What a contender needs of the session that contends. */
 export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' | 'ensureBelief' | 'remainingTrustMs'>;
 
 export type Attempt<Right = HeldLock> = { readonly kind: 'acquired'; readonly right: Right } | Refusal;

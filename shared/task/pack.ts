@@ -42,7 +42,6 @@ export function isOpen(
   return !done.has(index) && !moved.has(index) && !cancelled.has(index);
 }
 
-/** Indexes of the open items, in order. */
 export function openItems({ input, bulk }: PackOf<TaskRecord>): number[] {
   return input.flatMap((_, index) => (isOpen(bulk, index) ? [index] : []));
 }

@@ -80,7 +80,6 @@ export class Tally {
   }
 }
 
-/** The times of a task that is done now. */
 export function timesOfDone({ claimedAt, createdAt }: RunningTask, now: number): TaskTimes {
   return { runMs: now - claimedAt, endToEndMs: now - createdAt };
 }

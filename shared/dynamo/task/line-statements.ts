@@ -26,7 +26,6 @@ import type { Statement } from '../engine/statement.ts';
 import { createStatement, namesIn, updateStatement } from '../engine/statement.ts';
 import { indexKeyOf } from './place.ts';
 
-/** A line as it was observed. */
 export interface ObservedLine {
   readonly head: string | undefined;
   readonly tail: number | undefined;
