@@ -8,9 +8,7 @@ const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Runs something that goes on for ever: Ctrl+C is how it is meant to end, so that is no failure. */
 export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<void>): Promise<ExitCode> {
   const interrupted = new AbortController();
-  const stop = (): void => {
-    interrupted.abort();
-  };
+  const stop = (): void => interrupted.abort();
   for (const signal of INTERRUPTS) process.once(signal, stop);
   try {
     await watch(interrupted.signal);

@@ -107,14 +107,10 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
           () => {
             isWriting = false;
           },
-          () => {
-            gone.resolve(undefined);
-          },
+          () => gone.resolve(undefined),
         );
       });
-      stream.onAbort(() => {
-        gone.resolve(undefined);
-      });
+      stream.onAbort(() => gone.resolve(undefined));
       await gone.promise;
       leave();
     }),

@@ -46,9 +46,7 @@ export async function within<T>(
 ): Promise<T> {
   const late = new AbortController();
   const finished = new AbortController();
-  void gateway.runtime.clock.sleep(waitMs, finished.signal).then(() => {
-    late.abort();
-  });
+  void gateway.runtime.clock.sleep(waitMs, finished.signal).then(() => late.abort());
   try {
     return await wait(AbortSignal.any([late.signal, signal]));
   } finally {

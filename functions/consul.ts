@@ -36,9 +36,8 @@ function createConsulHandler(): Handler {
     settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
     tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
     closing: new AbortController().signal,
-    onFailure: ({ method, path, error }) => {
-      logger.error('request failed', { method, path, error: error instanceof Error ? error : String(error) });
-    },
+    onFailure: ({ method, path, error }) =>
+      logger.error('request failed', { method, path, error: error instanceof Error ? error : String(error) }),
   });
   return (event) => {
     const target = `${event.rawPath}${event.rawQueryString === '' ? '' : `?${event.rawQueryString}`}`;

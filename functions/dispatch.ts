@@ -31,9 +31,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const { logger } = telemetry;
   const starter = createLambdaStarter();
   const spans = new TaskSpans(openTelemetry);
-  const onDamaged = (error: unknown): void => {
-    logger.error('row skipped', { error: String(error) });
-  };
+  const onDamaged = (error: unknown): void => logger.error('row skipped', { error: String(error) });
   let isDefined = env.schedules.length === 0;
   /** Once in the life of a process, so with each deployment; what could not be defined is tried again with the next tick. */
   const defineSchedules = async (stores: Stores): Promise<Error | undefined> => {

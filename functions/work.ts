@@ -118,9 +118,8 @@ export function createWorkHandler(
           portsOf: (context) => ({
             ...invocationOf(context).stores,
             events: sessionLog(telemetry.logger, invocationOf(context)),
-            onNotOpened: (error) => {
-              telemetry.logger.error('session not opened', { queue: env.queue, error: String(error) });
-            },
+            onNotOpened: (error) =>
+              telemetry.logger.error('session not opened', { queue: env.queue, error: String(error) }),
           }),
         }),
       )
@@ -172,14 +171,12 @@ export function createWorkHandler(
           signal,
         );
         // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
-        await permit.permit.release().catch((error: unknown) => {
-          telemetry.logger.warn('permit not released', { error: String(error) });
-        });
+        await permit.permit
+          .release()
+          .catch((error: unknown) => telemetry.logger.warn('permit not released', { error: String(error) }));
         if (env.continuation && hasTasksLeft(report))
           await startSuccessor(context.functionName, { queue: env.queue, homeShards, after: session.id }).catch(
-            (error: unknown) => {
-              telemetry.logger.warn('successor not started', { error: String(error) });
-            },
+            (error: unknown) => telemetry.logger.warn('successor not started', { error: String(error) }),
           );
         const capacity = meter.read();
         telemetry.logger.info('worker ended', { session: session.id, report, capacity });
@@ -228,9 +225,7 @@ function sessionLog(logger: Telemetry['logger'], { meter, metrics }: Invocation)
       const { writeUnits, readUnits } = meter.read();
       logger.debug('session renewed', { session: id, renewals, expiresAt, writeUnits, readUnits });
     },
-    onRenewalFailed: (error) => {
-      logger.warn('session not renewed', { error: String(error) });
-    },
+    onRenewalFailed: (error) => logger.warn('session not renewed', { error: String(error) }),
     onBlocked: (lateMs) => {
       metrics.count('blocked', 1);
       logger.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });

@@ -54,9 +54,7 @@ export class WorkerMetrics implements Disposable {
   /** Counted and not yet written. */
   readonly #unwritten = new Map<MetricName, number>();
   #reported = { expiries: 0, throttled: 0 };
-  readonly #write = (): void => {
-    this.write();
-  };
+  readonly #write = (): void => this.write();
 
   constructor(metrics: Metrics, times: TaskTimeMetrics, meter: Meter, clock: Clock) {
     this.#metrics = metrics;

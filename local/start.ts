@@ -65,9 +65,7 @@ const command = new Command('npm start --')
 
 async function main(options: Flags): Promise<number> {
   const stop = new AbortController();
-  process.once('SIGINT', () => {
-    stop.abort();
-  });
+  process.once('SIGINT', () => stop.abort());
   const display = createDisplay(options.json ? process.stderr : process.stdout);
   const told = { wasInterrupted: false };
   const tell = (verdict: Verdict): void => {

@@ -69,9 +69,7 @@ const clone = path.join(folder, 'leasehold');
 const home = path.join(folder, 'home');
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => {
-    interrupted.abort(new Error(`ended by ${signal}`));
-  });
+  process.once(signal, () => interrupted.abort(new Error(`ended by ${signal}`)));
 try {
   process.exitCode = await spendFirstHour();
 } finally {

@@ -109,12 +109,8 @@ class WorkerSession implements AsyncDisposable {
 
 function sessionLog(log: TaskLog): SessionEvents {
   return {
-    onBlocked: (lateMs) => {
-      log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) });
-    },
-    onLost: ({ message: error, reason }) => {
-      log.error('session lost', { error, reason });
-    },
+    onBlocked: (lateMs) => log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) }),
+    onLost: ({ message: error, reason }) => log.error('session lost', { error, reason }),
   };
 }
 

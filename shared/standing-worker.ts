@@ -42,9 +42,7 @@ export async function standAtWork(
   handBack: AbortSignal,
 ): Promise<WorkerReport> {
   const { queues, log, runtime } = ports;
-  const onDamaged = (error: unknown): void => {
-    log.error('row skipped', { error: String(error) });
-  };
+  const onDamaged = (error: unknown): void => log.error('row skipped', { error: String(error) });
   const recur = (): Promise<number> => enqueueDueSlots(queue, ports, onDamaged);
   let found = await recur();
   const shards = Math.max(least, (await queues.glance(queue))?.shards ?? 0);
@@ -85,9 +83,7 @@ export async function standAtWork(
       }
     }
   })();
-  recurring.catch((error: unknown) => {
-    isBroken.abort(error);
-  });
+  recurring.catch((error: unknown) => isBroken.abort(error));
   try {
     const stop = AbortSignal.any([handBack, isBroken.signal]);
     return await runWorker(registry, { ...ports, onEnqueued }, settings, stop);

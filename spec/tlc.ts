@@ -109,9 +109,7 @@ function outputOf(command: string, args: readonly string[]): Promise<string> {
     child.stdout.on('data', (chunk: Buffer) => void chunks.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => void chunks.push(chunk));
     child.on('error', reject);
-    child.on('close', () => {
-      resolve(Buffer.concat(chunks).toString('utf8'));
-    });
+    child.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
   });
 }
 

@@ -243,9 +243,7 @@ export class TestKit {
       { store: this.#stores.sessions, runtime: this.#runtime, gauge: noSkewGauge },
     );
     const handBack = new AbortController();
-    const tasks = limited(this.#stores.tasks, plan.attempts ?? Infinity, () => {
-      handBack.abort();
-    });
+    const tasks = limited(this.#stores.tasks, plan.attempts ?? Infinity, () => handBack.abort());
     const lost = new LeaseLostError(`session ${session.id}`, 'expired', 'the test killed its worker');
     const die = (): never => {
       session.markLost(lost);
@@ -277,9 +275,7 @@ export class TestKit {
         plan.crash === 'afterSettle'
           ? {
               ...events,
-              onSettled: () => {
-                session.markLost(lost);
-              },
+              onSettled: () => session.markLost(lost),
             }
           : events,
     };

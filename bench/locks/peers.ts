@@ -76,17 +76,12 @@ export function lockClient(kind: 'FailOpen' | 'FailClosed', options: PeerOptions
     bill,
     takesOver: kind === 'FailOpen',
     acquire: async (key) => {
-      const lock = await promised<{ release(callback: Callback<undefined>): void }>((done) => {
-        client.acquireLock(key, done);
-      });
-      return () =>
-        promised<undefined>((done) => {
-          lock.release(done);
-        });
+      const lock = await promised<{ release(callback: Callback<undefined>): void }>((done) =>
+        client.acquireLock(key, done),
+      );
+      return () => promised<undefined>((done) => lock.release(done));
     },
-    close: () => {
-      agent.destroy();
-    },
+    close: () => agent.destroy(),
   };
 }
 
@@ -98,12 +93,11 @@ interface OldSdk {
 
 function billed(client: Record<'get' | 'put' | 'delete', OldMethod>, bill: Bill): object {
   const method = (name: 'get' | 'put' | 'delete'): OldMethod => {
-    return (input, callback) => {
+    return (input, callback) =>
       client[name]({ ...input, ReturnConsumedCapacity: 'TOTAL' }, (error, output) => {
         charge(bill, name === 'get', output);
         callback(error, output);
       });
-    };
   };
   return { get: method('get'), put: method('put'), delete: method('delete') };
 }
@@ -151,9 +145,7 @@ export function deliveryHero({ endpoint, leaseMs, trustsClock }: PeerOptions): P
       const lock = await client.lock('bench', key, lockOptions);
       return () => client.releaseLock(lock);
     },
-    close: () => {
-      documents.destroy();
-    },
+    close: () => documents.destroy(),
   };
 }
 

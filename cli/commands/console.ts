@@ -59,9 +59,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
       isReadOnly: options.readOnly === true,
       by: options.by ?? nameAtTheKeyboard(),
       // Beside the answer, which is one: its reader may have closed standard output.
-      onEntered: (next) => {
-        output.note(`for another browser: ${next}`);
-      },
+      onEntered: (next) => output.note(`for another browser: ${next}`),
     },
     runtime,
   );

@@ -106,9 +106,7 @@ async function start(context: Context, options: Options, entry: string): Promise
       everyMs: LOOK_EVERY_MS,
       isReadOnly: false,
       by: nameAtTheKeyboard(),
-      onEntered: (next) => {
-        output.note(`console  for another browser: ${next}`);
-      },
+      onEntered: (next) => output.note(`console  for another browser: ${next}`),
     },
     runtime,
   );

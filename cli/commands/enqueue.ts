@@ -220,12 +220,8 @@ function progressOf(
   if (!output.err.isTTY || output.isJson || total < 100) return { show: () => undefined, end: () => undefined };
   const update = createLogUpdate(output.err);
   return {
-    show: (done) => {
-      update(`${done.toLocaleString('en-US')} of ${plural(total, 'task')}`);
-    },
-    end: () => {
-      update.clear();
-    },
+    show: (done) => update(`${done.toLocaleString('en-US')} of ${plural(total, 'task')}`),
+    end: () => update.clear(),
   };
 }
 

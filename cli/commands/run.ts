@@ -91,9 +91,7 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   );
 
   const guard = await Guard.start();
-  const extend = (): void => {
-    guard.extend(session.remainingTrustMs() + graceMs);
-  };
+  const extend = (): void => guard.extend(session.remainingTrustMs() + graceMs);
   const child = await Child.start(argv, environmentOf(context.environment, rights, session.id), (group) => {
     guard.hold(group);
     // At once: a wrapper that is frozen before its first heartbeat would leave the program without a deadline.

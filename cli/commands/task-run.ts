@@ -62,9 +62,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   let report: ClaimReport = { settlement: 'lost', settled: {} };
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
-    interrupted.addEventListener('abort', () => {
-      handBack.abort(new HandedBackError('interrupted'));
-    });
+    interrupted.addEventListener('abort', () => handBack.abort(new HandedBackError('interrupted')));
     const spans = new TaskSpans(openTelemetry);
     report = await runTraced(
       task,

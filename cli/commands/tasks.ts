@@ -98,12 +98,9 @@ function tasksOf(
   output: Output,
 ): AsyncIterable<TaskRecord> {
   if (state === 'done' || state === 'cancelled') {
-    const onCut = (units: number): void => {
+    const onCut = (units: number): void =>
       output.note(`stopped after ${units} read units, before the end of the table (see --max-read-units)`);
-    };
-    const onDamaged = (error: unknown): void => {
-      output.note(printable(`row skipped: ${String(error)}`));
-    };
+    const onDamaged = (error: unknown): void => output.note(printable(`row skipped: ${String(error)}`));
     return endedTasks(connection, { queue, state, maxReadUnits }, { onCut, onDamaged });
   }
   const there = connection.queue(queue, shards);

@@ -48,13 +48,10 @@ async function watch({ output, connect, runtime }: Context, options: Options): P
 
 function screenOf(output: Output, { clock }: Runtime): (census: Census) => void {
   if (output.isJson || !output.out.isTTY)
-    return (census) => {
+    return (census) =>
       output.answer({ at: clock.now(), ...census }, () => `${moment(clock.now())}  ${summary(census)}`);
-    };
   const update = createLogUpdate(output.out);
-  return (census) => {
-    update(picture(census, output));
-  };
+  return (census) => update(picture(census, output));
 }
 
 function summary(census: Census): string {

@@ -82,9 +82,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   let totals: WorkTotals | undefined;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
-    interrupted.addEventListener('abort', () => {
-      handBack.abort(new HandedBackError('interrupted'));
-    });
+    interrupted.addEventListener('abort', () => handBack.abort(new HandedBackError('interrupted')));
     totals = await keepAtWork(
       work,
       { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued },

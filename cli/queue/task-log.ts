@@ -6,8 +6,7 @@ import { printable } from '../output.ts';
 export function logTo(output: Output): TaskLog {
   const write =
     (level: string) =>
-    (message: string, ...extra: Record<string, unknown>[]): void => {
+    (message: string, ...extra: Record<string, unknown>[]): void =>
       output.note(printable([level, message, ...extra.map((fields) => JSON.stringify(fields))].join(' ')));
-    };
   return { debug: () => undefined, info: write('info'), warn: write('warn'), error: write('error') };
 }

@@ -33,9 +33,7 @@ export class Child {
   private constructor(process: ChildProcess, group: number) {
     this.group = group;
     this.ended = new Promise((resolve) => {
-      process.once('exit', (code, signal) => {
-        resolve(code ?? exitCodeOfSignal(constants.signals[signal ?? 'SIGKILL']));
-      });
+      process.once('exit', (code, signal) => resolve(code ?? exitCodeOfSignal(constants.signals[signal ?? 'SIGKILL'])));
     });
   }
 

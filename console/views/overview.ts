@@ -31,9 +31,7 @@ export class OverviewLook {
   constructor(connection: Connection, book: SessionBook) {
     this.#connection = connection;
     this.#book = book;
-    connection.options.queues.forEach((queue) => {
-      this.include(queue);
-    });
+    connection.options.queues.forEach((queue) => this.include(queue));
   }
 
   /** A queue that was named; those without a worker so far are known by their names only. */

@@ -25,9 +25,7 @@ export async function serveConsole(
       by: 'you, at the demonstration',
       port: 0,
       everyMs: EVERY_MS,
-      onEntered: (next) => {
-        display.note(`console    for another browser: ${next}`);
-      },
+      onEntered: (next) => display.note(`console    for another browser: ${next}`),
     },
     systemRuntime,
   );

@@ -89,9 +89,7 @@ export async function demonstrate(
       tickMs: TICK_MS,
       duplicateTickRate: options.duplicateTicks ? DUPLICATE_TICK_RATE : 0,
       maxClockSkewMs: MAX_CLOCK_SKEW_MS,
-      onEvent: (event) => {
-        fleet.onEvent(event, clock.now());
-      },
+      onEvent: (event) => fleet.onEvent(event, clock.now()),
     });
     try {
       const settings = { queue: options.queue, maxClockSkewMs: MAX_CLOCK_SKEW_MS };

@@ -69,9 +69,9 @@ async function attemptStart(program: EngineProgram, port: number): Promise<Start
   child.stderr.on('data', keep);
 
   const ended = new Promise<{ how: string; startCode: string | undefined }>((resolve) => {
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      resolve({ how: `could not be started (${error.message})`, startCode: error.code ?? 'UNKNOWN' });
-    });
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      resolve({ how: `could not be started (${error.message})`, startCode: error.code ?? 'UNKNOWN' }),
+    );
     // `close`, not `exit`: its last words have then been read.
     child.once('close', (code, signal) => {
       const status = signal ?? `exit code ${code ?? 'unknown'}`;

@@ -75,9 +75,7 @@ class PackRun {
         packs: tracedPacks(ports.tasks.bulk, pack, { ...ports, itemSpan: () => this.#itemSpan }),
         runtime: ports.runtime,
         limits: () => limitsWithinTrust(ports.session),
-        onLost: (error) => {
-          this.#stop.abort(error);
-        },
+        onLost: (error) => this.#stop.abort(error),
       },
     );
   }

@@ -187,9 +187,7 @@ export class Waker {
     const unknown = holders.map(({ session }) => session).filter((id) => !this.#aliveUntil.has(id));
     if (unknown.length > 0) {
       const { maxClockSkewMs } = this.#settings;
-      const sessions = await this.#ports.sessions.getMany(unknown, (_, error) => {
-        this.#ports.onDamaged(error);
-      });
+      const sessions = await this.#ports.sessions.getMany(unknown, (_, error) => this.#ports.onDamaged(error));
       for (const [id, session] of sessions) {
         const verdict = judgeSession(session, now, maxClockSkewMs);
         if (verdict.kind === 'live') this.#aliveUntil.set(id, verdict.until ?? Infinity);

@@ -62,9 +62,7 @@ export function connectDynamo(
   if (endpoint !== undefined) ensureEndpoint(endpoint);
   const name = driverNameOf(options);
   const gauge = new DateHeaderGauge();
-  const onResponse = (timing: ResponseTiming): void => {
-    gauge.observe(timing);
-  };
+  const onResponse = (timing: ResponseTiming): void => gauge.observe(timing);
   const local = isLoopback(endpoint) ? LOCAL_SETTINGS : undefined;
   const client = once(async () => {
     const made = await openClient({
@@ -95,9 +93,7 @@ export function connectDynamo(
     sender: gathers ? new GatheringSender(ports) : new Sender(ports),
     close() {
       wire.close();
-      client.made()?.then((made) => {
-        made.destroy();
-      }, ignored);
+      client.made()?.then((made) => made.destroy(), ignored);
     },
   };
 }

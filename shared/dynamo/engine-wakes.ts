@@ -23,8 +23,6 @@ export function engineWakes({ endpoint, table, clock }: WakingTable, queue: stri
       if (ids !== undefined) listener(ids);
     };
     void followTable({ endpoint, table, clock }, tell, stop.signal);
-    return () => {
-      stop.abort();
-    };
+    return () => stop.abort();
   };
 }

@@ -86,9 +86,7 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
     fetch: given.fetch ?? ((...call) => fetch(...call)),
     maxInFlight: validWholeNumber('maxInFlight', maxInFlight, { min: 1 }),
     maxRequests: maxRequests === Infinity ? Infinity : validWholeNumber('maxRequests', maxRequests, { min: 1 }),
-    onResponse: (timing) => {
-      gauge.observe(timing);
-    },
+    onResponse: (timing) => gauge.observe(timing),
   });
   return {
     table: validName('table', table),

@@ -289,9 +289,7 @@ export class LockClient {
     const finished = new AbortController();
     const late = new AbortController();
     if (timeout !== undefined)
-      void this.#ports.runtime.clock.sleep(durationMs('timeout', timeout), finished.signal).then(() => {
-        late.abort();
-      });
+      void this.#ports.runtime.clock.sleep(durationMs('timeout', timeout), finished.signal).then(() => late.abort());
     try {
       return await wait(signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]));
     } finally {

@@ -82,9 +82,7 @@ export class Lock implements AsyncDisposable {
     this.fencingToken = record.leaseCounter;
     this.#record = record;
     this.#ports = ports;
-    const noticeLoss = (): void => {
-      this.#noticeLoss();
-    };
+    const noticeLoss = (): void => this.#noticeLoss();
     this.signal = truthfulSignal(this.#ended.signal, noticeLoss);
     session.signal.addEventListener('abort', noticeLoss, { once: true });
     const stopListening = session.onRevoked(revocationOf(record), () => {

@@ -64,9 +64,7 @@ export class SessionLocks {
   constructor(session: SessionHolder, ports: SessionLocksPorts) {
     this.#session = session;
     this.#ports = ports;
-    this.doubts = new Doubts(session.id, (key) => {
-      session.settleLater(describeLock(key), () => this.#settle(key));
-    });
+    this.doubts = new Doubts(session.id, (key) => session.settleLater(describeLock(key), () => this.#settle(key)));
   }
 
   /** Returns at once: the lock, or who has it and until when. */
@@ -248,9 +246,7 @@ export class SessionLocks {
         if (this.#held.get(row.key) === ended) this.#held.delete(row.key);
         this.#leave(row.key, ended.idle());
       },
-      onUndecided: ({ key }) => {
-        this.doubts.add(key);
-      },
+      onUndecided: ({ key }) => this.doubts.add(key),
       onReleased: ({ key, leaseCounter }) => {
         this.#remember(key, leaseCounter);
         this.#ports.turns.wake(key);

@@ -384,19 +384,15 @@ class TaskRun {
   /** Passes every reason to stop on to the task's own signal. Returns what undoes it. */
   #linkSignals(): () => void {
     const { session, handBack, runtime } = this.#ports;
-    const onLost = (): void => {
-      this.#stop.abort(session.signal.reason);
-    };
-    const onHandBack = (): void => {
-      this.#stop.abort(handBack.reason);
-    };
+    const onLost = (): void => this.#stop.abort(session.signal.reason);
+    const onHandBack = (): void => this.#stop.abort(handBack.reason);
     session.signal.addEventListener('abort', onLost, { once: true });
     handBack.addEventListener('abort', onHandBack, { once: true });
     if (session.signal.aborted) onLost();
     if (handBack.aborted) onHandBack();
-    const stopListening = session.onRevoked(revocationOf(this.#claim), () => {
-      this.#stop.abort(new TaskCancelledError('an operator or a caller cancelled it while it ran'));
-    });
+    const stopListening = session.onRevoked(revocationOf(this.#claim), () =>
+      this.#stop.abort(new TaskCancelledError('an operator or a caller cancelled it while it ran')),
+    );
     const timeoutMs = timeoutMsOf(this.#definition, this.#task);
     if (timeoutMs !== undefined)
       void runtime.clock.sleep(timeoutMs, this.#finished.signal).then(() => {

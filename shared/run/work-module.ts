@@ -105,17 +105,9 @@ function toldToAll(all: readonly TaskEvents[]): TaskEvents {
     if (errors.length > 0) throw new AggregateError(errors, errors.map(messageOf).join('; '));
   };
   return {
-    onClaimed: (task, how) => {
-      each((events) => events.onClaimed?.(task, how));
-    },
-    onSettled: (task, settlement) => {
-      each((events) => events.onSettled?.(task, settlement));
-    },
-    onBuried: (task, error) => {
-      each((events) => events.onBuried?.(task, error));
-    },
-    onExpired: (task) => {
-      each((events) => events.onExpired?.(task));
-    },
+    onClaimed: (task, how) => each((events) => events.onClaimed?.(task, how)),
+    onSettled: (task, settlement) => each((events) => events.onSettled?.(task, settlement)),
+    onBuried: (task, error) => each((events) => events.onBuried?.(task, error)),
+    onExpired: (task) => each((events) => events.onExpired?.(task)),
   };
 }

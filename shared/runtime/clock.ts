@@ -48,8 +48,6 @@ export const systemClock: Clock = {
   },
   after(ms, call) {
     const timer = setTimeout(call, Math.min(ms, LONGEST_TIMER_MS));
-    return () => {
-      clearTimeout(timer);
-    };
+    return () => clearTimeout(timer);
   },
 };

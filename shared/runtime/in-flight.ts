@@ -25,9 +25,7 @@ export function sideBySide(atMost: number): <T>(work: () => Promise<T>) => Promi
     if (free > 0) free--;
     else {
       const turn = Promise.withResolvers<undefined>();
-      waiting.add(() => {
-        turn.resolve(undefined);
-      });
+      waiting.add(() => turn.resolve(undefined));
       await turn.promise;
     }
     try {

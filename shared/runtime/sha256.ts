@@ -43,9 +43,7 @@ function digestOf(message: Uint8Array): Uint8Array {
     compress(state, schedule);
   }
   const digest = new DataView(new ArrayBuffer(32));
-  state.forEach((word, at) => {
-    digest.setInt32(at * 4, word);
-  });
+  state.forEach((word, at) => digest.setInt32(at * 4, word));
   return new Uint8Array(digest.buffer);
 }
 

@@ -50,9 +50,9 @@ export class Permit implements AsyncDisposable {
     this.#session = session;
     this.#ports = ports;
     this.#onReleased = onReleased;
-    this.#stopListening = session.onRevoked(revocationOf(semaphore, record.token), () => {
-      this.#end(this.#loss('invalidated', 'it was evicted by an operator'));
-    });
+    this.#stopListening = session.onRevoked(revocationOf(semaphore, record.token), () =>
+      this.#end(this.#loss('invalidated', 'it was evicted by an operator')),
+    );
     const onLost = (): void => {
       if (session.signal.aborted) this.#end(session.signal.reason);
     };

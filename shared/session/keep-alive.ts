@@ -95,9 +95,7 @@ export class SessionHolder implements AsyncDisposable {
     this.#settling = new Settling({
       pause: () => this.#pause(Math.min(this.timing.heartbeatMs, SETTLE_EVERY_MS)),
       isOver: () => this.#stopped.signal.aborted,
-      onFailed: (error) => {
-        this.#tell((events) => events.onRenewalFailed?.(error));
-      },
+      onFailed: (error) => this.#tell((events) => events.onRenewalFailed?.(error)),
     });
     this.signal = truthfulSignal(this.#lost.signal, () => this.#noticeExpiry());
   }
@@ -294,9 +292,7 @@ export class SessionHolder implements AsyncDisposable {
           nonce,
         },
         {
-          ensureBelief: () => {
-            this.ensureBelief();
-          },
+          ensureBelief: () => this.ensureBelief(),
           budgetMs: Math.max(1, Math.min(remainingTrustMs(this.#trust, opened), this.timing.heartbeatMs)),
         },
       );

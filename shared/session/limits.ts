@@ -5,9 +5,7 @@ import type { SessionHolder } from './keep-alive.ts';
 /** No attempt is sent once the session may not be believed in; for the rest, the sender's own bounds. */
 export function limitsOf(session: Pick<SessionHolder, 'signal' | 'ensureBelief'>): WriteLimits {
   return {
-    ensureBelief: () => {
-      session.ensureBelief();
-    },
+    ensureBelief: () => session.ensureBelief(),
     signal: session.signal,
   };
 }

@@ -19,9 +19,7 @@ export class SharedPause {
     this.#clock = clock;
     this.#over = over;
     this.#glances = glances;
-    over.addEventListener('abort', () => {
-      this.end();
-    });
+    over.addEventListener('abort', () => this.end());
   }
 
   /** @param ms for the slot that begins it; those that come later wait for the rest of it */

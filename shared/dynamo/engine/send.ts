@@ -168,9 +168,7 @@ export class Sender {
     const { clock } = this.#runtime;
     const attempt = new AbortController();
     const timeoutMs = Math.max(1, Math.min(this.#policy.attemptTimeoutMs, deadline - clock.monotonic()));
-    const stop = (): void => {
-      attempt.abort();
-    };
+    const stop = (): void => attempt.abort();
     const cancelTimeout = clock.after(timeoutMs, stop);
     signal?.addEventListener('abort', stop, { once: true });
     try {
@@ -188,10 +186,7 @@ export class Sender {
   }
 
   #observe(attempt: Parameters<SendObserver['onAttempt']>[0]): void {
-    if (this.#observer !== undefined)
-      tellWatcher(this.#observer, (observer) => {
-        observer.onAttempt(attempt);
-      });
+    if (this.#observer !== undefined) tellWatcher(this.#observer, (observer) => observer.onAttempt(attempt));
   }
 }
 
