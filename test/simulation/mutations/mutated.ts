@@ -1,7 +1,7 @@
 /** Source with the edits of a mutant in it. */
 import ts from 'typescript';
 import type { Change, Found } from './change.ts';
-import type { Edit, Mutant, TextEdit } from './mutation.ts';
+import type { Edit } from './mutation.ts';
 import type { Spot } from './place.ts';
 import { declarations, valueOf } from './place.ts';
 
@@ -12,9 +12,9 @@ interface Splice {
 }
 
 /** @throws when a place is not there exactly once */
-export function mutated(id: string, source: string, edits: Mutant['edits']): string {
+export function mutated(id: string, source: string, edits: readonly Edit[]): string {
   const tree = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true);
-  const splices = edits.map((edit) => ('find' in edit ? textSplice(id, source, edit) : splice(id, tree, edit)));
+  const splices = edits.map((edit) => splice(id, tree, edit));
   splices.sort((one, other) => other.start - one.start);
   return splices.reduce((text, { start, end, text: by }, at) => {
     const later = splices[at - 1];
@@ -81,15 +81,4 @@ function foundAt({ start, end, node }: Spot): Found {
     whenFalse: choice?.whenFalse.getText() ?? '',
     args: args?.map((arg) => arg.getText()) ?? [],
   };
-}
-
-function textSplice(id: string, source: string, { file, find, replace }: TextEdit): Splice {
-  // However a formatter has broken the lines.
-  const pattern = new RegExp(find.trim().split(/\s+/).map(literal).join('\\s+'), 'g');
-  const { index, 0: text } = only([...source.matchAll(pattern)], `mutant ${id}: ${JSON.stringify(find)} in ${file}`);
-  return { start: index, end: index + text.length, text: replace };
-}
-
-function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -17,19 +17,11 @@ export interface Edit {
   readonly change: Change;
 }
 
-/** One change by a copy of the source, for what no place names. */
-export interface TextEdit {
-  readonly file: string;
-  /** Must occur exactly once. */
-  readonly find: string;
-  readonly replace: string;
-}
-
 export interface Mutant {
   /** `M` for those that the protocol was designed against, `X` for those that came up later. */
   readonly id: string;
   readonly what: string;
-  readonly edits: readonly (Edit | TextEdit)[];
+  readonly edits: readonly Edit[];
   /** Any of these, and no other invariant, counts as its death. */
   readonly killedBy: readonly string[];
   /** The group of faults that brings it out; the swarm where absent. */
