@@ -172,6 +172,8 @@ class Worker {
     const stopListening = this.#ports.onEnqueued?.((ids) => this.#expect(ids));
     this.#handBack.addEventListener('abort', stop, { once: true });
     this.#ports.session.signal.addEventListener('abort', stop, { once: true });
+    // No listener hears of what was before: told to go while its session was opened, it would claim and hand back for ever.
+    if (this.#handBack.aborted) stop();
     try {
       await this.#beginWithNamed();
       // Each slot is seen to its end, whatever becomes of the others.

@@ -145,6 +145,16 @@ describe('a worker that stays', () => {
     expect(order).toEqual(['urgent', 'plain', 'of a tenant']);
   });
 
+  test('goes home without a claim when it was told to go before it began', async () => {
+    await idle.world.run(async () => {
+      await enqueue(3);
+
+      const report = await idle.stand(definitions(), AbortSignal.abort());
+
+      expect(report).toMatchObject({ claimed: 0, ended: 'handedBack' });
+    });
+  });
+
   test('looks at nothing while its queue is paused, and goes on once it is open', async () => {
     const pause = async (isPaused: boolean): Promise<void> => {
       const observed = await idle.stores.queues.get(IDLE_QUEUE);
