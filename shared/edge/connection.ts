@@ -99,6 +99,12 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
   };
 }
 
+/** What `connect` has returned. @throws ConfigurationError for anything else */
+export function validConnection(connection: EdgeConnection): EdgeConnection {
+  if ((connection as Partial<EdgeConnection> | null | undefined)?.sender instanceof Sender) return connection;
+  throw new ConfigurationError(`connection = ${shown(connection)}: give what connect returns`);
+}
+
 /** China's partition has a domain of its own; others are given as an endpoint. */
 function endpointOf({ region, endpoint }: EdgeOptions): string {
   if (typeof region !== 'string' || !/^[a-z0-9-]+$/.test(region))

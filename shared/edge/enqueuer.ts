@@ -14,6 +14,7 @@ import { DEFAULT_QUEUE } from '../task/task.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import type { EdgeConnection } from './connection.ts';
+import { validConnection } from './connection.ts';
 
 /** What needs the code of lines, and of tasks that get other work. */
 const BEYOND = ['ordered', 'onDuplicate', 'window'] as const satisfies readonly (keyof EnqueueOptions)[];
@@ -30,7 +31,8 @@ export class Enqueuer {
   readonly #runtime: Runtime;
   readonly #queue: string;
 
-  constructor({ sender, table, shards, runtime, queue = DEFAULT_QUEUE }: EdgeConnection) {
+  constructor(connection: EdgeConnection) {
+    const { sender, table, shards, runtime, queue = DEFAULT_QUEUE } = validConnection(connection);
     this.#adder = new TaskAdder({ store: createAddingStore(sender, { table, shards }, decodeTaken), runtime });
     this.#runtime = runtime;
     this.#queue = validName('queue', queue);
@@ -57,13 +59,15 @@ export class Enqueuer {
 /**
  * A task as its row has it, strongly consistent; undefined when there is none, or none any more.
  * @param where absent: the connection's queue
+ * @throws ConfigurationError
  * @throws CorruptItemError
  */
 export async function getTask(
-  { sender, table, queue: ownQueue = DEFAULT_QUEUE }: EdgeConnection,
+  connection: EdgeConnection,
   id: string,
   where: { readonly queue?: string } = {},
 ): Promise<TaskRecord | undefined> {
+  const { sender, table, queue: ownQueue = DEFAULT_QUEUE } = validConnection(connection);
   const { queue = ownQueue } = validOptions('the options of getTask', where, { queue: true });
   return new Rows(sender, decodeTask).get(readTask(table, validName('queue', queue), validName('task id', id)));
 }

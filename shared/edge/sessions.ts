@@ -23,6 +23,7 @@ import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { Turns } from '../wait/turns.ts';
 import type { EdgeConnection } from './connection.ts';
+import { validConnection } from './connection.ts';
 
 export interface EdgeSessionSettings {
   /** Lease duration. Absent: 30 s. */
@@ -56,7 +57,7 @@ export async function lockSession(
   connection: EdgeConnection,
   settings: EdgeSessionSettings = {},
 ): Promise<LockSession> {
-  const { sender, table, runtime, gauge } = connection;
+  const { sender, table, runtime, gauge } = validConnection(connection);
   const stores = { locks: createHolderLockStore(sender, table), sessions: createHolderSessionStore(sender, table) };
   const holder = await openHolder(connection, settings);
   const turns = new Turns<Refusal>(runtime.clock);

@@ -16,6 +16,8 @@
  * None of this is needed where one transaction holds both rows: `task.commit(...)`, or `lock.condition()` in a transaction of your own.
  */
 
+import { ConfigurationError, shown } from '../errors.ts';
+
 /** A lock, the leadership, a semaphore's permit, or a running task. */
 export interface Fencing {
   readonly fencingToken: number;
@@ -48,9 +50,16 @@ export class Fence {
   }
 }
 
-/** Negative, zero or positive, as `left` is older, the same, or newer. */
+/** Negative, zero or positive, as `left` is older, the same, or newer. @throws ConfigurationError for what is no stamp */
 export function compareStamps(left: FenceStamp, right: FenceStamp): number {
+  for (const stamp of [left, right])
+    if (!isStamp(stamp))
+      throw new ConfigurationError(`compareStamps: ${shown(stamp)} is no stamp: give two, as fence.next() makes them`);
   return left.counter - right.counter || left.sequence - right.sequence;
+}
+
+function isStamp(value: Partial<FenceStamp> | null | undefined): boolean {
+  return Number.isFinite(value?.counter) && Number.isFinite(value?.sequence);
 }
 
 /** Sequences of rights that keep no count of their own: one for each, however many fences are made for it. */

@@ -140,14 +140,26 @@ export class Lock implements AsyncDisposable {
    */
   async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
     validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
-    await this.confirm(validContent(this.key, { value, ...options }));
+    await this.confirm({ value, encoding: 'text', flags: 0, ...options });
   }
 
   /**
    * The same session acquires it again: the counter stays, the value is replaced if one is given.
+   * @throws ConfigurationError
    * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
    */
-  async confirm(content: Content | undefined): Promise<void> {
+  async confirm(given: Content | undefined): Promise<void> {
+    const content =
+      given === undefined
+        ? undefined
+        : validContent(
+            this.key,
+            validOptions(`the options of updating ${describeLock(this.key)}`, given, {
+              value: true,
+              encoding: true,
+              flags: true,
+            }),
+          );
     await this.#verb(async () => {
       for (;;) {
         this.ensureBelief();

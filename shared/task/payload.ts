@@ -19,7 +19,7 @@
  *     A task that has not begun within that year finds its payload gone, and is dead.
  */
 import { sha256 } from '../runtime/sha256.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, shown } from '../errors.ts';
 import { DoNotRetry } from './control.ts';
 import { jsonText } from './json.ts';
 import type { NewPayload, NewTask, TaskStore } from './store.ts';
@@ -97,13 +97,22 @@ function nameOf({ queue, id }: TaskKey): readonly string[] {
 /**
  * Whether a payload was put under this task's name, by what `put` was given.
  * What follows a running task has the payload that was put under the id that was asked for: its own begins with that.
+ * @throws ConfigurationError
  */
 export function isPayloadOf(name: string, task: TaskKey): boolean {
+  if (typeof name !== 'string' || !isTaskKey(task))
+    throw new ConfigurationError(
+      `isPayloadOf(${shown(name)}, ${shown(task)}): give the name of a payload and a task, as the calls of a store get them`,
+    );
   const [queue, id] = name.split('/');
   const [ownQueue, ownId = ''] = nameOf(task);
   return (
     queue === ownQueue && id !== undefined && (id === ownId || ownId.startsWith(`${id}${encodeURIComponent('+')}`))
   );
+}
+
+function isTaskKey(value: Partial<TaskKey> | null | undefined): boolean {
+  return typeof value?.queue === 'string' && typeof value.id === 'string';
 }
 
 /** The store that a module exports as `payloads` beside its tasks, so that workers find it; undefined when it exports none. */

@@ -1,12 +1,16 @@
 /** Where users hand something over: an unknown name, and a value of the wrong kind, are refused there. */
 import { describe, expect, test } from 'vitest';
 import { createWorker } from '../../shared/create-worker.ts';
+import { enqueuer, getTask } from '../../shared/edge/enqueuer.ts';
+import { lockSession } from '../../shared/edge/sessions.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
+import { compareStamps } from '../../shared/lease/fence.ts';
 import type { Leasehold } from '../../shared/leasehold.ts';
 import { createLeasehold } from '../../shared/leasehold.ts';
 import { createS3Payloads } from '../../shared/s3/payloads.ts';
 import type { Session } from '../../shared/session.ts';
 import { defineTask } from '../../shared/task/definition.ts';
+import { isPayloadOf } from '../../shared/task/payload.ts';
 import { spawn } from '../../shared/task/request.ts';
 import { createTestKit } from '../../testing/kit.ts';
 
@@ -174,6 +178,7 @@ describe('what is no object is refused', () => {
     ['defineTask', () => defineTask(wrong(undefined))],
     ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
     ['redriveAll', ({ leasehold }) => leasehold.operator.redriveAll(wrong(5))],
+    ['confirm', async ({ session }) => (await session.lock('k')).confirm(wrong(null))],
   ])('of %s', async (_what, act) => {
     expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object(, of |$)/);
   });
@@ -299,6 +304,23 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'task n: input = { a: 1 }: give a Standard Schema',
       () => defineTask({ name: 'n', run, input: wrong({ a: 1 }) }),
     ],
+    [
+      'the contents of a lock',
+      'the value of lock k is not well-formed text',
+      async ({ session }) => (await session.lock('k')).confirm(wrong({ value: 5 })),
+    ],
+    ['stamps', 'compareStamps: undefined is no stamp: give two', () => compareStamps(wrong(undefined), wrong(null))],
+    [
+      'a stamp',
+      'compareStamps: { counter: 1 } is no stamp: give two',
+      () => compareStamps({ counter: 1, sequence: 1 }, wrong({ counter: 1 })),
+    ],
+    ['a payload', 'isPayloadOf(undefined, undefined): give', () => isPayloadOf(wrong(undefined), wrong(undefined))],
+    ['a task of a payload', 'isPayloadOf("n", null): give', () => isPayloadOf('n', wrong(null))],
+    ['a connection', 'connection = undefined: give what', () => enqueuer(wrong(undefined))],
+    ['a connection', 'connection = {}: give what', () => enqueuer(wrong({}))],
+    ['a connection', 'connection = undefined: give what', () => lockSession(wrong(undefined))],
+    ['a connection', 'connection = null: give what', () => getTask(wrong(null), 'a')],
   ])('%s: %s', async (_what, message, act) => {
     expect(await refusal(act)).toContain(message);
   });
