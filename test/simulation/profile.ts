@@ -56,6 +56,11 @@ export interface Profile {
   readonly tickMs: number;
   /** A function's timeout. */
   readonly invocationMs: number;
+  /**
+   * Whether workers stay when nothing is due, as a process of the user's own does; or go home, as a function does.
+   * Never drawn: `--changes '{"stays":true}'` of a lasting world asks for it.
+   */
+  readonly stays: boolean;
 
   readonly ttlMs: number;
   readonly maxClockSkewMs: number;
@@ -137,6 +142,7 @@ export const CALM: Profile = {
   settleMs: 0,
   tickMs: 3_000,
   invocationMs: 20_000,
+  stays: false,
   ttlMs: 3_000,
   maxClockSkewMs: 400,
   lockDelayMs: 1_000,
@@ -299,6 +305,7 @@ export function calmed(profile: Profile): Profile {
     faultyMs,
     tickMs,
     invocationMs,
+    stays,
     ttlMs,
     maxClockSkewMs,
     lockDelayMs,
@@ -324,6 +331,7 @@ export function calmed(profile: Profile): Profile {
     faultyMs,
     tickMs,
     invocationMs,
+    stays,
     ttlMs,
     maxClockSkewMs,
     lockDelayMs,

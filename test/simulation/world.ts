@@ -397,6 +397,7 @@ class World {
       profile: this.#profile,
       objects: this.#objects,
       startSuccessor: (after) => this.#succeed(after),
+      isTimeCalled: () => this.#isTimeCalled,
       prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
     };
   }

@@ -153,6 +153,7 @@ export class Stage {
       seen: () => undefined,
       violated: (invariant, message) => this.#checker.report(invariant, incarnation, message),
       startSuccessor: () => undefined,
+      isTimeCalled: () => false,
     };
   }
 

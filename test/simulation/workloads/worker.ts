@@ -17,6 +17,7 @@ import type { SlotStore } from '../../../shared/dispatch/store.ts';
 import type { TaskOperatorStore } from '../../../shared/task/operator-store.ts';
 import type { QueueStore } from '../../../shared/task/queue-store.ts';
 import type { ScheduleStore } from '../../../shared/schedule/store.ts';
+import { standAtWork } from '../../../shared/standing-worker.ts';
 import type { TaskAndPackStore } from '../../../shared/bulk/store.ts';
 import type { WorkerReport } from '../../../shared/worker/worker.ts';
 import { runWorker } from '../../../shared/worker/worker.ts';
@@ -39,6 +40,8 @@ import { tasksAt } from './task-code.ts';
 
 export const QUEUE = QUEUE_NAME;
 
+const SEND_HOME_EVERY_MS = 5_000;
+
 const silentLog: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface WorkerPlace {
@@ -53,6 +56,8 @@ export interface WorkerPlace {
   readonly violated: (invariant: string, message: string) => void;
   /** Asks the platform for a worker that continues a session's. */
   readonly startSuccessor: (after: string) => void;
+  /** Whether the world has called time: who stays goes home. */
+  readonly isTimeCalled: () => boolean;
 }
 
 export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
@@ -107,7 +112,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   const { process, profile, recorder, prng, seen, violated } = place;
   const { runtime } = process;
   const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
-  const { sessions, tasks, queues } = storesAt(place);
+  const { sessions, tasks, queues, schedules } = storesAt(place);
   const session = await SessionHolder.create(
     {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
@@ -130,6 +135,8 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   void runtime.clock.sleep(Math.floor(0.7 * profile.invocationMs), finished.signal).then(() => {
     if (!finished.signal.aborted) handBack.abort(new HandedBackError('the deadline is near', { isDeadline: true }));
   });
+  const stays = profile.stays && !place.isTimeCalled();
+  if (stays) void sendHome(place, handBack, finished.signal);
   try {
     const settings = {
       queue: QUEUE,
@@ -165,7 +172,9 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       log: silentLog,
     };
     return await workInChain(place, session, event, async () => {
-      const report = await runWorker(registry, ports, settings, handBack.signal);
+      const report = stays
+        ? await standAtWork(registry, { ...ports, schedules }, { ...settings, untilDrained: false }, handBack.signal)
+        : await runWorker(registry, ports, settings, handBack.signal);
       seeReport(report, seen);
       return report;
     });
@@ -173,6 +182,16 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     finished.abort();
     await session.end();
   }
+}
+
+/** A worker that stays is told to go when time is called. */
+async function sendHome(
+  { process, isTimeCalled }: WorkerPlace,
+  handBack: AbortController,
+  over: AbortSignal,
+): Promise<void> {
+  while (!isTimeCalled() && !over.aborted) await process.runtime.clock.sleep(SEND_HOME_EVERY_MS, over);
+  if (!over.aborted) handBack.abort(new HandedBackError('time was called'));
 }
 
 /** Every third worker is of a version before parking: it neither parks nor puts back. */
