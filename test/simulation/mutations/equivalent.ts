@@ -32,6 +32,11 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
     by: 'test/unit/worker/undecided-claim.test.ts: whose task runs all the same, as soon as its row answers again',
   },
   {
+    id: 'N49',
+    what: 'a worker that was told to go before it began goes on claiming and handing back',
+    by: 'test/unit/worker/standing-worker.test.ts: goes home without a claim when it was told to go before it began',
+  },
+  {
     id: 'X77',
     what: 'each attempt of a forced release states the time of the first',
     by: 'test/unit/operate/forced-stamp.test.ts: closes its key for the lock-delay from the attempt that was applied, and says so',

@@ -1,7 +1,7 @@
 /** Seeded bugs that do nothing wrong: they leave something undone, and each of them in silence. */
 import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, choice, cleanup, condition, returned, statement, use } from './place.ts';
+import { branch, call, choice, cleanup, condition, operation, returned, statement, use } from './place.ts';
 
 const WAIT = 'shared/wait/wait.ts';
 const TURNS = 'shared/wait/turns.ts';
@@ -14,6 +14,8 @@ const WORKER = 'shared/worker/worker.ts';
 const CROWD = { users: 6, thinkMs: 1_000 } as const;
 /** The same, in a tenth of the time. */
 const SHORT_CROWD = { ...CROWD, faultyMs: 60_000, settleMs: 60_000 } as const;
+/** One worker that stays: it remembers what it has passed by, and no other looks again. */
+const ALONE = { stays: true, environments: 1, users: 0, faultyMs: 60_000, settleMs: 200_000 } as const;
 
 export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
@@ -176,5 +178,36 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     killedBy: ['L13'],
     profile: 'processes',
     changes: SHORT_CROWD,
+  },
+  {
+    id: 'N46',
+    what: 'an undecided end of a task is not sent again',
+    edits: [{ file: RUN, in: 'TaskRun.#finish', at: condition('handBack', 'aborted'), change: becomes('true') }],
+    killedBy: ['L11'],
+    profile: 'row',
+    changes: { ...ALONE, settleMs: 60_000, focusEveryMs: 10_000 },
+  },
+  {
+    id: 'N47',
+    what: 'a task that was passed by once is never looked at again',
+    edits: [{ file: CANDIDATES, in: 'Candidates.skip', at: operation('+'), change: becomes('Infinity') }],
+    killedBy: ['L10'],
+    profile: 'row',
+    changes: { ...ALONE, crashEveryMs: 20_000 },
+  },
+  {
+    id: 'N48',
+    what: 'a task whose attempt failed is not tried again by the same worker',
+    edits: [
+      {
+        file: WORKER,
+        in: 'Worker.#work',
+        at: condition('unsettled'),
+        change: ({ text }) => `${text} || settlement === 'retried'`,
+      },
+    ],
+    killedBy: ['L10'],
+    profile: 'row',
+    changes: ALONE,
   },
 ];
