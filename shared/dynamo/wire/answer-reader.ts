@@ -99,7 +99,7 @@ export class AnswerReader {
     if (status === undefined) throw broken('what came is not HTTP');
     this.#status = Number(status);
     this.#headers = headersOf(lines);
-    // Nobody asked for another protocol; behind any other interim answer comes the one that counts.
+    // No request asks for another protocol; behind any other interim answer comes the one that counts.
     if (this.#status === 101) throw broken('the protocol was switched');
     if (this.#status >= 200) this.#expectBody(minor === '1');
     return end + 4;
@@ -193,7 +193,7 @@ function headersOf([, ...lines]: readonly string[]): Headers {
   return headers;
 }
 
-/** @throws Error also for a line that goes on with the one before it, which nobody sends any more */
+/** @throws Error also for a line that goes on with the one before it, which no server sends any more */
 function headerOf(line: string): readonly [name: string, value: string] {
   const colon = line.indexOf(':');
   const name = line.slice(0, Math.max(0, colon));

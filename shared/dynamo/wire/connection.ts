@@ -86,7 +86,7 @@ export class Connection {
     this.#socket.write(text, encoding);
   }
 
-  /** Nobody waits for it: it keeps no process alive, and ends by itself. */
+  /** No request waits for it: it keeps no process alive, and ends by itself. */
   rest(): void {
     if (this.#socket.timeout !== this.#idleMs) this.#socket.setTimeout(this.#idleMs);
     this.#socket.unref();
