@@ -12,15 +12,21 @@ import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 /** What the generator of the programs takes. */
 const MAX_SEED = 2 ** 31 - 1;
 
-const { operations, seed, driver } = new Command('npm run conformance --')
+const { operations, seed, driver, json } = new Command('npm run conformance --')
   .description('Runs random programs on the simulated DynamoDB and on the engines, and compares every answer.')
   .option('--operations <n>', 'how many to compare, at least', wholeNumber(1), 100_000)
   .option('--seed <n>', 'which programs', wholeNumber(0, MAX_SEED), 1)
   .addOption(
     new Option('--driver <name>', 'what sends to the engines').choices(['wire', 'sdk', 'fetch']).default('wire'),
   )
+  .option('--json', 'what was compared as one JSON object, as the last line', false)
   .parse()
-  .opts<{ readonly operations: number; readonly seed: number; readonly driver: ComparedDriver }>();
+  .opts<{
+    readonly operations: number;
+    readonly seed: number;
+    readonly driver: ComparedDriver;
+    readonly json: boolean;
+  }>();
 
 const engines = await startTestEngines({ required: true });
 try {
@@ -34,6 +40,11 @@ try {
     driver,
   });
   process.stdout.write(`${report.text}\n`);
+  if (json) {
+    const { tally, unexplained } = report;
+    const allowed = Object.fromEntries(tally.allowed);
+    console.log(JSON.stringify({ seed, driver, compared: tally.compared, allowed, unexplained: unexplained ?? null }));
+  }
   process.exitCode = report.unexplained === undefined ? 0 : 1;
 } finally {
   await engines.stop();

@@ -17,15 +17,17 @@ interface Flags {
   readonly only: readonly Mutant[];
   readonly seeds: number;
   readonly workers: number;
+  readonly json: boolean;
 }
 
 const command = new Command('npm run mutants --')
   .description('Breaks the protocol on purpose, one line at a time, and tells what noticed.')
   .addOption(new Option('--only <ids>', 'some of them, separated by commas').argParser(mutants).default(MUTANTS, 'all'))
   .option('--seeds <n>', 'histories until one counts as unnoticed', wholeNumber(1), 2_000)
-  .option('--workers <n>', 'hunts side by side', wholeNumber(1), availableParallelism());
+  .option('--workers <n>', 'hunts side by side', wholeNumber(1), availableParallelism())
+  .option('--json', 'what killed each as one JSON object, as the last line', false);
 
-async function main({ only, seeds, workers }: Flags): Promise<number> {
+async function main({ only, seeds, workers, json }: Flags): Promise<number> {
   const found = await huntAll(only, {
     seeds,
     workers,
@@ -34,6 +36,8 @@ async function main({ only, seeds, workers }: Flags): Promise<number> {
     },
   });
   print(only, found);
+  if (json)
+    console.log(JSON.stringify({ mutants: only.length, killed: seedsTaken(found).length, each: [...found.values()] }));
   return [...found.values()].some(({ seeds }) => seeds === null) ? 1 : 0;
 }
 

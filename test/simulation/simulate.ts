@@ -13,7 +13,7 @@ import { PROFILE_NAMES } from './profile.ts';
 import { printParts } from './parts.ts';
 import { printFailure, replay } from './replay.ts';
 import { runMany } from './run-many.ts';
-import { printSummary } from './summary.ts';
+import { printSummary, summaryOf } from './summary.ts';
 
 const FAILURES_SHOWN = 3;
 
@@ -25,6 +25,7 @@ interface Flags {
   readonly profile: ProfileName;
   readonly workers: number;
   readonly parts: boolean;
+  readonly json: boolean;
   /** Settings of the profile to change after drawing it: how a shrunk failure is replayed. */
   readonly changes: Partial<Profile>;
 }
@@ -45,6 +46,11 @@ const command = new Command('npm run simulate --')
     new Option('--parts', 'tell instead where the time of so many goes')
       .default(false)
       .conflicts(['seed', 'minutes', 'workers', 'changes']),
+  )
+  .addOption(
+    new Option('--json', 'the figures as one JSON object, as the last line')
+      .default(false)
+      .conflicts(['seed', 'parts']),
   )
   .addOption(
     new Option('--changes <json>', 'settings to change in the profile that was drawn')
@@ -73,6 +79,7 @@ async function main({ seed, ...flags }: Flags): Promise<number> {
   });
   printSummary(tally);
   for (const failure of tally.failures.slice(0, FAILURES_SHOWN)) await printFailure(failure.seed, flags.profile);
+  if (flags.json) console.log(JSON.stringify(summaryOf(tally)));
   return tally.failures.length > 0 || tally.shortcomings().length > 0 ? 1 : 0;
 }
 

@@ -1,4 +1,4 @@
-/** The table at the end of a run. */
+/** The table at the end of a run, and the same for programs. */
 import Table from 'cli-table3';
 import type { Tally } from './tally.ts';
 import { MUST_BE_SEEN } from './tally.ts';
@@ -30,4 +30,23 @@ export function printSummary(tally: Tally): void {
   console.log(counts.toString());
   for (const known of tally.known()) console.log(known);
   for (const shortcoming of tally.shortcomings()) console.log(`this run does not count: ${shortcoming}`);
+}
+
+/** Durations in milliseconds; seeds as text, since they may be larger than a number. */
+export function summaryOf(tally: Tally): object {
+  const { histories, steps, turns, requests, accepted, virtualMs, coreMs, seen } = tally.total;
+  return {
+    histories,
+    violated: tally.failures.map(({ seed }) => String(seed)),
+    known: tally.known(),
+    shortcomings: tally.shortcomings(),
+    steps,
+    turns,
+    requests,
+    accepted,
+    virtualMs,
+    coreMs,
+    elapsedMs: tally.elapsedMs,
+    seen: Object.fromEntries(seen),
+  };
 }
