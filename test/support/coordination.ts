@@ -16,10 +16,10 @@ import { Remote } from '../../shared/remote/remote.ts';
 import { DEFAULT_SHARDS } from '../../shared/task/task.ts';
 import { durationMs } from '../../shared/validate/duration.ts';
 import { systemIds } from '../../shared/runtime/ids.ts';
-import { systemRandom } from '../../shared/runtime/random.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { memoryDynamo } from '../../testing/memory-table.ts';
 import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
+import { Prng } from '../simulation/machines/prng.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
 import { describeOnEveryStore, isOnMemory } from './stores.ts';
@@ -27,6 +27,7 @@ import type { Cost } from './traffic.ts';
 import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
 export const STARTS_AT = '2026-03-01T12:00:00Z';
+const SEED = 20_260_301n;
 
 export interface Process {
   readonly leasehold: Leasehold;
@@ -66,6 +67,7 @@ export interface World {
   readonly table: string;
   /** Whether units are those of our own capacity model; emulators calculate them differently. */
   readonly hasExactUnits: boolean;
+  /** @param chance by default each process has draws of its own, the same in every run: what passes once always does */
   start(options?: Partial<LeaseholdSettings>, chance?: Pick<Runtime, 'ids' | 'random'>): Process;
   /** A row as it is stored. */
   row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
@@ -102,13 +104,15 @@ function worldOn(
   clock = new ManualClock(STARTS_AT),
 ): World {
   const traffic = new Traffic(driver);
+  const prng = new Prng(SEED);
+  let started = 0;
   return {
     clock,
     table,
     hasExactUnits,
     driver,
     traffic,
-    start: (options = {}, chance = { ids: systemIds, random: systemRandom }) =>
+    start: (options = {}, chance = { ids: systemIds, random: prng.fork(String(++started)) }) =>
       startProcess(traffic, clock, { table, ...options }, chance),
     idle: () => traffic.rests(),
     async row(key) {

@@ -45,10 +45,10 @@ describe('a forced release', () => {
     }
     await world.clock.advance(2 * HEARTBEAT_MS);
 
-    expect(await holder.cost(() => world.clock.advance(HEARTBEAT_MS))).toMatchObject({
-      verbs: { 'session.renew': 1 },
-      writeUnits: 1,
-    });
+    // Jitter decides whether one heartbeat falls into this time or two.
+    const { verbs, writeUnits } = await holder.cost(() => world.clock.advance(HEARTBEAT_MS));
+    expect(Object.keys(verbs)).toEqual(['session.renew']);
+    expect(writeUnits).toBe(verbs['session.renew']);
     expect(await revokedOf(session)).toEqual([]);
   });
 
