@@ -1,6 +1,7 @@
 /**
  * The habits of the code base that a machine can check; `npx oxlint` checks them in a few seconds.
- * It reports the errors of TypeScript's compiler as well, those of each file by the tsconfig.json nearest to it: there is no `tsc` beside it.
+ * It reports the errors of TypeScript's compiler as well, those of each file by the tsconfig.json nearest to it.
+ * No `tsc` runs beside it.
  * Every ban names its replacement; every rule that is off or loosened carries its reason.
  * Which folder may import which is checked by `test/unit/architecture.test.ts`.
  */

@@ -309,6 +309,11 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'the value of lock k is not well-formed text',
       async ({ session }) => (await session.lock('k')).confirm(wrong({ value: 5 })),
     ],
+    [
+      'an update of a lock without a value',
+      'lock k: flags are given without a value',
+      async ({ session }) => (await session.lock('k')).update(wrong(undefined)),
+    ],
     ['stamps', 'compareStamps: undefined is no stamp: give two', () => compareStamps(wrong(undefined), wrong(null))],
     [
       'a stamp',
