@@ -3,14 +3,9 @@ import type { Credentials } from './credentials.ts';
 
 export const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-export interface SigningScope {
-  readonly region: string;
-  readonly service: string;
-}
-
 /** `20261121/eu-west-1/dynamodb/aws4_request`: a key is derived for each. */
-export function scopeOf({ region, service }: SigningScope, longDate: string): string {
-  return `${longDate.slice(0, 8)}/${region}/${service}/aws4_request`;
+export function scopeOf(region: string, longDate: string): string {
+  return `${longDate.slice(0, 8)}/${region}/dynamodb/aws4_request`;
 }
 
 /** The value of the header `authorization`. */
@@ -22,7 +17,7 @@ export function authorizationOf(
 }
 
 /** What is signed of a path: DynamoDB has `/`; an endpoint behind a proxy may have a longer one, without its dots and escaped once more. */
-export function canonicalPath(path: string): string {
+function canonicalPath(path: string): string {
   if (path === '/' || path === '') return '/';
   const segments: string[] = [];
   for (const segment of path.split('/'))
@@ -32,7 +27,7 @@ export function canonicalPath(path: string): string {
   return uriEscaped(`${path.startsWith('/') ? '/' : ''}${segments.join('/')}${end}`).replaceAll('%2F', '/');
 }
 
-export function uriEscaped(text: string): string {
+function uriEscaped(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

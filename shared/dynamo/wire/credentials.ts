@@ -27,7 +27,7 @@ export interface Identity {
 export type Refusal = 'credentials' | 'time' | 'signature';
 
 /** Beyond this the service takes a signature for one of another time; it allows 5 minutes. */
-export const SKEW_LIMIT_MS = 4 * 60_000;
+const SKEW_LIMIT_MS = 4 * 60_000;
 
 /** @returns what it is about the signature that the service refused; undefined when it is something else */
 export function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: number): Refusal | undefined {
@@ -36,12 +36,13 @@ export function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, 
   if (BAD_TIMES.has(code)) return 'time';
   if (!BAD_SIGNATURES.has(code)) return undefined;
   // The same name stands for a wrong secret; the date tells them apart, else the text.
-  return Math.abs(skewOf(answer, now)) > SKEW_LIMIT_MS || OF_ANOTHER_TIME.test(message) ? 'time' : 'signature';
+  return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : 'signature';
 }
 
-/** How far the service's clock is ahead of this machine's; 0 where the answer does not say. */
-export function skewOf(answer: Answer, now: number): number {
-  return (dateOf(answer) ?? now) - now;
+/** How far the service's clock is ahead of this machine's; 0 where it does not matter, or the answer does not say. */
+export function offsetFor(answer: Answer, now: number): number {
+  const skewMs = (dateOf(answer) ?? now) - now;
+  return Math.abs(skewMs) > SKEW_LIMIT_MS ? skewMs : 0;
 }
 
 const BAD_CREDENTIALS = new Set([
@@ -72,16 +73,25 @@ export class Renewal {
 
   /** Whether others than those that were refused are at hand now. @throws what the source throws */
   async finds(refused: Identity): Promise<boolean> {
-    if (!isSame(await this.#source(), refused)) return true;
+    if (!isSameIdentity(await this.#source(), refused)) return true;
     this.#underWay ??= this.#source({ forceRefresh: true }).finally(() => {
       this.#underWay = undefined;
     });
-    return !isSame(await this.#underWay, refused);
+    return !isSameIdentity(await this.#underWay, refused);
   }
 }
 
-function isSame(one: Identity, other: Identity): boolean {
+export function isSameIdentity(one: Identity, other: Identity): boolean {
   return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
+}
+
+/** Whether another attempt may find other credentials; while their source fails, that is not known. */
+export async function areRenewed(renewal: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  try {
+    return await unlessAborted(renewal, signal);
+  } catch {
+    return true;
+  }
 }
 
 /** Settles as the promise does, or rejects when the signal aborts; what the promise does afterwards has no effect. */

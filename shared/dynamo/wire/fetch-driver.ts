@@ -12,6 +12,7 @@
  *   - Isolates are given few connections at once, and few requests in all: more wait here, or are refused here, where nothing was sent.
  */
 import { ConfigurationError, messageOf } from '../../errors.ts';
+import { sideBySide } from '../../runtime/in-flight.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
@@ -19,11 +20,10 @@ import type { ResponseTiming } from '../engine/skew-gauge.ts';
 import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
 import type { Credentials } from './credentials.ts';
-import { SKEW_LIMIT_MS, refusalOf, skewOf, unlessAborted } from './credentials.ts';
+import { areRenewed, offsetFor, refusalOf, unlessAborted } from './credentials.ts';
 import type { CredentialProvider, TemporaryCredentials } from './kept-credentials.ts';
 import { KeptCredentials } from './kept-credentials.ts';
 import { TARGETS, bodyOf } from './request.ts';
-import { Slots } from './slots.ts';
 import { bytesOfFetched, textOfFetched } from './web-body.ts';
 import { signForWeb } from './web-signature.ts';
 
@@ -49,7 +49,7 @@ class FetchDriver implements DynamoDriver {
   readonly #ports: FetchDriverPorts;
   readonly #url: URL;
   readonly #credentials: KeptCredentials;
-  readonly #slots: Slots;
+  readonly #sideBySide: ReturnType<typeof sideBySide>;
   #sent = 0;
   /** Added to this machine's clock for signatures only; whether leases may trust the clock is the gauge's business. */
   #offsetMs = 0;
@@ -60,7 +60,7 @@ class FetchDriver implements DynamoDriver {
     this.#url = new URL(ports.endpoint);
     if (!this.#url.pathname.endsWith('/')) this.#url.pathname += '/';
     this.#credentials = new KeptCredentials(ports.credentials, () => clock.now() + this.#offsetMs);
-    this.#slots = new Slots(ports.maxInFlight);
+    this.#sideBySide = sideBySide(ports.maxInFlight);
   }
 
   async attempt<K extends DynamoKind>(
@@ -69,13 +69,8 @@ class FetchDriver implements DynamoDriver {
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
     const body = bodyOf(kind, input, this.#ports.runtime.ids);
-    const leave = await this.#slots.enter(signal);
-    if (leave === undefined) throw unsent('Waiting', 'too many requests were under way');
-    try {
-      return await this.#exchange(kind, body, signal);
-    } finally {
-      leave();
-    }
+    const refusal = (): DynamoFault => unsent('Waiting', 'too many requests were under way');
+    return this.#sideBySide(() => this.#exchange(kind, body, signal), { signal, refusal });
   }
 
   async #exchange<K extends DynamoKind>(kind: K, body: string, signal: AbortSignal): Promise<DynamoCalls[K]['output']> {
@@ -162,25 +157,16 @@ class FetchDriver implements DynamoDriver {
     refused: Credentials,
   ): Promise<DynamoFault> {
     switch (refusalOf(fault, answer, receivedAt)) {
-      case 'time': {
-        const skewMs = skewOf(answer, receivedAt);
-        this.#offsetMs = Math.abs(skewMs) > SKEW_LIMIT_MS ? skewMs : 0;
+      case 'time':
+        this.#offsetMs = offsetFor(answer, receivedAt);
         return new DynamoFault('unverified', fault);
+      case 'credentials': {
+        const isRenewed = await areRenewed(this.#credentials.areOthersThan(refused), signal);
+        return isRenewed ? new DynamoFault('unverified', fault) : fault;
       }
-      case 'credentials':
-        return (await this.#areRenewed(refused, signal)) ? new DynamoFault('unverified', fault) : fault;
       case 'signature':
       case undefined:
         return fault;
-    }
-  }
-
-  /** While the provider fails, whether there are others is not known. */
-  async #areRenewed(refused: Credentials, signal: AbortSignal): Promise<boolean> {
-    try {
-      return await unlessAborted(this.#credentials.areOthersThan(refused), signal);
-    } catch {
-      return true;
     }
   }
 }

@@ -12,6 +12,8 @@ import type { Answer } from './answer.ts';
 import type { Carried, Connection, HttpPlace } from './connection.ts';
 import type { Passenger } from './connections.ts';
 import { Connections } from './connections.ts';
+import type { SystemError } from './system-error.ts';
+import { systemFault } from './system-error.ts';
 
 export interface HttpExchange {
   readonly place: HttpPlace;
@@ -129,22 +131,10 @@ class Request implements Passenger, Carried {
 
 const LINE = /^[\t\x20-\x7E]*$/;
 
-interface SystemError extends Error {
-  readonly code?: string;
-  readonly syscall?: string;
-  /** What became of each address of a host that has several. */
-  readonly errors?: readonly Error[];
-}
-
 function faultOf(error: SystemError, isWritten: boolean, { isTls }: HttpPlace): DynamoFault {
-  const { code = error.name, message, errors = [] } = error;
   // Over TLS the last write may be the farewell to a server that has read the request.
   const isRefusedWrite = !isTls && error.syscall === 'write';
-  return new DynamoFault(isWritten && !isRefusedWrite ? 'unanswered' : 'unsent', {
-    code,
-    message: message === '' ? errors.map((each) => each.message).join(', ') : message,
-    cause: error,
-  });
+  return systemFault(isWritten && !isRefusedWrite ? 'unanswered' : 'unsent', error);
 }
 
 function aborted(kind: 'unsent' | 'unanswered'): DynamoFault {

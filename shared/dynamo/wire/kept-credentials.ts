@@ -1,5 +1,6 @@
 /** Credentials of a provider function, kept for the whole isolate until shortly before they end. */
 import type { Credentials, Identity } from './credentials.ts';
+import { isSameIdentity } from './credentials.ts';
 
 export interface TemporaryCredentials extends Credentials {
   /** When they end: a date, its text, or milliseconds since 1970. Absent: they are kept until they are refused. */
@@ -42,8 +43,8 @@ export class KeptCredentials {
   async areOthersThan(refused: Identity): Promise<boolean> {
     if (typeof this.#source !== 'function') return false;
     const kept = KEPT.get(this.#source);
-    if (kept !== undefined && !isSame(kept, refused)) return true;
-    return !isSame(await this.#ask(this.#source), refused);
+    if (kept !== undefined && !isSameIdentity(kept, refused)) return true;
+    return !isSameIdentity(await this.#ask(this.#source), refused);
   }
 
   #ask(provider: CredentialProvider): Promise<TemporaryCredentials> {
@@ -61,8 +62,4 @@ export class KeptCredentials {
   #leftMs({ expiration }: TemporaryCredentials): number {
     return expiration === undefined ? Infinity : new Date(expiration).getTime() - this.#now();
   }
-}
-
-function isSame(one: Identity, other: Identity): boolean {
-  return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
 }

@@ -18,8 +18,10 @@ import { dateOf, readAnswer } from './answer.ts';
 import { textOfBody } from './body.ts';
 import { asBytes } from './attribute-value.ts';
 import type { Identity } from './credentials.ts';
-import { Renewal, refusalOf, unlessAborted } from './credentials.ts';
+import { Renewal, areRenewed, refusalOf } from './credentials.ts';
 import { encodeInput } from './documents.ts';
+import type { SystemError } from './system-error.ts';
+import { systemFault } from './system-error.ts';
 
 /**
  * @param client made with `clientSettings`, so that it neither retries nor waits by itself
@@ -54,7 +56,7 @@ export function createSdkDriver(
         const fault = thrown as DynamoFault;
         const refusal = refusalOf(fault, answer, clock.now());
         // The client corrects its time by itself, with every answer.
-        if (refusal === 'time' || (refusal === 'credentials' && (await isRenewed(renewal, signedWith, signal))))
+        if (refusal === 'time' || (refusal === 'credentials' && (await areRenewed(renewal.finds(signedWith), signal))))
           throw new DynamoFault('unverified', fault);
         throw fault;
       }
@@ -74,15 +76,6 @@ export function observeDates(client: DynamoDBClient, clock: Clock, onResponse: (
     },
     { step: 'deserialize', name: 'leaseholdDates', priority: 'low' },
   );
-}
-
-/** Whether another attempt may find other credentials; while their source fails, that is not known. */
-async function isRenewed(renewal: Renewal, refused: Identity, signal: AbortSignal): Promise<boolean> {
-  try {
-    return await unlessAborted(renewal.finds(refused), signal);
-  } catch {
-    return true;
-  }
 }
 
 /** What one request came to, seen beside the SDK's own reading of it. */
@@ -162,13 +155,6 @@ const COMMANDS = {
   transactWrite: 'TransactWriteItemsCommand',
 } as const;
 
-interface SystemError extends Error {
-  readonly code?: string;
-  readonly syscall?: string;
-  /** What became of each address of a host that has several. */
-  readonly errors?: readonly SystemError[];
-}
-
 /** The SDK's words for settings that no further attempt will find, and ours. */
 const NO_REGION = 'Region is missing';
 const NO_REGION_IS_KNOWN = 'no AWS region is known: set AWS_REGION, or give a region or an endpoint';
@@ -186,12 +172,7 @@ function neverSent(thrown: unknown): DynamoFault {
 
 function brokenOff(thrown: unknown): DynamoFault {
   const error = thrown as SystemError;
-  const { code = error.name, errors = [] } = error;
-  return new DynamoFault(isUnconnected(error) ? 'unsent' : 'unanswered', {
-    code,
-    message: error.message === '' ? errors.map(({ message }) => message).join(', ') : error.message,
-    cause: thrown,
-  });
+  return systemFault(isUnconnected(error) ? 'unsent' : 'unanswered', error);
 }
 
 /** Whether there was no server to send it to, or none that proved to be the right one: certain, or false. */

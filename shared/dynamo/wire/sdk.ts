@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import type * as sdk from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { ConfigurationError } from '../../errors.ts';
-import { createSigner } from './signer.ts';
 
 export type Sdk = typeof sdk;
 
@@ -35,13 +34,8 @@ async function importSdk(): Promise<Sdk> {
 /** One attempt per call; the sender above owns time-outs and retries. */
 export const clientSettings = { maxAttempts: 1 } as const;
 
-/** A client whose signatures cost little. */
+/** Its signer is the SDK's own: the wire driver hands over to this client when the service refuses ours. */
 export async function openClient(config: DynamoDBClientConfig): Promise<DynamoDBClient> {
   const { DynamoDBClient } = await loadSdk();
-  const client: DynamoDBClient = new DynamoDBClient({
-    signer: createSigner(() => client.config.credentials()),
-    ...config,
-    ...clientSettings,
-  });
-  return client;
+  return new DynamoDBClient({ ...config, ...clientSettings });
 }

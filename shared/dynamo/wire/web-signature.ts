@@ -21,7 +21,7 @@ export async function signForWeb(
   now: number,
 ): Promise<SignedHeaders> {
   const longDate = basicIsoDate(now);
-  const scope = scopeOf({ region, service: 'dynamodb' }, longDate);
+  const scope = scopeOf(region, longDate);
   const { headers, names, canonical } = headersToSign(request, credentials, longDate);
   const [key, bodyHash] = await Promise.all([keyFor(credentials.secretAccessKey, scope), sha256Hex(request.body)]);
   const text = `${ALGORITHM}\n${longDate}\n${scope}\n${await sha256Hex(canonical + bodyHash)}`;

@@ -14,7 +14,7 @@ import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
 import { textOfBody } from './body.ts';
 import type { Credentials } from './credentials.ts';
-import { Renewal, SKEW_LIMIT_MS, refusalOf, skewOf, unlessAborted } from './credentials.ts';
+import { Renewal, areRenewed, offsetFor, refusalOf, unlessAborted } from './credentials.ts';
 import type { Destination, Target } from './destination.ts';
 import { traceHeader } from './environment.ts';
 import { HttpLine } from './http.ts';
@@ -49,9 +49,9 @@ class Wire implements WireDriver {
   readonly #ports: WireDriverPorts;
   readonly #line = new HttpLine();
   readonly #signer = new RequestSigner();
+  readonly #renewal = new Renewal(async (options) => (this.#destination ?? (await this.#found())).credentials(options));
   #destination: Destination | undefined;
   #finding: Promise<Destination> | undefined;
-  #renewal: Renewal | undefined;
   #successor: DynamoDriver | undefined;
   /** Added to this machine's clock for signatures only; whether leases may trust the clock is the gauge's business. */
   #offsetMs = 0;
@@ -142,28 +142,14 @@ class Wire implements WireDriver {
     switch (refusalOf(fault, answer, receivedAt)) {
       case undefined:
         return fault;
-      case 'time': {
-        const skew = skewOf(answer, receivedAt);
-        this.#offsetMs = Math.abs(skew) > SKEW_LIMIT_MS ? skew : 0;
+      case 'time':
+        this.#offsetMs = offsetFor(answer, receivedAt);
         return new DynamoFault('unverified', fault);
-      }
       case 'credentials':
-        if (await this.#isRenewed(refused, signal)) return new DynamoFault('unverified', fault);
+        if (await areRenewed(this.#renewal.finds(refused), signal)) return new DynamoFault('unverified', fault);
         return fault.code.startsWith('Expired') ? fault : this.#handedOver(fault);
       case 'signature':
         return this.#handedOver(fault);
-    }
-  }
-
-  /** Whether another attempt may find other credentials; while their source fails, that is not known. */
-  async #isRenewed(refused: Credentials, signal: AbortSignal): Promise<boolean> {
-    const destination = this.#destination;
-    if (destination === undefined) return true;
-    this.#renewal ??= new Renewal((options) => destination.credentials(options));
-    try {
-      return await unlessAborted(this.#renewal.finds(refused), signal);
-    } catch {
-      return true;
     }
   }
 

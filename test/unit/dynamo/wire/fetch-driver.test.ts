@@ -9,7 +9,6 @@ import type { FetchDriverPorts } from '../../../../shared/dynamo/wire/fetch-driv
 import { createFetchDriver } from '../../../../shared/dynamo/wire/fetch-driver.ts';
 import { KeptCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
 import type { TemporaryCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
-import { Slots } from '../../../../shared/dynamo/wire/slots.ts';
 import { crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
 import { signForWeb } from '../../../../shared/dynamo/wire/web-signature.ts';
 import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
@@ -148,25 +147,6 @@ describe('the fetch driver alone', () => {
     await open({ endpoint: `${server.endpoint}/behind/a proxy` }).attempt('put', PUT, never);
 
     expect(server.received.at(-1)?.head).toMatch(/^POST \/behind\/a%20proxy\/ HTTP/);
-  });
-});
-
-describe('slots', () => {
-  test('pass from the one who leaves to the one who came first', async () => {
-    const slots = new Slots(1);
-    const leave = await slots.enter(never);
-    const order: string[] = [];
-    const later = ['first', 'second'].map(async (name) => {
-      const out = await slots.enter(never);
-      order.push(name);
-      out?.();
-    });
-    leave?.();
-    await Promise.all(later);
-
-    expect(order).toEqual(['first', 'second']);
-    expect(await slots.enter(AbortSignal.abort())).toBeUndefined();
-    expect(await slots.enter(never)).toBeDefined();
   });
 });
 

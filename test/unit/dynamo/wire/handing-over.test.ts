@@ -1,7 +1,10 @@
 /** What the wire driver leaves to the SDK. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectDynamo } from '../../../../shared/dynamo/connect.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
-import { openWireDriver } from '../../../support/drivers.ts';
+import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import { STATIC_CREDENTIALS, openWireDriver } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
 import { answer, serviceError, startFaultServer } from '../../../support/fault-server.ts';
 
@@ -38,6 +41,23 @@ describe('a signature that the service does not understand', () => {
     expect(await driver.attempt('get', GET, soon())).toEqual({ Item: { pk: 'by the SDK' } });
     expect(server.received.length - from).toBe(2);
     expect(warnings).toEqual([expect.stringContaining(type)]);
+  });
+
+  test("is followed by one of the SDK's own signer", async () => {
+    server.behave(serviceError('InvalidSignatureException', { message: 'wrong', date: new Date() }), answer());
+    const from = server.received.length;
+    const connection = connectDynamo({ endpoint: server.endpoint }, systemRuntime);
+    const { driver, openClient } = connection;
+
+    await expect(driver.attempt('get', GET, soon())).rejects.toMatchObject({ kind: 'unverified' });
+    await driver.attempt('get', GET, soon());
+
+    const plain = new DynamoDBClient({ region: 'eu-west-1', credentials: STATIC_CREDENTIALS });
+    const theirs = await plain.config.signer();
+    expect((await (await openClient()).config.signer()).constructor).toBe(theirs.constructor);
+    const agents = server.received.slice(from).map((request) => request.header('user-agent'));
+    expect(agents).toEqual([undefined, expect.stringContaining('aws-sdk-js')]);
+    connection.close();
   });
 
   test('stays a refusal where there is no SDK', async () => {

@@ -37,7 +37,7 @@ async function put(text = 'a'): Promise<unknown> {
 test.each([
   ['nothing of it', {}, 1],
   ['that it keeps the connection for a minute', { 'keep-alive': 'timeout=60, max=5' }, 1],
-  ['that it keeps the connection for two seconds', { 'keep-alive': 'timeout=2' }, 1],
+  ['that it keeps the connection for ten seconds', { 'keep-alive': 'timeout=10' }, 1],
   ['that it keeps the connection for a second, which a request may cross', { 'keep-alive': 'max=5, timeout=1' }, 2],
   ['that it closes the connection', { connection: 'close' }, 2],
 ])('sends the next request where the server says %s', async (_what, headers, connections) => {

@@ -1,0 +1,18 @@
+/** Errors of the operating system's network, and the faults that they stand for. */
+import { DynamoFault } from '../engine/driver.ts';
+
+export interface SystemError extends Error {
+  readonly code?: string;
+  readonly syscall?: string;
+  /** What became of each address of a host that has several. */
+  readonly errors?: readonly SystemError[];
+}
+
+export function systemFault(kind: 'unsent' | 'unanswered', error: SystemError): DynamoFault {
+  const { code = error.name, message, errors = [] } = error;
+  return new DynamoFault(kind, {
+    code,
+    message: message === '' ? errors.map((each) => each.message).join(', ') : message,
+    cause: error,
+  });
+}
