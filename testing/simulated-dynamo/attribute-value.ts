@@ -110,6 +110,16 @@ export function emptyMap(): MutableMap {
   return new WithoutPrototype();
 }
 
+/** The named attributes, as far as the item has them. */
+export function picked(item: StoredMap, names: Iterable<string>): MutableMap {
+  const part = emptyMap();
+  for (const name of names) {
+    const value = item[name];
+    if (value !== undefined) part[name] = value;
+  }
+  return part;
+}
+
 /** A shallow copy to change. */
 export function changeable(map: StoredMap): MutableMap {
   const copy = emptyMap();

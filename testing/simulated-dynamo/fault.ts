@@ -7,6 +7,15 @@ export function validationFault(message: string): DynamoFault {
   return new DynamoFault('rejected', { code: 'ValidationException', message });
 }
 
+/** @param subject what is wrong and where, as the service names it: `Value at 'limit'` */
+export function constraintFault(subject: string, requirement: string): DynamoFault {
+  return validationFault(`1 validation error detected: ${subject} failed to satisfy constraint: ${requirement}`);
+}
+
+export function missingFault(parameter: string): DynamoFault {
+  return constraintFault(`Value null at '${parameter}'`, 'Member must not be null');
+}
+
 /** A parameter that the service takes and we do not: an honest refusal instead of a wrong answer. */
 export function notSimulated(what: string): DynamoFault {
   return new DynamoFault('rejected', { code: 'NotSimulated', message: `${what} is not simulated` });

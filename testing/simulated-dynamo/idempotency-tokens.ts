@@ -18,11 +18,9 @@ interface Remembered {
   readonly transaction: CompletedTransaction;
 }
 
-export type TokenSnapshot = ReadonlyMap<string, Remembered>;
-
 export class IdempotencyTokens {
   readonly #now: () => number;
-  #byToken = new Map<string, Remembered>();
+  readonly #byToken = new Map<string, Remembered>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -39,14 +37,6 @@ export class IdempotencyTokens {
 
   remember(token: string, actions: unknown, transaction: CompletedTransaction): void {
     this.#byToken.set(token, { completedAt: this.#now(), request: fingerprint(actions), transaction });
-  }
-
-  snapshot(): TokenSnapshot {
-    return new Map(this.#byToken);
-  }
-
-  restore(snapshot: TokenSnapshot): void {
-    this.#byToken = new Map(snapshot);
   }
 
   /** They are kept in the order of their completion. */

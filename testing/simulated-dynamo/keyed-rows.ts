@@ -25,7 +25,7 @@ export class KeyedRows {
   /** In the order in which they decide: the sort key, then whatever tells items with equal keys apart. */
   readonly #orderNames: readonly string[];
   readonly #keyNames: readonly string[];
-  #partitions = new Map<Identity, Slot[]>();
+  readonly #partitions = new Map<Identity, Slot[]>();
 
   /** @param tableKey of the table that an index belongs to: its keys are not unique by themselves */
   constructor(schema: KeySchema, tableKey?: KeySchema) {
@@ -110,10 +110,6 @@ export class KeyedRows {
 
   *all(): Generator<Row> {
     for (const slots of this.#partitions.values()) for (const slot of slots) yield slot.row;
-  }
-
-  clear(): void {
-    this.#partitions = new Map();
   }
 
   #identity(item: StoredItem): Identity {

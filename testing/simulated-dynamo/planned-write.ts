@@ -15,7 +15,7 @@ import { parsed } from './expression/parsed-expressions.ts';
 import { nameOf } from './expression/path.ts';
 import type { Bindings, Condition, Parsed, UpdateAction } from './expression/syntax.ts';
 import { updated } from './expression/update.ts';
-import { conditionFault, validationFault } from './fault.ts';
+import { conditionFault, missingFault, validationFault } from './fault.ts';
 import { copyItemIn, copyItemOut, DEEPEST_NESTING, nestingOf } from './item-copy.ts';
 import {
   indexKeyProblem,
@@ -62,7 +62,7 @@ export function planPut(
   request: WriteRequest & { readonly Item?: DynamoItem | undefined },
 ): PlannedWrite {
   const guarded = guardOf(table, request);
-  if (request.Item === undefined) throw missing('item');
+  if (request.Item === undefined) throw missingFault('item');
   const item = copyItemIn(request.Item);
   requireItemKey(table.definition, item);
   requireFilledIndexKeys(table.definition, item);
@@ -118,7 +118,7 @@ export function planCheck(
   table: Table,
   request: WriteRequest & { readonly Key?: DynamoItem | undefined },
 ): PlannedWrite {
-  if (request.ConditionExpression === undefined) throw missing('conditionExpression');
+  if (request.ConditionExpression === undefined) throw missingFault('conditionExpression');
   return { ...planOnKey(table, request), effect: (before) => before };
 }
 
@@ -209,10 +209,4 @@ function deepestAttribute(item: StoredItem): number {
   let deepest = 0;
   for (const name in item) deepest = Math.max(deepest, nestingOf(item[name] ?? null));
   return deepest;
-}
-
-function missing(parameter: string): Error {
-  return validationFault(
-    `1 validation error detected: Value null at '${parameter}' failed to satisfy constraint: Member must not be null`,
-  );
 }

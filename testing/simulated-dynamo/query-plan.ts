@@ -1,7 +1,7 @@
 /** A query, understood: everything that can be wrong with it is found here. */
 import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem, StoredValue } from './attribute-value.ts';
-import { emptyMap } from './attribute-value.ts';
+import { picked } from './attribute-value.ts';
 import { bind } from './expression/bindings.ts';
 import type { SortRange } from './expression/key-condition.ts';
 import { selectKeys } from './expression/key-condition.ts';
@@ -9,7 +9,7 @@ import { nameOf } from './expression/path.ts';
 import { parsed } from './expression/parsed-expressions.ts';
 import { rootNames } from './expression/projection.ts';
 import type { Bindings, Condition, Operand, Path } from './expression/syntax.ts';
-import { validationFault } from './fault.ts';
+import { constraintFault, validationFault } from './fault.ts';
 import { copyItemIn } from './item-copy.ts';
 import { keyProblem, requireScalarKeys } from './keys.ts';
 import { oneOf, refuseLegacy } from './request.ts';
@@ -45,10 +45,7 @@ export function planQuery(table: Table, input: Input): QueryPlan {
     );
   }
   if (input.Limit !== undefined && input.Limit < 1) {
-    throw validationFault(
-      "1 validation error detected: Value at 'limit' failed to satisfy constraint: " +
-        'Member must have value greater than or equal to 1',
-    );
+    throw constraintFault("Value at 'limit'", 'Member must have value greater than or equal to 1');
   }
   const keyCondition = parsed.keyCondition(input.KeyConditionExpression);
   const filter = parsed.filter(input.FilterExpression);
@@ -198,12 +195,5 @@ function startKeyOf(
 function visibility(index: Index | undefined): (item: StoredItem) => StoredItem {
   const names = index?.projected;
   if (names === undefined) return (item) => item;
-  return (item) => {
-    const entry = emptyMap();
-    for (const name of names) {
-      const value = item[name];
-      if (value !== undefined) entry[name] = value;
-    }
-    return entry;
-  };
+  return (item) => picked(item, names);
 }

@@ -2,7 +2,7 @@
 import { entrySizeBytes, readUnitsOfBytes } from '../../shared/dynamo/engine/capacity.ts';
 import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
-import { readReport, reportDetail } from './capacity-meter.ts';
+import { readReport, reportDetail } from './capacity-reports.ts';
 import { holds } from './expression/condition.ts';
 import { project } from './expression/projection.ts';
 import { copyItemOut } from './item-copy.ts';
@@ -29,7 +29,6 @@ export function query(store: Store, input: Input): Output {
   const tableName = plan.table.definition.name;
   const indexName = plan.index?.definition.name;
   const units = readUnitsOfBytes(page.bytes, { consistent: plan.consistent });
-  store.meter.addRead(tableName, indexName, units);
 
   const output: Output = { Count: page.matches.length, ScannedCount: page.scanned };
   if (!plan.onlyCount) output.Items = page.matches.map((item) => view(plan, item)) as NonNullable<Output['Items']>;

@@ -3,12 +3,12 @@ import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
 import { readUnitsOfBytes } from '../../shared/dynamo/engine/capacity.ts';
 import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
-import { readReport, reportDetail } from './capacity-meter.ts';
+import { readReport, reportDetail } from './capacity-reports.ts';
 import { bind } from './expression/bindings.ts';
 import type { Placeholders } from './expression/bindings.ts';
 import { parsed } from './expression/parsed-expressions.ts';
 import { project } from './expression/projection.ts';
-import { validationFault } from './fault.ts';
+import { constraintFault, validationFault } from './fault.ts';
 import { copyItemOut } from './item-copy.ts';
 import { keyOf, keyProblem, requireScalarKeys } from './keys.ts';
 import type { Row } from './keyed-rows.ts';
@@ -29,7 +29,6 @@ export function get(store: Store, input: DynamoCalls['get']['input']): DynamoCal
   const consistent = input.ConsistentRead === true;
   const row = readRow(store, table, key, { consistent });
   const units = readUnitsOfBytes(row?.bytes ?? 0, { consistent });
-  store.meter.addRead(table.definition.name, undefined, units);
   const output: DynamoCalls['get']['output'] = {};
   if (row !== undefined) output.Item = view(row.item) as typeof output.Item;
   const report = readReport(detail, table.definition.name, undefined, units);
@@ -62,7 +61,6 @@ export function batchGet(store: Store, input: DynamoCalls['batchGet']['input']):
     }
     Responses[name] = items;
     if (left.length > 0) UnprocessedKeys[name] = { ...request, Keys: left };
-    store.meter.addRead(name, undefined, units);
     const report = readReport(detail, name, undefined, units);
     if (report !== undefined) reports.push(report);
   }
@@ -84,10 +82,7 @@ type KeysAndAttributes = NonNullable<DynamoCalls['batchGet']['input']['RequestIt
 function planReadings(store: Store, requests: Readonly<Record<string, KeysAndAttributes>> | undefined): Reading[] {
   const entries = Object.entries(requests ?? {});
   if (entries.length === 0) {
-    throw validationFault(
-      "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: " +
-        'Member must have length greater than or equal to 1',
-    );
+    throw constraintFault("Value at 'RequestItems'", 'Member must have length greater than or equal to 1');
   }
   const readings = entries.map(([name, request]) => planReading(tableOf(store, name), request));
   if (readings.reduce((sum, reading) => sum + reading.keys.length, 0) > MOST_KEYS) {
@@ -101,9 +96,9 @@ function planReading(table: Table, request: KeysAndAttributes): Reading {
   const view = viewOf(table, request);
   const keys = (request.Keys ?? []).map((key) => readableKey(table, key));
   if (keys.length === 0) {
-    throw validationFault(
-      `1 validation error detected: Value at 'requestItems.${table.definition.name}.member.keys' ` +
-        'failed to satisfy constraint: Member must have length greater than or equal to 1',
+    throw constraintFault(
+      `Value at 'requestItems.${table.definition.name}.member.keys'`,
+      'Member must have length greater than or equal to 1',
     );
   }
   if (new Set(keys.map((key) => table.rows.identityText(key))).size < keys.length) {

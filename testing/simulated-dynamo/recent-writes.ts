@@ -28,17 +28,14 @@ const MOST_REMEMBERED = 1_000;
 export class RecentWrites {
   readonly #now: () => number;
   readonly #table: KeyedRows;
-  /** The table and its indexes. */
-  readonly #views: readonly KeyedRows[];
   readonly #items = new Map<string, Remembered>();
-  /** By view and partition: whatever has ever stood there. */
-  readonly #partitions = new Map<KeyedRows, Map<Identity, Set<Remembered>>>();
+  /** By view (the table and its indexes) and partition: whatever has ever stood there. */
+  readonly #partitions: ReadonlyMap<KeyedRows, Map<Identity, Set<Remembered>>>;
 
   constructor(now: () => number, table: KeyedRows, indexes: readonly KeyedRows[]) {
     this.#now = now;
     this.#table = table;
-    this.#views = [table, ...indexes];
-    this.clear();
+    this.#partitions = new Map([table, ...indexes].map((view) => [view, new Map<Identity, Set<Remembered>>()]));
   }
 
   record(before: Row | undefined, after: Row | undefined): void {
@@ -48,19 +45,6 @@ export class RecentWrites {
     remembered.pasts.push({ until: this.#now(), row: before });
     if (remembered.pasts.length >= 2 * MOST_REMEMBERED) remembered.pasts = remembered.pasts.slice(-MOST_REMEMBERED);
     if (after !== undefined) this.#place(remembered, after);
-  }
-
-  /** An item that has always been there. */
-  adopt(row: Row): void {
-    const remembered = this.#remembered(undefined, row);
-    if (remembered === undefined) return;
-    remembered.now = row;
-    this.#place(remembered, row);
-  }
-
-  clear(): void {
-    this.#items.clear();
-    for (const view of this.#views) this.#partitions.set(view, new Map());
   }
 
   /** The item as it was `lagMs` ago. */

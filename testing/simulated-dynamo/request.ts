@@ -1,5 +1,5 @@
 /** What all requests have in common: enumerations, and parameters from before there were expressions. */
-import { notSimulated, validationFault } from './fault.ts';
+import { constraintFault, notSimulated } from './fault.ts';
 
 /** @returns the value if it is one of the allowed ones, nothing if it was not given */
 export function oneOf<Value extends string>(
@@ -10,9 +10,9 @@ export function oneOf<Value extends string>(
   if (value === undefined) return undefined;
   const found = allowed.find((candidate) => candidate === value);
   if (found !== undefined) return found;
-  throw validationFault(
-    `1 validation error detected: Value '${value}' at '${parameter}' failed to satisfy constraint: ` +
-      `Member must satisfy enum value set: [${allowed.join(', ')}]`,
+  throw constraintFault(
+    `Value '${value}' at '${parameter}'`,
+    `Member must satisfy enum value set: [${allowed.join(', ')}]`,
   );
 }
 

@@ -9,13 +9,9 @@
  * @see test/conformance/simulated-dynamo.test.ts for what it is compared with, and how
  */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
-import type { Consumed } from './capacity-meter.ts';
-import { CapacityMeter } from './capacity-meter.ts';
 import type { StoredItem } from './attribute-value.ts';
 import { IdempotencyTokens } from './idempotency-tokens.ts';
-import type { TokenSnapshot } from './idempotency-tokens.ts';
 import { copyItemOut } from './item-copy.ts';
-import type { Row } from './keyed-rows.ts';
 import { query } from './query.ts';
 import { batchGet, get } from './reads.ts';
 import { put, remove, update } from './single-writes.ts';
@@ -32,12 +28,6 @@ export interface SimulatedDynamoOptions {
   /** Wall clock, milliseconds since 1970: ages idempotency tokens and TTL attributes. */
   now(): number;
   readonly staleReads?: StaleReads | undefined;
-}
-
-/** The state of all tables at one moment; immutable, and as large as the difference to what came after. */
-export interface Snapshot {
-  readonly tables: ReadonlyMap<string, readonly Row[]>;
-  readonly tokens: TokenSnapshot;
 }
 
 type Operations = {
@@ -58,7 +48,6 @@ export class SimulatedDynamo {
     this.#store = {
       tables: this.#tables,
       tokens: new IdempotencyTokens(this.#now),
-      meter: new CapacityMeter(),
       staleReads: options.staleReads ?? {},
     };
   }
@@ -87,11 +76,6 @@ export class SimulatedDynamo {
     return tableOf(this.#store, table).find(key as StoredItem)?.item;
   }
 
-  /** What all requests have consumed, failed conditions included, which the service bills but does not report. */
-  get consumed(): Consumed {
-    return this.#store.meter.read();
-  }
-
   /** All items of a table, in no particular order: for tests to look at, not a request. */
   scan(table: string): DynamoItem[] {
     return [...tableOf(this.#store, table).rows.all()].map((row) => copyItemOut(row.item));
@@ -114,16 +98,5 @@ export class SimulatedDynamo {
       }
     }
     return swept;
-  }
-
-  snapshot(): Snapshot {
-    const tables = [...this.#tables].map(([name, table]) => [name, table.snapshot()] as const);
-    return { tables: new Map(tables), tokens: this.#store.tokens.snapshot() };
-  }
-
-  /** Goes back to a snapshot; tables that it does not know become empty, and consumption is not undone. */
-  restore(snapshot: Snapshot): void {
-    for (const [name, table] of this.#tables) table.restore(snapshot.tables.get(name) ?? []);
-    this.#store.tokens.restore(snapshot.tokens);
   }
 }

@@ -1,9 +1,8 @@
 /** Put, update and delete, one item each. */
-import { refusedUnits, writeUnits } from '../../shared/dynamo/engine/capacity.ts';
+import { writeUnits } from '../../shared/dynamo/engine/capacity.ts';
 import type { DynamoCalls, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
-import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
-import { reportDetail, writeReport } from './capacity-meter.ts';
+import { reportDetail, writeReport } from './capacity-reports.ts';
 import { project } from './expression/projection.ts';
 import { validationFault } from './fault.ts';
 import { copyItemOut } from './item-copy.ts';
@@ -17,14 +16,14 @@ export function put(store: Store, input: DynamoCalls['put']['input']): DynamoCal
   refuseLegacy(input);
   const returned = oneOf('returnValues', input.ReturnValues, ['NONE', 'ALL_OLD']);
   const plan = planPut(tableOf(store, input.TableName), input);
-  return perform(store, plan, input, ({ before }) => (returned === 'ALL_OLD' ? before?.item : undefined));
+  return perform(plan, input, ({ before }) => (returned === 'ALL_OLD' ? before?.item : undefined));
 }
 
 export function remove(store: Store, input: DynamoCalls['delete']['input']): DynamoCalls['delete']['output'] {
   refuseLegacy(input);
   const returned = oneOf('returnValues', input.ReturnValues, ['NONE', 'ALL_OLD']);
   const plan = planDelete(tableOf(store, input.TableName), input);
-  return perform(store, plan, input, ({ before }) => (returned === 'ALL_OLD' ? before?.item : undefined));
+  return perform(plan, input, ({ before }) => (returned === 'ALL_OLD' ? before?.item : undefined));
 }
 
 const RETURNED_BY_UPDATE = ['NONE', 'ALL_OLD', 'UPDATED_OLD', 'ALL_NEW', 'UPDATED_NEW'] as const;
@@ -33,7 +32,7 @@ export function update(store: Store, input: DynamoCalls['update']['input']): Dyn
   refuseLegacy(input);
   const returned = oneOf('returnValues', input.ReturnValues, RETURNED_BY_UPDATE);
   const plan = planUpdate(tableOf(store, input.TableName), input);
-  return perform(store, plan, input, ({ before, after }) => {
+  return perform(plan, input, ({ before, after }) => {
     switch (returned) {
       case 'ALL_OLD':
         return before?.item;
@@ -57,7 +56,6 @@ interface Reporting {
 type WriteReply = DynamoCalls['put']['output'];
 
 function perform(
-  store: Store,
   plan: PlannedWrite,
   request: Reporting,
   returned: (decision: Decision) => StoredItem | undefined,
@@ -65,22 +63,10 @@ function perform(
   const detail = reportDetail(request.ReturnConsumedCapacity);
   if (plan.problem !== undefined) throw validationFault(plan.problem);
   const { table } = plan;
-  const decision = decideMetered(store, plan);
+  const decision = decide(plan);
   table.write(decision.before, decision.after);
   const units = writeUnits(table.shape, decision.before, decision.after);
-  store.meter.addWrite(table.definition.name, units);
   return reply(returned(decision), writeReport(detail, table.definition.name, units));
-}
-
-function decideMetered(store: Store, plan: PlannedWrite): Decision {
-  try {
-    return decide(plan);
-  } catch (fault) {
-    if (fault instanceof DynamoFault && fault.kind === 'conditionFailed') {
-      store.meter.addWrite(plan.table.definition.name, refusedUnits(plan.table.find(plan.key)));
-    }
-    throw fault;
-  }
 }
 
 /** The part of an item that an update's paths name: nested attributes without their siblings, lists closed up. */

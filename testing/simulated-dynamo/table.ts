@@ -1,7 +1,7 @@
 /** One table: its rows, its indexes, kept in step with every write. */
 import type { IndexShape, TableShape } from '../../shared/dynamo/engine/capacity.ts';
 import type { StoredItem } from './attribute-value.ts';
-import { emptyMap } from './attribute-value.ts';
+import { picked } from './attribute-value.ts';
 import type { Row } from './keyed-rows.ts';
 import { KeyedRows } from './keyed-rows.ts';
 import { RecentWrites } from './recent-writes.ts';
@@ -68,21 +68,6 @@ export class Table {
     this.#onWrite?.(before?.item, after?.item);
   }
 
-  /** The rows as they are now; since rows never change, this is a copy of references. */
-  snapshot(): readonly Row[] {
-    return [...this.rows.all()];
-  }
-
-  restore(snapshot: readonly Row[]): void {
-    this.rows.clear();
-    for (const index of this.indexes.values()) index.rows.clear();
-    this.recent?.clear();
-    for (const row of snapshot) {
-      this.#insert(row);
-      this.recent?.adopt(row);
-    }
-  }
-
   #insert(row: Row | undefined): void {
     if (row === undefined) return;
     const slot = { row };
@@ -117,12 +102,5 @@ function projectedNames(table: TableDefinition, index: IndexDefinition): Readonl
 
 /** The attributes of an item that make up the keys of one or more schemas. */
 export function keyPart(item: StoredItem, ...schemas: readonly Parameters<typeof keyNames>[0][]): StoredItem {
-  const part = emptyMap();
-  for (const schema of schemas) {
-    for (const name of keyNames(schema)) {
-      const value = item[name];
-      if (value !== undefined) part[name] = value;
-    }
-  }
-  return part;
+  return picked(item, schemas.flatMap(keyNames));
 }

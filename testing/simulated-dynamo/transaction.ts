@@ -7,13 +7,13 @@
  * Guards and effects are then decided for every action, and each that fails is named.
  */
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
-import { inTransaction, refusedUnits, replayUnits, writeUnits } from '../../shared/dynamo/engine/capacity.ts';
+import { inTransaction, replayUnits, writeUnits } from '../../shared/dynamo/engine/capacity.ts';
 import type { WriteUnits } from '../../shared/dynamo/engine/capacity.ts';
 import type { CancellationReason, DynamoCalls } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
-import { reportDetail, transactionReport } from './capacity-meter.ts';
-import type { ReportDetail } from './capacity-meter.ts';
-import { canceledFault, validationFault } from './fault.ts';
+import { reportDetail, transactionReport } from './capacity-reports.ts';
+import type { ReportDetail } from './capacity-reports.ts';
+import { canceledFault, constraintFault, missingFault, validationFault } from './fault.ts';
 import type { CompletedTransaction } from './idempotency-tokens.ts';
 import { keyProblem } from './keys.ts';
 import type { Decision, PlannedWrite } from './planned-write.ts';
@@ -35,25 +35,22 @@ export function transactWrite(store: Store, input: Input): Output {
   const plans = planAll(store, actions);
   requireToken(token);
   const earlier = token === undefined ? undefined : store.tokens.find(token, actions);
-  if (earlier !== undefined) return replay(store, earlier, detail);
+  if (earlier !== undefined) return replay(earlier, detail);
 
   cancelForProblem(plans);
-  const decisions = decideAll(store, plans);
+  const decisions = decideAll(plans);
   for (const [at, plan] of plans.entries()) {
     const decision = decisions[at];
     if (decision !== undefined) plan.table.write(decision.before, decision.after);
   }
   if (token !== undefined) store.tokens.remember(token, actions, completed(plans, decisions));
-  return charged(store, detail, 'WriteCapacityUnits', unitsByTable(plans, decisions));
+  return charged(detail, 'WriteCapacityUnits', unitsByTable(plans, decisions));
 }
 
 function planAll(store: Store, actions: readonly Action[]): PlannedWrite[] {
   if (actions.length === 0 || actions.length > MOST_ACTIONS) {
     const bound = actions.length === 0 ? 'greater than or equal to 1' : `less than or equal to ${MOST_ACTIONS}`;
-    throw validationFault(
-      "1 validation error detected: Value at 'transactItems' failed to satisfy constraint: " +
-        `Member must have length ${bound}`,
-    );
+    throw constraintFault("Value at 'transactItems'", `Member must have length ${bound}`);
   }
   const plans = actions.map((action) => planAction(store, action));
   requireDistinct(plans);
@@ -73,10 +70,7 @@ function planAction(store: Store, action: Action): PlannedWrite {
   if (Put !== undefined) return planPut(tableOf(store, Put.TableName), Put);
   if (Update !== undefined) {
     if (Update.UpdateExpression === undefined) {
-      throw validationFault(
-        "1 validation error detected: Value null at 'transactItems.member.update.updateExpression' " +
-          'failed to satisfy constraint: Member must not be null',
-      );
+      throw missingFault('transactItems.member.update.updateExpression');
     }
     return planUpdate(tableOf(store, Update.TableName), Update);
   }
@@ -96,9 +90,9 @@ function requireDistinct(plans: readonly PlannedWrite[]): void {
 
 function requireToken(token: string | undefined): void {
   if (token === undefined || token.length <= LONGEST_TOKEN) return;
-  throw validationFault(
-    `1 validation error detected: Value '${token}' at 'clientRequestToken' failed to satisfy constraint: ` +
-      `Member must have length less than or equal to ${LONGEST_TOKEN}`,
+  throw constraintFault(
+    `Value '${token}' at 'clientRequestToken'`,
+    `Member must have length less than or equal to ${LONGEST_TOKEN}`,
   );
 }
 
@@ -113,8 +107,8 @@ function cancelForProblem(plans: readonly PlannedWrite[]): void {
   throw canceledFault(reasons);
 }
 
-/** @throws DynamoFault naming every action that cannot be done, and charging for all that were looked at */
-function decideAll(store: Store, plans: readonly PlannedWrite[]): Decision[] {
+/** @throws DynamoFault naming every action that cannot be done */
+function decideAll(plans: readonly PlannedWrite[]): Decision[] {
   const decisions: Decision[] = [];
   const reasons = plans.map((plan) => {
     try {
@@ -126,10 +120,6 @@ function decideAll(store: Store, plans: readonly PlannedWrite[]): Decision[] {
     }
   });
   if (decisions.length === plans.length) return decisions;
-  // No published figure says what a canceled transaction is charged; each of its items was read to be prepared.
-  for (const { table, key } of plans) {
-    store.meter.addWrite(table.definition.name, inTransaction(refusedUnits(table.find(key))));
-  }
   throw canceledFault(reasons);
 }
 
@@ -162,25 +152,22 @@ function added(left: WriteUnits, right: WriteUnits): WriteUnits {
   return { table: left.table + right.table, indexes };
 }
 
-function replay(store: Store, { items }: CompletedTransaction, detail: ReportDetail): Output {
+function replay({ items }: CompletedTransaction, detail: ReportDetail): Output {
   const reads = new Map<string, WriteUnits>();
   for (const { table, bytes } of items) {
     const units = (reads.get(table)?.table ?? 0) + replayUnits(bytes);
     reads.set(table, { table: units, indexes: {} });
   }
-  return charged(store, detail, 'ReadCapacityUnits', reads);
+  return charged(detail, 'ReadCapacityUnits', reads);
 }
 
 function charged(
-  store: Store,
   detail: ReportDetail,
   capacity: 'WriteCapacityUnits' | 'ReadCapacityUnits',
   unitsOfTables: ReadonlyMap<string, WriteUnits>,
 ): Output {
   const reports: ConsumedCapacity[] = [];
   for (const [table, units] of unitsOfTables) {
-    if (capacity === 'WriteCapacityUnits') store.meter.addWrite(table, units);
-    else store.meter.addRead(table, undefined, units.table);
     const report = transactionReport(detail, capacity, table, units);
     if (report !== undefined) reports.push(report);
   }

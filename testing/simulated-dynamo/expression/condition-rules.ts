@@ -5,7 +5,7 @@
 import type { AttributeType, StoredValue } from '../attribute-value.ts';
 import { compareValues, typeOf } from '../attribute-value.ts';
 import { isSamePath } from './path.ts';
-import type { Bindings, Condition, Operand, Rule, SizeOf } from './syntax.ts';
+import type { Bindings, Condition, Operand, Rule, SizeOf, UpdateOperand } from './syntax.ts';
 import type { ExpressionKind } from './token.ts';
 import { expressionFault } from './token.ts';
 
@@ -86,11 +86,11 @@ function distinctOperands(kind: ExpressionKind, operator: string, operands: read
 }
 
 /** Only what is known before an item is read has a type: values, and sizes, which are numbers. */
-function typedOperands(
+export function typedOperands(
   kind: ExpressionKind,
   operator: string,
   allowed: ReadonlySet<AttributeType>,
-  operands: readonly Operand[],
+  operands: readonly (Operand | UpdateOperand)[],
 ): Rule[] {
   const fault = (type: AttributeType): Error =>
     expressionFault(

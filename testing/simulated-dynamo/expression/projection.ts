@@ -1,6 +1,6 @@
 /** Projections: which parts of an item go out, and in what shape. */
 import type { StoredItem, StoredMap, StoredValue } from '../attribute-value.ts';
-import { emptyMap, isList, isMap } from '../attribute-value.ts';
+import { emptyMap, isList, isMap, picked } from '../attribute-value.ts';
 import { isNested, nameOf, noMentions, parsePath, resolvedSteps, separatePaths } from './path.ts';
 import type { Bindings, Parsed, Path, PathStep } from './syntax.ts';
 import { Tokens } from './token.ts';
@@ -26,7 +26,7 @@ export function parseProjection(text: string): Parsed<readonly Path[]> {
  * List elements move together, in the order of the list; what is not there leaves no trace.
  */
 export function project(item: StoredItem, paths: readonly Path[], names: Bindings['names']): StoredItem {
-  if (paths.every((path) => path.steps.length === 1)) return projectAttributes(item, paths, names);
+  if (paths.every((path) => path.steps.length === 1)) return picked(item, rootNames(paths, names));
   const tree: Branches = new Map();
   for (const path of paths) plant(tree, resolvedSteps(path, names));
   return (pruned(item, tree) ?? emptyMap()) as StoredMap;
@@ -39,15 +39,6 @@ export function rootNames(paths: readonly Path[], names: Bindings['names']): str
 
 /** What to keep of a list or map; nothing below a step means all of it. */
 type Branches = Map<PathStep, Branches>;
-
-function projectAttributes(item: StoredItem, paths: readonly Path[], names: Bindings['names']): StoredItem {
-  const part = emptyMap();
-  for (const name of rootNames(paths, names)) {
-    const value = item[name];
-    if (value !== undefined) part[name] = value;
-  }
-  return part;
-}
 
 function plant(tree: Branches, steps: readonly PathStep[]): void {
   let branches = tree;

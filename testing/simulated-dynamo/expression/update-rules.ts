@@ -1,8 +1,7 @@
 /** What an update must observe before any item is looked at: the types of the values that it brings. */
 import type { AttributeType } from '../attribute-value.ts';
-import { typeOf } from '../attribute-value.ts';
+import { typedOperands } from './condition-rules.ts';
 import type { Rule, UpdateAction, UpdateOperand } from './syntax.ts';
-import { expressionFault } from './token.ts';
 
 const ADDABLE: ReadonlySet<AttributeType> = new Set(['N', 'SS', 'NS', 'BS']);
 const DELETABLE: ReadonlySet<AttributeType> = new Set(['SS', 'NS', 'BS']);
@@ -29,15 +28,5 @@ export function appendRules(first: UpdateOperand, second: UpdateOperand): Rule[]
 }
 
 function valueTypes(operator: string, allowed: ReadonlySet<AttributeType>, operands: readonly UpdateOperand[]): Rule[] {
-  return operands
-    .filter((operand) => operand.kind === 'value')
-    .map(({ placeholder }): Rule => ({ values }) => {
-      const value = values[placeholder];
-      if (value === undefined || allowed.has(typeOf(value))) return;
-      throw expressionFault(
-        'UpdateExpression',
-        'Incorrect operand type for operator or function; ' +
-          `operator or function: ${operator}, operand type: ${typeOf(value)}`,
-      );
-    });
+  return typedOperands('UpdateExpression', operator, allowed, operands);
 }

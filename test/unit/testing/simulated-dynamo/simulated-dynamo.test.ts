@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { simulatedDriver } from '../../../../testing/simulated-dynamo/driver.ts';
-import { increment, TABLE, World } from './world.ts';
+import { TABLE, World } from './world.ts';
 
 describe('what goes in and out', () => {
   test('is copied, so that no caller can change what is stored', () => {
@@ -92,33 +92,14 @@ describe('sweepExpired', () => {
     expect(world.store.scan(TABLE)).toHaveLength(4);
   });
 
-  test('takes those that it is told to, for nothing', () => {
+  test('takes those that it is told to', () => {
     const world = new World();
     world.put({ pk: 'a', ttl: 1, queue: 'q', readyAt: 1 });
     world.put({ pk: 'b', ttl: 1 });
-    const { writeUnits } = world.store.consumed;
 
     expect(world.store.sweepExpired((item) => item.pk === 'a')).toBe(1);
     expect(world.store.scan(TABLE)).toEqual([{ pk: 'b', ttl: 1 }]);
     expect(world.ready().Items).toEqual([]);
-    expect(world.store.consumed.writeUnits).toBe(writeUnits);
-  });
-});
-
-describe('snapshot', () => {
-  test('brings back rows, indexes and tokens', () => {
-    const world = new World();
-    world.put({ pk: 'a', queue: 'q', readyAt: 1 });
-    const snapshot = world.store.snapshot();
-    world.put({ pk: 'a', queue: 'q', readyAt: 2 });
-    world.put({ pk: 'b', queue: 'q', readyAt: 3 });
-    world.transact([increment('c')], 'token');
-
-    world.store.restore(snapshot);
-    world.transact([increment('c')], 'token');
-
-    expect(world.ready().Items).toEqual([{ pk: 'a', queue: 'q', readyAt: 1 }]);
-    expect(world.get('c')).toEqual({ pk: 'c', n: 1 });
   });
 });
 

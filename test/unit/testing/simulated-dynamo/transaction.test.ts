@@ -106,23 +106,29 @@ describe('transactWrite', () => {
   });
 });
 
-describe('consumed', () => {
-  test('counts what is billed, reported or not', () => {
+describe('consumed capacity', () => {
+  test('is reported by the request that asks for it, by table and index', () => {
     const world = new World();
-    world.put({ pk: 'a', queue: 'q', readyAt: 1 });
-    world.get('a');
-    world.get('a', {});
-    world.ready();
-    world.fault('put', { TableName: TABLE, Item: { pk: 'a' }, ConditionExpression: 'attribute_not_exists(pk)' });
-    world.fault('put', { TableName: TABLE, Item: { pk: '' } });
+    const asking = { TableName: TABLE, ReturnConsumedCapacity: 'INDEXES' as const };
 
-    expect(world.store.consumed).toEqual({
-      writeUnits: 3,
-      readUnits: 2,
-      byTableAndIndex: {
-        table: { writeUnits: 2, readUnits: 1.5 },
-        'table/ready': { writeUnits: 1, readUnits: 0.5 },
-      },
+    const put = world.store.apply('put', { ...asking, Item: { pk: 'a', queue: 'q', readyAt: 1 } });
+    const consistent = world.store.apply('get', { ...asking, Key: { pk: 'a' }, ConsistentRead: true });
+    const eventual = world.store.apply('get', { ...asking, Key: { pk: 'a' } });
+    const ready = world.ready(asking);
+
+    expect(put.ConsumedCapacity).toEqual({
+      TableName: TABLE,
+      CapacityUnits: 2,
+      Table: { CapacityUnits: 1 },
+      GlobalSecondaryIndexes: { ready: { CapacityUnits: 1 } },
+    });
+    expect(consistent.ConsumedCapacity).toMatchObject({ CapacityUnits: 1 });
+    expect(eventual.ConsumedCapacity).toMatchObject({ CapacityUnits: 0.5 });
+    expect(ready.ConsumedCapacity).toEqual({
+      TableName: TABLE,
+      CapacityUnits: 0.5,
+      Table: { CapacityUnits: 0 },
+      GlobalSecondaryIndexes: { ready: { CapacityUnits: 0.5 } },
     });
   });
 

@@ -1,56 +1,7 @@
-/** What has been consumed so far, and the reports of it that requests ask for. */
+/** The reports of consumed capacity that requests ask for. */
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
 import type { WriteUnits } from '../../shared/dynamo/engine/capacity.ts';
 import { oneOf } from './request.ts';
-
-export interface Units {
-  readonly writeUnits: number;
-  readonly readUnits: number;
-}
-
-export interface Consumed extends Units {
-  /** By `table`, and by `table/index`. */
-  readonly byTableAndIndex: Readonly<Record<string, Units>>;
-}
-
-interface Counter {
-  writeUnits: number;
-  readUnits: number;
-}
-
-export class CapacityMeter {
-  readonly #counters = new Map<string, Counter>();
-
-  /** Refused conditions included: they are billed, though nothing reports them. */
-  addWrite(table: string, units: WriteUnits): void {
-    this.#counter(table).writeUnits += units.table;
-    for (const index in units.indexes) {
-      this.#counter(`${table}/${index}`).writeUnits += units.indexes[index] ?? 0;
-    }
-  }
-
-  addRead(table: string, index: string | undefined, units: number): void {
-    this.#counter(index === undefined ? table : `${table}/${index}`).readUnits += units;
-  }
-
-  read(): Consumed {
-    const byTableAndIndex: Record<string, Units> = {};
-    let writeUnits = 0;
-    let readUnits = 0;
-    for (const [name, counter] of this.#counters) {
-      byTableAndIndex[name] = { ...counter };
-      writeUnits += counter.writeUnits;
-      readUnits += counter.readUnits;
-    }
-    return { writeUnits, readUnits, byTableAndIndex };
-  }
-
-  #counter(name: string): Counter {
-    let counter = this.#counters.get(name);
-    if (counter === undefined) this.#counters.set(name, (counter = { writeUnits: 0, readUnits: 0 }));
-    return counter;
-  }
-}
 
 export type ReportDetail = 'INDEXES' | 'TOTAL' | 'NONE';
 
