@@ -75,8 +75,7 @@ export type {
 } from '../shared/semaphore/acquire.ts';
 export type { Permit } from '../shared/semaphore/permit.ts';
 export type { ConcurrencyLimiter, LimiterOptions } from '../shared/semaphore/limiter.ts';
-export type { SemaphoreClient } from '../shared/semaphore/client.ts';
-export type { EvictionOptions } from '../shared/semaphore/operate.ts';
+export type { EvictionOptions, SemaphoreClient } from '../shared/semaphore/client.ts';
 export type { Eviction, HolderRecord, PermitRecord, Ticket } from '../shared/semaphore/semaphore.ts';
 export type { HolderState, SemaphoreState } from '../shared/semaphore/state.ts';
 

@@ -1,7 +1,9 @@
 /**
  * What became of a conditional write.
  *
- * `applied`  the write took effect exactly once, and `row` is what it left behind.
+ * `applied`  the write took effect, and `row` is what it left behind.
+ *            `earlierAttempt: 'unknown'` means that an unanswered attempt of the same write may be on its way yet:
+ *            one whose guard comes true again is applied again.
  * `refused`  its condition was false; `current` is the row that refused it (absent: there is none).
  *            `earlierAttempt: 'unknown'` means that an unanswered attempt of the same write may have been applied
  *            and then overwritten by another: the writer holds nothing now, but cannot say that nothing happened.
@@ -11,7 +13,7 @@
 import { StoreUnavailableError } from '../errors.ts';
 
 export type Outcome<Row, Current = Row> =
-  | { readonly kind: 'applied'; readonly row: Row }
+  | { readonly kind: 'applied'; readonly row: Row; readonly earlierAttempt?: 'none' | 'unknown' }
   | { readonly kind: 'refused'; readonly current: Current | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
 /**

@@ -137,7 +137,7 @@ async function acquire<Granted>(
     throw isKnown && contender.isUnanswered ? undecided(asked.semaphore.name, error) : error;
   } finally {
     // Also after it was admitted: when it is released, an attempt that is still under way could take another permit.
-    if (contender.isUnanswered) giveBackOrphans(asked.semaphore.name, session, ports);
+    if (contender.mayLeaveOrphans) giveBackOrphans(asked.semaphore.name, session, ports);
   }
 }
 

@@ -1,13 +1,33 @@
 /** Semaphores as their users call them. */
+import { stampOf } from '../lease/stamp.ts';
+import { MAX_LOCK_DELAY_MS } from '../lease/timing.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
+import type { Duration } from '../validate/duration.ts';
+import { givenMs } from '../validate/duration.ts';
+import { validName } from '../validate/name.ts';
+import { validOptions } from '../validate/options.ts';
+import { contended, retryContended } from '../wait/retry-contended.ts';
 import type { Acquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './acquire.ts';
+import { changeSemaphore } from './change.ts';
 import type { SemaphorePorts } from './contender.ts';
-import type { EvictionOptions } from './operate.ts';
-import { declareLimit, evictPermit, setLimit } from './operate.ts';
-import type { HolderRecord } from './semaphore.ts';
+import type { HolderRecord, SemaphoreRecord } from './semaphore.ts';
+import { describeSemaphore, validLimit, withDeclared, withLimit } from './semaphore.ts';
 import type { SemaphoreState } from './state.ts';
-import { readSemaphore } from './state.ts';
+import { judgeSemaphore } from './state.ts';
+
+export interface EvictionOptions {
+  /** Which permit: as `holders` of the semaphore's state has it. */
+  readonly token: number;
+  readonly by: string;
+  readonly reason: string;
+  /** How long its room stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  readonly lockDelay?: Duration | undefined;
+}
+
+const EVICTION_OPTIONS = { token: true, by: true, reason: true, lockDelay: true } as const;
+/** Each round but the last was lost to the holder itself. */
+const EVICTION_CONTENTION = { rounds: 10 };
 
 /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
 export class SemaphoreClient {
@@ -36,9 +56,13 @@ export class SemaphoreClient {
     return acquirePermit(name, options, session, this.#ports);
   }
 
-  /** Who holds it now, judged without changing anything; undefined when it was never held. */
-  get(name: string): Promise<SemaphoreState | undefined> {
-    return readSemaphore(name, this.#options, this.#ports);
+  /**
+   * Who holds it now, judged without changing anything; undefined when it was never acquired or declared.
+   * Two reads: the row, and the sessions of its holders.
+   */
+  async get(name: string): Promise<SemaphoreState | undefined> {
+    const row = await this.#ports.semaphores.get(validName('semaphore', name));
+    return row === undefined ? undefined : judgeSemaphore(row, this.#options, this.#ports);
   }
 
   /** Whether a permit is still held, by its token: for services that were told of one. */
@@ -57,23 +81,67 @@ export class SemaphoreClient {
     } while (after !== undefined);
   }
 
-  /** By a deployment: changes the limit that all must declare. Who is in stays in. One read when nothing changes. */
+  /**
+   * By a deployment: changes the limit that contenders must agree on; makes the semaphore if there is none.
+   * Contenders that still declare the old one are refused with a `MismatchError`; those who are in stay in.
+   * One read when nothing changes.
+   */
   async declareLimit(name: string, limit: number): Promise<void> {
-    await declareLimit(name, limit, this.#ports);
+    validLimit(describeSemaphore(validName('semaphore', name)), limit);
+    const change = (row: SemaphoreRecord): SemaphoreRecord => (row.declared === limit ? row : withDeclared(row, limit));
+    if ((await changeSemaphore(name, change, this.#ports)) !== undefined) return;
+    const created = await this.#ports.semaphores.create({ name, limit }, undefined, stampOf(this.#ports.runtime));
+    if (created.kind !== 'applied') await this.declareLimit(name, limit);
   }
 
   /**
-   * By an operator: sets the limit in effect, whatever is declared. Lowering it takes nothing away. False when there is no such semaphore.
+   * By an operator: sets the limit in effect, whatever contenders declare; `'declared'` goes back to that.
+   * Lowering it takes no permit away: no contender is admitted until enough permits have come back.
+   * @returns false when there is no such semaphore
    */
   async setLimit(name: string, limit: number | 'declared'): Promise<boolean> {
-    return (await setLimit(name, limit, this.#ports)) !== undefined;
+    const what = describeSemaphore(validName('semaphore', name));
+    if (limit !== 'declared') validLimit(what, limit);
+    const change = (row: SemaphoreRecord): SemaphoreRecord => {
+      const wanted = limit === 'declared' ? row.declared : limit;
+      return row.limit === wanted ? row : withLimit(row, wanted);
+    };
+    return (await changeSemaphore(name, change, this.#ports)) !== undefined;
   }
 
   /**
-   * By an operator: takes one permit away, and writes down who did it and why; its room stays closed for the lock-delay,
-   * or until its holder, told by its next heartbeat, has released it. Undefined when no such permit is held.
+   * By an operator: takes a permit away from its holder, and writes down who did it and why.
+   * A live holder is told by its session's next heartbeat: its permit's signal aborts, and when it releases, its room is free at once.
+   * @returns what was taken away, and until when its room is closed at most; undefined when no such permit is held
+   * @throws ConfigurationError without a name or a reason
    */
-  evict(name: string, eviction: EvictionOptions): Promise<HolderRecord | undefined> {
-    return evictPermit(name, eviction, this.#ports);
+  async evict(name: string, options: EvictionOptions): Promise<HolderRecord | undefined> {
+    validName('semaphore', name);
+    const { token, by, reason, lockDelay } = validOptions('the options of an eviction', options, EVICTION_OPTIONS);
+    validName('by', by);
+    validName('reason', reason);
+    const askedMs = givenMs('lockDelay', lockDelay);
+    const { semaphores, runtime } = this.#ports;
+    return retryContended(describeSemaphore(name), EVICTION_CONTENTION, async () => {
+      const row = await semaphores.get(name);
+      const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
+      if (holder === undefined) return undefined;
+      const { isLive, lockDelayMs } = await this.#sessionOf(holder);
+      const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
+      // Refused: it was released, or its session ended, in between. Either is seen by looking again.
+      const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
+      return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended();
+    });
+  }
+
+  /** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
+  async #sessionOf({ session: id }: HolderRecord): Promise<{ readonly isLive: boolean; readonly lockDelayMs: number }> {
+    const found = { isDamaged: false };
+    const records = await this.#ports.sessions.getMany([id], () => {
+      found.isDamaged = true;
+    });
+    if (found.isDamaged) return { isLive: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+    const session = records.get(id);
+    return { isLive: session?.status === 'live', lockDelayMs: session?.lockDelayMs ?? 0 };
   }
 }

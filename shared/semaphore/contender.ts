@@ -92,6 +92,7 @@ export class Contender {
   readonly #limits: WriteLimits;
   #mayBeQueued = false;
   #isUnanswered = false;
+  #mayComeAgain = false;
 
   constructor(request: Request, session: SessionHolder, ports: SemaphorePorts) {
     this.#request = request;
@@ -104,6 +105,11 @@ export class Contender {
   /** Whether an attempt went without an answer: it may be applied yet, whatever was found since. */
   get isUnanswered(): boolean {
     return this.#isUnanswered;
+  }
+
+  /** Whether the session has to look after what such an attempt brings. */
+  get mayLeaveOrphans(): boolean {
+    return this.#isUnanswered || this.#mayComeAgain;
   }
 
   /**
@@ -173,7 +179,7 @@ export class Contender {
 
   #admit(): Promise<Outcome<SemaphoreRecord>> {
     const { semaphore, claim } = this.#request;
-    return this.#send(this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits));
+    return this.#sendBlind(this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits));
   }
 
   #enter(observed: SemaphoreRecord, pruned: SemaphoreRecord): Promise<Outcome<SemaphoreRecord>> {
@@ -190,7 +196,14 @@ export class Contender {
     const { semaphore, claim, queueUntil = 0 } = this.#request;
     this.#mayBeQueued = true;
     const ticket = { ...claim, until: queueUntil };
-    return this.#send(this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits));
+    return this.#sendBlind(this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits));
+  }
+
+  /** Its guard names no revision of the row: once the permit or the place is gone, an attempt that is still under way may pass it. */
+  async #sendBlind(write: Promise<Outcome<SemaphoreRecord>>): Promise<Outcome<SemaphoreRecord>> {
+    const outcome = await this.#send(write);
+    if (outcome.earlierAttempt === 'unknown') this.#mayComeAgain = true;
+    return outcome;
   }
 
   async #send(write: Promise<Outcome<SemaphoreRecord>>): Promise<Outcome<SemaphoreRecord>> {

@@ -12,7 +12,7 @@ import type { SessionHolder } from '../session/keep-alive.ts';
 import type { Turns } from '../wait/turns.ts';
 import { changeSemaphore } from './change.ts';
 import { PermitBook } from './permit-book.ts';
-import type { PermitClaim } from './semaphore.ts';
+import type { HolderRecord, Ticket } from './semaphore.ts';
 import { describeSemaphore } from './semaphore.ts';
 import type { SemaphoreStore } from './store.ts';
 
@@ -44,7 +44,7 @@ async function giveBack(name: string, session: SessionHolder, ports: OrphanPorts
   const { semaphores, runtime, line } = ports;
   const row = await semaphores.get(name);
   const book = PermitBook.of(session);
-  const isOrphan = (claim: PermitClaim): boolean => claim.session === session.id && !book.isOpen(claim.since);
+  const isOrphan = (claim: HolderRecord | Ticket): boolean => claim.session === session.id && !book.knows(claim);
   const permits = row?.holders.filter(isOrphan) ?? [];
   for (const permit of permits) await semaphores.release(name, permit, stampOf(runtime), limitsOf(session));
   const hasPlace = row?.waiting.some(isOrphan) === true;

@@ -1,5 +1,5 @@
 import type { SessionHolder } from '../session/keep-alive.ts';
-import type { PermitRecord, SemaphoreRecord } from './semaphore.ts';
+import type { PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
 
 interface OpenPermit {
   readonly semaphore: string;
@@ -60,8 +60,10 @@ export class PermitBook {
     if (this.#open.get(since)?.semaphore === semaphore) this.#open.delete(since);
   }
 
-  isOpen(since: number): boolean {
-    return this.#open.has(since);
+  /** Once it is held, a place in the queue, or another token, is a late attempt's. */
+  knows({ since, token }: Pick<PermitClaim, 'since'> & { readonly token?: number }): boolean {
+    const open = this.#open.get(since);
+    return open !== undefined && (open.token === undefined || open.token === token);
   }
 }
 

@@ -153,7 +153,7 @@ export function withoutTicket(semaphore: SemaphoreRecord, claim: PermitClaim): S
  */
 export function withoutDead(
   semaphore: SemaphoreRecord,
-  isDead: (claim: PermitClaim) => boolean,
+  isDead: (claim: HolderRecord | Ticket) => boolean,
   openBefore: number,
 ): SemaphoreRecord {
   const holders = semaphore.holders.filter(

@@ -1,12 +1,10 @@
 /** Looking at a semaphore without changing it. */
-import { validName } from '../validate/name.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SessionRecord, Verdict } from '../session/record.ts';
 import { judgeSession } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { Eviction, HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 import { permitsHeld } from './semaphore.ts';
-import type { SemaphoreStore } from './store.ts';
 
 export interface SemaphoreState {
   readonly name: string;
@@ -33,27 +31,11 @@ export interface HolderState extends HolderRecord {
   readonly standing: Verdict['kind'];
 }
 
-export interface StatePorts {
-  readonly semaphores: SemaphoreStore;
-  readonly sessions: SessionStore;
-  readonly runtime: Runtime;
-}
-
-/** Two reads: the row, and the sessions of its holders. Undefined when it was never acquired or declared. */
-export async function readSemaphore(
-  name: string,
-  { maxClockSkewMs }: { readonly maxClockSkewMs: number },
-  ports: StatePorts,
-): Promise<SemaphoreState | undefined> {
-  const row = await ports.semaphores.get(validName('semaphore', name));
-  return row === undefined ? undefined : judgeSemaphore(row, { maxClockSkewMs }, ports);
-}
-
 /** One read, of the sessions of its holders; none where it has none. */
 export async function judgeSemaphore(
   row: SemaphoreRecord,
   { maxClockSkewMs }: { readonly maxClockSkewMs: number },
-  ports: Omit<StatePorts, 'semaphores'>,
+  ports: { readonly sessions: SessionStore; readonly runtime: Runtime },
 ): Promise<SemaphoreState> {
   const ids = new Set(row.holders.map(({ session }) => session));
   const damaged = new Set<string>();

@@ -3,7 +3,7 @@ import type { SessionPorts } from '../session/contender.ts';
 import type { SessionHolder } from '../session/keep-alive.ts';
 import { Standings, earliestEnd } from '../session/standings.ts';
 import { PermitBook } from './permit-book.ts';
-import type { HolderRecord, PermitClaim, SemaphoreRecord } from './semaphore.ts';
+import type { HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 import { withoutDead } from './semaphore.ts';
 
 export interface Survey {
@@ -30,8 +30,8 @@ export class Surveyor {
     const sessions = new Set([...semaphore.holders, ...semaphore.waiting].map(({ session }) => session));
     sessions.delete(mine);
     const standings = await this.#standings.judge(sessions);
-    const isDead = ({ session, since }: PermitClaim): boolean =>
-      session === mine ? !book.isOpen(since) : standings.get(session)?.kind === 'free';
+    const isDead = (claim: HolderRecord | Ticket): boolean =>
+      claim.session === mine ? !book.knows(claim) : standings.get(claim.session)?.kind === 'free';
     const openBefore = this.#ports.runtime.clock.now() - timing.maxClockSkewMs;
     const pruned = withoutDead(semaphore, isDead, openBefore);
     return { pruned, until: earliest([earliestEnd(standings), ...pruned.holders.map(opensAt)]) };

@@ -21,5 +21,5 @@ export function outcomeOf<Row, Current>(
     };
   const item = result.item ?? written;
   if (item === undefined) throw new InvariantError('a write answered without the row it left behind');
-  return { kind: 'applied', row: decodeRow(item) };
+  return { kind: 'applied', row: decodeRow(item), earlierAttempt: result.earlierAttempt };
 }

@@ -46,6 +46,7 @@ export type WriteResult =
       readonly kind: 'applied';
       readonly item: DynamoItem | undefined;
       readonly late: boolean;
+      readonly earlierAttempt: 'none' | 'unknown';
       /** The wall time that the applied attempt states, where it is not the first one's; unknown when `late`. */
       readonly restampedAt?: number | undefined;
     }
@@ -110,8 +111,7 @@ export class Sender {
     limits: WriteLimits = {},
   ): Promise<WriteResult> {
     const answer = await this.#attemptUntilAnswered(statement, limits);
-    if (answer.kind === 'output')
-      return { kind: 'applied', item: answer.output.Attributes, late: false, restampedAt: answer.restampedAt };
+    if (answer.kind === 'output') return applied(answer, answer.output.Attributes);
     return resolveRefusal(answer.fault.item, nonce, answer.unanswered);
   }
 
@@ -122,8 +122,7 @@ export class Sender {
     limits: WriteLimits = {},
   ): Promise<TransactionResult> {
     const answer = await this.#attemptUntilAnswered(statement, limits);
-    if (answer.kind === 'output')
-      return { kind: 'applied', item: undefined, late: false, restampedAt: answer.restampedAt };
+    if (answer.kind === 'output') return applied(answer, undefined);
     const { reasons } = answer.fault;
     if (reasons[0]?.code === 'ConditionalCheckFailed') return resolveRefusal(reasons[0].item, nonce, answer.unanswered);
     return { kind: 'canceled', reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
@@ -134,7 +133,7 @@ export class Sender {
     const { clock, random } = this.#runtime;
     const { backoff } = this.#policy;
     const deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
-    let unanswered = false;
+    let unanswered = 0;
     for (let attempt = 1; ; attempt++) {
       limits.ensureBelief?.();
       // Between attempts it is looked at below.
@@ -142,15 +141,15 @@ export class Sender {
       const restampedAt = attempt === 1 || statement.restamped === undefined ? undefined : clock.now();
       const current = restampedAt === undefined ? statement : (statement.restamped?.(restampedAt) ?? statement);
       const answer = await this.#attempt(current, deadline, limits.signal);
-      if (answer.kind === 'output') return { ...answer, restampedAt };
+      if (answer.kind === 'output') return { ...answer, restampedAt, unanswered };
       const { fault } = answer;
       if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };
       if (fault.kind === 'rejected')
-        throw unanswered ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
-      unanswered ||= fault.applied === 'unknown';
+        throw unanswered > 0 ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
+      if (fault.applied === 'unknown') unanswered++;
       const ensureTimeFor = (waitMs: number): void => {
         const isOver = limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
-        if (isOver) throw unavailable(statement, attempt, fault, unanswered);
+        if (isOver) throw unavailable(statement, attempt, fault, unanswered > 0);
       };
       const waitMs = fullJitterMs(random, backoff, attempt);
       ensureTimeFor(waitMs);
@@ -195,18 +194,28 @@ type Answer<K extends DynamoKind> =
       readonly kind: 'output';
       readonly output: DynamoCalls[K]['output'];
       readonly restampedAt: number | undefined;
+      readonly unanswered: number;
     }
-  | { readonly kind: 'refusal'; readonly fault: DynamoFault; readonly unanswered: boolean };
+  | { readonly kind: 'refusal'; readonly fault: DynamoFault; readonly unanswered: number };
+
+function applied(
+  { restampedAt, unanswered }: Extract<Answer<DynamoKind>, { kind: 'output' }>,
+  item: DynamoItem | undefined,
+): WriteResult {
+  return { kind: 'applied', item, late: false, restampedAt, earlierAttempt: earlierAttempt(unanswered) };
+}
 
 /** The one decision about a refused write: by my own nonce, it was applied. */
-function resolveRefusal(item: DynamoItem | undefined, nonce: string, unanswered: boolean): WriteResult {
-  if (item?.nonce === nonce) return { kind: 'applied', item, late: true };
+function resolveRefusal(item: DynamoItem | undefined, nonce: string, unanswered: number): WriteResult {
+  // One of the unanswered attempts has arrived.
+  if (item?.nonce === nonce)
+    return { kind: 'applied', item, late: true, earlierAttempt: earlierAttempt(unanswered - 1) };
   return { kind: 'refused', item, earlierAttempt: earlierAttempt(unanswered) };
 }
 
 /** One that was not answered may be on its way yet, and find true later what was false now. */
-function earlierAttempt(unanswered: boolean): 'none' | 'unknown' {
-  return unanswered ? 'unknown' : 'none';
+function earlierAttempt(unanswered: number): 'none' | 'unknown' {
+  return unanswered > 0 ? 'unknown' : 'none';
 }
 
 /** Whether the service has decided: a condition was false. A transaction stopped by conflicts or throttling alone is tried again. */

@@ -33,9 +33,9 @@ import {
   directoryStatement,
   getStatement,
   restampedTransaction,
-  transactStatement,
   updateStatement,
 } from '../engine/statement.ts';
+import { actionOf, together } from '../engine/transaction.ts';
 import { revokeFromSession } from '../session/statements.ts';
 
 /**
@@ -180,11 +180,8 @@ export function evictLiveHolder(
   eviction: EvictionRequest,
   stamp: Stamp,
 ): Statement<'transactWrite'> {
-  const updates = [
-    evictHolder(table, name, permit, eviction, stamp),
-    revokeFromSession(table, permit.session, revocationOf(name, permit.token)),
-  ];
-  const statement = transactStatement('semaphore.evict', updates, stamp.nonce);
+  const tell = actionOf(revokeFromSession(table, permit.session, revocationOf(name, permit.token)));
+  const statement = together(evictHolder(table, name, permit, eviction, stamp), [tell], stamp.nonce);
   return restampedTransaction(statement, (now) => evictLiveHolder(table, name, permit, eviction, { ...stamp, now }));
 }
 

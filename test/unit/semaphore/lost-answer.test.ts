@@ -80,6 +80,57 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '30s' }))).resolves.toBeDefined();
   });
 
+  test('of an admission that was repeated takes no permit for long once that is released', async () => {
+    network.fate = 'lateOnce';
+    const permit = await passTime(world, mine.permit(NAME, LIMIT));
+    await permit.release();
+    expect(await network.deliver()).toBe(1);
+    expect(await theirs.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'full' });
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of two attempts is one that may arrive yet, though the third finds that one was applied', async () => {
+    const lost = new LossyNetwork(here, /leaseCounter = #leaseCounter/);
+    lost.fate = 'lateOnce';
+    const taking = mine.permit(NAME, LIMIT);
+    await world.clock.advance(0);
+    lost.fate = 'loseAnswer';
+    await world.clock.advance(40);
+    lost.fate = 'none';
+    const permit = await passTime(world, taking);
+    await permit.release();
+    expect(await lost.deliver()).toBe(1);
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of a slot that another process gives back takes none for long', async () => {
+    network.fate = 'lateOnce';
+    const id = (await passTime(world, mine.limiter(NAME, { limit: 1 }).add())) ?? '';
+    await theirs.limiter(NAME, { limit: 1 }).done(id);
+    expect(await network.deliver()).toBe(1);
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of a place in the queue that was taken again holds no contender up, while its permit is held', async () => {
+    const two = { limit: 2 } as const;
+    const pair = 'pair';
+    const held = [await theirs.permit(pair, two), await theirs.permit(pair, two)];
+    const queueing = new LossyNetwork(here, /list_append/);
+    queueing.fate = 'lateOnce';
+    const waiting = mine.permit(pair, { ...two, fair: true, wait: '1h' });
+    await world.clock.advance(5_000);
+    for (const one of held) await one.release();
+    const permit = await passTime(world, waiting);
+    expect(await queueing.deliver()).toBe(1);
+    expect(await theirs.tryPermit(pair, two)).toMatchObject({ kind: 'full' });
+
+    await expect(passTime(world, theirs.permit(pair, { ...two, wait: '30s' }))).resolves.toBeDefined();
+    expect(await permit.check()).toBe(true);
+  });
+
   test('while leaving the queue holds no contender up', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     const stop = new AbortController();

@@ -4,7 +4,8 @@ import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { sessionKey, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
-import { transactStatement, updateStatement } from '../../../../shared/dynamo/engine/statement.ts';
+import { updateStatement } from '../../../../shared/dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../../shared/dynamo/engine/transaction.ts';
 import { createSession } from '../../../../shared/dynamo/session/statements.ts';
 import { decodeTask } from '../../../../shared/dynamo/task/codec.ts';
 import * as tasks from '../../../../shared/dynamo/task/statements.ts';
@@ -117,7 +118,7 @@ export function beside(rows: Rows, update: Statement<'update'> | undefined): Sta
     effect: 'SET #nonce = :nonce',
     values: { ':ready': 'ready', ':nonce': rows.stamp().nonce },
   });
-  return transactStatement('task.first', update === undefined ? [first] : [first, update], rows.stamp().nonce);
+  return together(first, update === undefined ? [] : [actionOf(update)], rows.stamp().nonce);
 }
 
 export function newTask(more: Partial<NewTask> = {}): NewTask {
