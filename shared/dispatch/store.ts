@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 
 /** One firing of a schedule. */
@@ -16,5 +16,5 @@ export interface SlotRecord extends Tick {
 
 /** The ledger of ticks: a slot is taken once, by put-if-absent. */
 export interface SlotStore {
-  take(tick: Tick, write: Stamp & { readonly by: string }, limits?: WriteLimits): Promise<Outcome<SlotRecord>>;
+  take(tick: Tick, write: Stamp & { readonly by: string }): Promise<Outcome<SlotRecord>>;
 }

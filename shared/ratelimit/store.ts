@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Draw } from './bucket.ts';
 
@@ -16,9 +16,9 @@ export interface BucketRecord {
 /** Where buckets live. Every write is conditional; see `dynamo/ratelimit/statements.ts` for the guards. */
 export interface RateLimitStore {
   /** From a bucket in use: refused unless it has enough, or when it is full or new. */
-  take(bucket: BucketKey, draw: Draw, write: Stamp, limits?: WriteLimits): Promise<Outcome<BucketRecord>>;
+  take(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;
   /** From a bucket that is full or new: refused when it is neither. */
-  takeFromFull(bucket: BucketKey, draw: Draw, write: Stamp, limits?: WriteLimits): Promise<Outcome<BucketRecord>>;
+  takeFromFull(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;
   /** Strongly consistent. */
   get(bucket: BucketKey): Promise<BucketRecord | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 
@@ -23,21 +23,15 @@ export interface ScheduleStore {
     nextAt: number,
     observed: ScheduleRecord | RemovedSchedule | undefined,
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
   /** On to another slot; `undefined`: it rests until it is defined again. Refused when it was written since it was observed. */
   advance(
     observed: ScheduleRecord,
     nextAt: number | undefined,
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
   /** Refused when it was written since it was observed. */
-  remove(
-    observed: ScheduleRecord,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<RemovedSchedule, ScheduleRecord | RemovedSchedule>>;
+  remove(observed: ScheduleRecord, write: Stamp): Promise<Outcome<RemovedSchedule, ScheduleRecord | RemovedSchedule>>;
   /** Schedules of a queue that are due at `now`, as far as the index knows. */
   due(queue: string, now: number, onDamaged?: (error: unknown) => void): Promise<readonly ScheduleRecord[]>;
   /** A page of a queue's schedules by name. Eventually consistent. */

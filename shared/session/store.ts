@@ -43,9 +43,9 @@ export interface HolderSessionStore {
   /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
   renew(renewal: SessionRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
   /** By a contender: refused unless it is still live, with the observed renewals, and expired before `expiredBefore`. */
-  expire(expiry: SessionExpiry, limits?: WriteLimits): Promise<Outcome<InvalidSession, SessionRecord>>;
+  expire(expiry: SessionExpiry): Promise<Outcome<InvalidSession, SessionRecord>>;
   /** Refused unless live. */
-  invalidate(invalidation: Invalidation, limits?: WriteLimits): Promise<Outcome<InvalidSession, SessionRecord>>;
+  invalidate(invalidation: Invalidation): Promise<Outcome<InvalidSession, SessionRecord>>;
   /** Strongly consistent. */
   get(id: string): Promise<SessionRecord | undefined>;
   /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
@@ -55,7 +55,7 @@ export interface HolderSessionStore {
 /** Where sessions live. Every write is conditional; see `dynamo/session/statements.ts` for the guards. */
 export interface SessionStore extends HolderSessionStore {
   /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
-  renewRemote(renewal: RemoteRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
+  renewRemote(renewal: RemoteRenewal): Promise<Outcome<LiveSession, SessionRecord>>;
   /**
    * Strongly consistent; ids without a row are absent from the map, and so are those whose rows are damaged: `onDamaged` is told of these,
    * for they must not be taken for gone. Without it they are thrown.

@@ -33,12 +33,11 @@ export interface WaitGroupStore {
     group: GroupKey,
     members: readonly { readonly id: string; readonly session: string | undefined }[],
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' } | Extract<Outcome<never, GroupRecord>, { kind: 'refused' }>>;
   /** Refused unless it is pending, and without a lease or as it was observed. */
   leaseMember(group: GroupKey, lease: MemberLease, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
   /** Refused unless it is pending. */
-  finishMember(group: GroupKey, id: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
+  finishMember(group: GroupKey, id: string, write: Stamp): Promise<Outcome<MemberRecord>>;
   /** Refused unless it is pending and leased to the session that was found dead. */
   loseMember(
     group: GroupKey,

@@ -19,7 +19,7 @@ import type { RowKey } from '../engine/keys.ts';
 import { joinKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { createStatement, namesIn, updateStatement } from '../engine/statement.ts';
+import { createStatement, queryStatement, updateStatement } from '../engine/statement.ts';
 
 /**
  * Guard: the row is absent.
@@ -60,22 +60,8 @@ export function endAct(table: string, act: Act, outcome: string, nonce: string):
 
 /** Acts of one month, the latest first. */
 export function pageOfActs(table: string, month: string, limit: number, after: unknown): Statement<'query'> {
-  const condition = '#pk = :month';
-  return {
-    verb: 'audit.page',
-    kind: 'query',
-    input: {
-      TableName: table,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':month': joinKey(['audit', month]) },
-      ScanIndexForward: false,
-      ConsistentRead: true,
-      Limit: limit,
-      ReturnConsumedCapacity: 'TOTAL',
-      ...(after === undefined ? {} : { ExclusiveStartKey: after as Record<string, unknown> }),
-    },
-  };
+  const options = { ScanIndexForward: false, ConsistentRead: true, Limit: limit, after };
+  return queryStatement('audit.page', table, '#pk = :month', { ':month': joinKey(['audit', month]) }, options);
 }
 
 export function monthOf(at: number): string {

@@ -44,12 +44,11 @@ export class Rows<Row> {
     stamp: Pick<Stamp, 'nonce'>,
     limits?: WriteLimits,
   ): Promise<Outcome<Row>> {
-    return this.writeAs(this.#decode, statement, stamp, limits);
+    return this.writeAs<Row>(statement, stamp, limits);
   }
 
-  /** @param decode what the write leaves behind, where more is known of it than of any row */
-  async writeAs<Written>(
-    decode: (item: DynamoItem) => Written,
+  /** A write whose statement says more of the row that it leaves behind than is known of any row: what it is then is not checked again. */
+  async writeAs<Written extends Row>(
     statement: Statement<'put' | 'update'>,
     { nonce }: Pick<Stamp, 'nonce'>,
     limits?: WriteLimits,
@@ -57,6 +56,6 @@ export class Rows<Row> {
     const result = await this.#sender.write(statement, nonce, limits);
     // A put answers without the row that it wrote.
     const written = 'Item' in statement.input ? statement.input.Item : undefined;
-    return outcomeOf(result, decode, this.#decode, written);
+    return outcomeOf(result, (item) => this.#decode(item) as Written, this.#decode, written);
   }
 }

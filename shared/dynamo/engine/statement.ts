@@ -87,29 +87,6 @@ export function checkStatement(table: string, key: RowKey, guard: string, values
 }
 
 /**
- * Several conditional updates, all or none.
- * @param token unique per logical write and the same for all its attempts, which the service requires to be alike;
- *   see `restampedTransaction`
- * @param checks what else must be true; after the updates, for the first action carries the nonce
- */
-export function transactStatement(
-  verb: string,
-  updates: readonly Statement<'update'>[],
-  token: string,
-  checks: readonly TransactionCheck[] = [],
-): Statement<'transactWrite'> {
-  const actions = updates.map(({ input }) => {
-    const { ReturnValues: _, ReturnConsumedCapacity: __, UpdateExpression = '', ...update } = input;
-    return { Update: { ...update, UpdateExpression } };
-  });
-  return {
-    verb,
-    kind: 'transactWrite',
-    input: { TransactItems: [...actions, ...checks], ClientRequestToken: token, ReturnConsumedCapacity: 'TOTAL' },
-  };
-}
-
-/**
  * A transaction whose later attempts state their own time. They go without the token, under which the service takes the same parameters
  * only: what tells a lost answer from a refusal is the nonce of the first action, as in a single write.
  * @param again the same transaction as of a wall time
@@ -148,6 +125,35 @@ export function batchGetStatement(
   };
 }
 
+/** A page of one partition of the table or of an index, in order; it begins behind `after`, the key that the page before ended with. */
+export function queryStatement(
+  verb: string,
+  table: string,
+  condition: string,
+  values: Values,
+  { after, ...options }: QueryOptions,
+): Statement<'query'> {
+  return {
+    verb,
+    kind: 'query',
+    input: {
+      TableName: table,
+      KeyConditionExpression: condition,
+      ExpressionAttributeNames: namesIn(condition),
+      ExpressionAttributeValues: { ...values },
+      ...options,
+      ReturnConsumedCapacity: 'TOTAL',
+      ...(after === undefined ? {} : { ExclusiveStartKey: after as Record<string, unknown> }),
+    },
+  };
+}
+
+type QueryInput = DynamoCalls['query']['input'];
+
+type QueryOptions = Pick<QueryInput, 'IndexName' | 'Limit' | 'ConsistentRead' | 'ScanIndexForward'> & {
+  readonly after?: unknown;
+};
+
 /** The rows behind a page are read in one batch, of which DynamoDB takes a hundred. */
 const DIRECTORY_PAGE_LIMIT = 100;
 
@@ -160,21 +166,14 @@ export function directoryStatement(
   after: unknown,
 ): Statement<'query'> {
   // DynamoDB allows no empty text in a condition on a key.
-  const condition = `#directoryKey = :directory${prefix === '' ? '' : ' AND begins_with(#directoryName, :prefix)'}`;
-  return {
+  const isWhole = prefix === '';
+  return queryStatement(
     verb,
-    kind: 'query',
-    input: {
-      TableName: table,
-      IndexName: DIRECTORY_INDEX.name,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':directory': directory, ...(prefix === '' ? {} : { ':prefix': prefix }) },
-      Limit: DIRECTORY_PAGE_LIMIT,
-      ReturnConsumedCapacity: 'TOTAL',
-      ...(after === undefined ? {} : { ExclusiveStartKey: after as Record<string, unknown> }),
-    },
-  };
+    table,
+    `#directoryKey = :directory${isWhole ? '' : ' AND begins_with(#directoryName, :prefix)'}`,
+    { ':directory': directory, ...(isWhole ? {} : { ':prefix': prefix }) },
+    { IndexName: DIRECTORY_INDEX.name, Limit: DIRECTORY_PAGE_LIMIT, after },
+  );
 }
 
 /** The placeholder map of the attributes that stand in some expressions; attributes begin with a small letter, map keys do not. */

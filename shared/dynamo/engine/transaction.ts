@@ -1,6 +1,7 @@
 /** Several statements as one transaction: all of them, or none. */
 import { sha256 } from '../../runtime/sha256.ts';
 import type { Stamp } from '../../lease/stamp.ts';
+import type { RowKey } from './keys.ts';
 import type { Statement } from './statement.ts';
 
 /** One action of a transaction. */
@@ -12,21 +13,33 @@ export function actionOf({ kind, input }: Statement<'put' | 'update' | 'delete'>
   return kind === 'put' ? { Put: action } : kind === 'update' ? { Update: action } : { Delete: action };
 }
 
+/** The row that an action of ours writes, as text: a transaction may name each row once. */
+export function rowOf(action: Action): string {
+  const { Put, Update, Delete } = action as Readonly<Record<string, { Item?: RowKey; Key?: RowKey } | undefined>>;
+  const { pk, sk } = Put?.Item ?? Update?.Key ?? Delete?.Key ?? {};
+  return JSON.stringify([pk, sk]);
+}
+
+/**
+ * Several actions, all or none; the first carries the nonce, and no check does.
+ * @param token unique per logical write and the same for all its attempts, which the service requires to be alike;
+ *   see `restampedTransaction` in `statement.ts`
+ */
+export function transactStatement(verb: string, actions: readonly Action[], token: string): Statement<'transactWrite'> {
+  return {
+    verb,
+    kind: 'transactWrite',
+    input: { TransactItems: [...actions], ClientRequestToken: token, ReturnConsumedCapacity: 'TOTAL' },
+  };
+}
+
 /** One transaction of a write, which carries the guard and the nonce, and what goes with it. */
 export function together(
   own: Statement<'put' | 'update'>,
   others: readonly Action[],
   token: string,
 ): Statement<'transactWrite'> {
-  return {
-    verb: own.verb,
-    kind: 'transactWrite',
-    input: {
-      TransactItems: [actionOf(own), ...others],
-      ClientRequestToken: token,
-      ReturnConsumedCapacity: 'TOTAL',
-    },
-  };
+  return transactStatement(own.verb, [actionOf(own), ...others], token);
 }
 
 /** Another composition of the same write is another request to the service, and needs a token of its own. */

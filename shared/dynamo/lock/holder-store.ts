@@ -2,7 +2,6 @@
 import type { FreeLock, HeldLock } from '../../lock/record.ts';
 import type { HolderLockStore } from '../../lock/store.ts';
 import { readInBatches } from '../engine/batches.ts';
-import type { DynamoItem } from '../engine/driver.ts';
 import { lockKey, sessionKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import { Rows } from '../engine/rows.ts';
@@ -15,28 +14,28 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
   const rows = new Rows(sender, decodeLock);
   return {
     acquire: (request, stamp, limits) =>
-      rows.writeAs(decodeHeld, statements.acquireLock(table, request, stamp), stamp, limits),
+      rows.writeAs<HeldLock>(statements.acquireLock(table, request, stamp), stamp, limits),
 
     takeOver: (observed, request, options, stamp, limits) =>
-      rows.writeAs(decodeHeld, statements.takeOverLock(table, observed, request, options, stamp), stamp, limits),
+      rows.writeAs<HeldLock>(statements.takeOverLock(table, observed, request, options, stamp), stamp, limits),
 
     disown: (observed, late, stamp, limits) =>
-      rows.writeAs(decodeFree, statements.disownLock(table, observed, late, stamp), stamp, limits),
+      rows.writeAs<FreeLock>(statements.disownLock(table, observed, late, stamp), stamp, limits),
 
     barLate: (late, stamp, limits) =>
-      rows.writeAs(decodeFree, statements.barLateAcquire(table, late, stamp), stamp, limits),
+      rows.writeAs<FreeLock>(statements.barLateAcquire(table, late, stamp), stamp, limits),
 
     update: (observed, content, stamp, limits) =>
-      rows.writeAs(decodeHeld, statements.updateLock(table, observed, content, stamp), stamp, limits),
+      rows.writeAs<HeldLock>(statements.updateLock(table, observed, content, stamp), stamp, limits),
 
     async release(observed, options, stamp, limits) {
       const statement = statements.releaseLock(table, observed, options, stamp);
       const result = await sender.write(statement, stamp.nonce, limits);
-      return result.kind === 'applied' ? { kind: 'applied' } : outcomeOf(result, decodeFree, decodeLock);
+      return result.kind === 'applied' ? { kind: 'applied' } : outcomeOf(result, decodeLock, decodeLock);
     },
 
     settle: (observed, disposition, sweepable, stamp, limits) =>
-      rows.writeAs(decodeFree, statements.settleLock(table, observed, disposition, sweepable, stamp), stamp, limits),
+      rows.writeAs<FreeLock>(statements.settleLock(table, observed, disposition, sweepable, stamp), stamp, limits),
 
     get: (key) => rows.get(statements.readLock(table, key)),
 
@@ -53,13 +52,4 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
 
     condition: (claim) => statements.heldCondition(table, claim),
   };
-}
-
-/** For the row that a write of ours has just left behind. */
-function decodeHeld(item: DynamoItem): HeldLock {
-  return decodeLock(item) as HeldLock;
-}
-
-function decodeFree(item: DynamoItem): FreeLock {
-  return decodeLock(item) as FreeLock;
 }

@@ -42,9 +42,9 @@ import {
   directoryStatement,
   getStatement,
   restampedTransaction,
-  transactStatement,
   updateStatement,
 } from '../engine/statement.ts';
+import { actionOf, together, transactStatement } from '../engine/transaction.ts';
 import { revokeFromSession } from '../session/statements.ts';
 
 const IS_ABSENT = 'attribute_not_exists(#pk)';
@@ -130,8 +130,8 @@ export function acquireLocks(
   request: Omit<AcquireRequest, 'key'>,
   stamp: Stamp,
 ): Statement<'transactWrite'> {
-  const updates = observed.map((one) => acquireObserved(table, one, request, stamp));
-  return transactStatement('lock.acquireAll', updates, stamp.nonce);
+  const actions = observed.map((one) => actionOf(acquireObserved(table, one, request, stamp)));
+  return transactStatement('lock.acquireAll', actions, stamp.nonce);
 }
 
 /** One of several: its part of a transaction. */
@@ -324,8 +324,8 @@ export function forceReleaseLock(
       ':forced': forced,
     },
   });
-  const tell = revokeFromSession(table, session, revocationOf(observed));
-  const statement = transactStatement('lock.force', force.tell ? [release, tell] : [release], stamp.nonce);
+  const tell = actionOf(revokeFromSession(table, session, revocationOf(observed)));
+  const statement = together(release, force.tell ? [tell] : [], stamp.nonce);
   return restampedTransaction(statement, (now) => forceReleaseLock(table, observed, force, { ...stamp, now }));
 }
 
@@ -380,8 +380,8 @@ export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): 
  * Outcomes: refused = it was written meanwhile, or its session has just ended.
  */
 export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp): Statement<'transactWrite'> {
-  const tell = revokeFromSession(table, observed.session, revocationOf(observed));
-  const statement = transactStatement('lock.remove', [removeEntry(table, observed, stamp), tell], stamp.nonce);
+  const tell = actionOf(revokeFromSession(table, observed.session, revocationOf(observed)));
+  const statement = together(removeEntry(table, observed, stamp), [tell], stamp.nonce);
   return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, { ...stamp, now }));
 }
 

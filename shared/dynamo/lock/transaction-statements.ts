@@ -4,7 +4,8 @@ import { revocationOf } from '../../lock/record.ts';
 import type { EndedTenures, KeyConditions, KeyWrite } from '../../lock/store.ts';
 import { lockKey } from '../engine/keys.ts';
 import type { Statement, TransactionCheck } from '../engine/statement.ts';
-import { checkStatement, transactStatement } from '../engine/statement.ts';
+import { checkStatement } from '../engine/statement.ts';
+import { actionOf, transactStatement } from '../engine/transaction.ts';
 import { acquireObserved, putValue, releaseLock, removeEntry } from './statements.ts';
 import { liveCondition, revokeFromSession } from '../session/statements.ts';
 
@@ -30,7 +31,7 @@ export function commitLocks(
   ];
   const updates = writes.map((write) => updateOf(table, write, stamp));
   const tell = [...ended].map(([id, tenures]) => revokeFromSession(table, id, ...tenures.map(revocationOf)));
-  return transactStatement('lock.commit', [...updates, ...tell], stamp.nonce, checks);
+  return transactStatement('lock.commit', [...[...updates, ...tell].map(actionOf), ...checks], stamp.nonce);
 }
 
 function updateOf(table: string, write: KeyWrite, stamp: Stamp): Statement<'update'> {

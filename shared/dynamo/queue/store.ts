@@ -13,11 +13,10 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
 
     glance: (queue) => rows.get(statements.glanceAtQueue(table, queue)),
 
-    change: (queue, observed, to, stamp, limits) =>
-      rows.write(statements.changeQueue(table, queue, observed, to, stamp), stamp, limits),
+    change: (queue, observed, to, stamp) =>
+      rows.write(statements.changeQueue(table, queue, observed, to, stamp), stamp),
 
-    noteUse: (queue, observed, use, stamp, limits) =>
-      rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp, limits),
+    noteUse: (queue, observed, use, stamp) => rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp),
 
     announce: (observed, announcement, stamp, limits) =>
       rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),

@@ -8,10 +8,9 @@ import * as statements from './statements.ts';
 export function createRateLimitStore(sender: Sender, table: string): RateLimitStore {
   const rows = new Rows(sender, decodeBucket);
   return {
-    take: (bucket, draw, stamp, limits) => rows.write(statements.takeTokens(table, bucket, draw, stamp), stamp, limits),
+    take: (bucket, draw, stamp) => rows.write(statements.takeTokens(table, bucket, draw, stamp), stamp),
 
-    takeFromFull: (bucket, draw, stamp, limits) =>
-      rows.write(statements.takeTokensFromFull(table, bucket, draw, stamp), stamp, limits),
+    takeFromFull: (bucket, draw, stamp) => rows.write(statements.takeTokensFromFull(table, bucket, draw, stamp), stamp),
 
     get: (bucket) => rows.get(statements.readBucket(table, bucket)),
   };

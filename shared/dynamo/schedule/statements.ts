@@ -24,7 +24,13 @@ import type { RemovedSchedule, ScheduleKey } from '../../schedule/store.ts';
 import { joinKey, scheduleKey } from '../engine/keys.ts';
 import { READY_INDEX, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { batchGetStatement, directoryStatement, getStatement, namesIn, updateStatement } from '../engine/statement.ts';
+import {
+  batchGetStatement,
+  directoryStatement,
+  getStatement,
+  queryStatement,
+  updateStatement,
+} from '../engine/statement.ts';
 
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 /** Status of a schedule that was removed. */
@@ -124,20 +130,13 @@ export function removeSchedule(table: string, observed: ScheduleRecord, { now, n
 
 /** Schedules of a queue that are due, longest due first. Eventually consistent: the index proposes, the row disposes. */
 export function dueSchedules(table: string, queue: string, now: number, after: unknown): Statement<'query'> {
-  const condition = '#readyKey = :partition AND #readyAt <= :now';
-  return {
-    verb: 'schedule.due',
-    kind: 'query',
-    input: {
-      TableName: table,
-      IndexName: READY_INDEX.name,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':partition': partitionOf(queue), ':now': now },
-      ReturnConsumedCapacity: 'TOTAL',
-      ...(after === undefined ? {} : { ExclusiveStartKey: after as Record<string, unknown> }),
-    },
-  };
+  return queryStatement(
+    'schedule.due',
+    table,
+    '#readyKey = :partition AND #readyAt <= :now',
+    { ':partition': partitionOf(queue), ':now': now },
+    { IndexName: READY_INDEX.name, after },
+  );
 }
 
 /** Schedules of a queue by name. Eventually consistent. */

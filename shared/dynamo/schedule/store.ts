@@ -14,14 +14,14 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
   return {
     get: (key) => rows.get(statements.readSchedule(table, key)),
 
-    put: (definition, nextAt, observed, stamp, limits) =>
-      rows.writeAs(decodeSchedule, statements.putSchedule(table, definition, nextAt, observed, stamp), stamp, limits),
+    put: (definition, nextAt, observed, stamp) =>
+      rows.writeAs<ScheduleRecord>(statements.putSchedule(table, definition, nextAt, observed, stamp), stamp),
 
-    advance: (observed, nextAt, stamp, limits) =>
-      rows.writeAs(decodeSchedule, statements.advanceSchedule(table, observed, nextAt, stamp), stamp, limits),
+    advance: (observed, nextAt, stamp) =>
+      rows.writeAs<ScheduleRecord>(statements.advanceSchedule(table, observed, nextAt, stamp), stamp),
 
-    remove: (observed, stamp, limits) =>
-      rows.writeAs(decodeRemoved, statements.removeSchedule(table, observed, stamp), stamp, limits),
+    remove: (observed, stamp) =>
+      rows.writeAs<RemovedSchedule>(statements.removeSchedule(table, observed, stamp), stamp),
 
     async due(queue, now, onDamaged) {
       const due: ScheduleRecord[] = [];

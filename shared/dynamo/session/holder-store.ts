@@ -7,7 +7,6 @@ import type { HolderSessionStore } from '../../session/store.ts';
 import { decodeCheck } from '../check/codec.ts';
 import { readChecks } from '../check/statements.ts';
 import { readInBatches } from '../engine/batches.ts';
-import type { DynamoItem } from '../engine/driver.ts';
 import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import { decodeSession } from './codec.ts';
@@ -16,20 +15,14 @@ import * as statements from './statements.ts';
 export function createHolderSessionStore(sender: Sender, table: string): HolderSessionStore {
   const rows = new Rows(sender, decodeSession);
   return {
-    create: (session, limits) => rows.writeAs(decodeLive, statements.createSession(table, session), session, limits),
+    create: (session, limits) => rows.writeAs<LiveSession>(statements.createSession(table, session), session, limits),
 
-    renew({ ttlMs, ...renewal }, limits) {
-      const statement =
-        ttlMs === null
-          ? statements.renewEndlessSession(table, renewal)
-          : statements.renewSession(table, { ...renewal, ttlMs });
-      return rows.writeAs(decodeLive, statement, renewal, limits);
-    },
+    renew: (renewal, limits) => rows.writeAs<LiveSession>(statements.renewSession(table, renewal), renewal, limits),
 
-    expire: (expiry, limits) => rows.writeAs(decodeInvalid, statements.expireSession(table, expiry), expiry, limits),
+    expire: (expiry) => rows.writeAs<InvalidSession>(statements.expireSession(table, expiry), expiry),
 
-    invalidate: (invalidation, limits) =>
-      rows.writeAs(decodeInvalid, statements.invalidateSession(table, invalidation), invalidation, limits),
+    invalidate: (invalidation) =>
+      rows.writeAs<InvalidSession>(statements.invalidateSession(table, invalidation), invalidation),
 
     get: (id) => rows.get(statements.readSession(table, id)),
 
@@ -39,13 +32,4 @@ export function createHolderSessionStore(sender: Sender, table: string): HolderS
       return new Map(items.map(decodeCheck).map((check) => [check.id, check]));
     },
   };
-}
-
-/** For the row that a write of ours has just left behind. */
-export function decodeLive(item: DynamoItem): LiveSession {
-  return decodeSession(item) as LiveSession;
-}
-
-function decodeInvalid(item: DynamoItem): InvalidSession {
-  return decodeSession(item) as InvalidSession;
 }

@@ -79,45 +79,31 @@ export function createSession(table: string, session: NewSession): Statement<'pu
 const FORGET_LIMIT = 100;
 
 /**
- * Guard: live, unexpired by its holder's clock, and last written by the renewal that this one follows.
- * Effect: expires at `now` + ttlMs; renewals + 1; the first `told` revocations go. These are what the renewal before it answered with:
- *   revocations are only ever appended, and only a renewal removes any, so whatever came since stands behind them.
+ * Guard: live, last written by the renewal that this one follows, and with a TTL unexpired by its holder's clock.
+ * Effect: with a TTL, expires at `now` + ttlMs; renewals + 1; the first `told` revocations go. These are what the renewal before it
+ *   answered with: revocations are only ever appended, and only a renewal removes any, so whatever came since stands behind them.
+ *   Without a TTL there is nothing to extend: it is sent only when something was taken away from the session.
  * Outcomes: refused = ended by another process, or another incarnation renews it: lost.
  */
-export function renewSession(
-  table: string,
-  renewal: Omit<SessionRenewal, 'ttlMs'> & { readonly ttlMs: number },
-): Statement<'update'> {
+export function renewSession(table: string, renewal: SessionRenewal): Statement<'update'> {
+  const { ttlMs } = renewal;
+  const follows = `${IS_LIVE} AND #nonce = :lastNonce`;
+  const base = { table, key: sessionKey(renewal.id) };
+  const values = { ':live': 'live', ':lastNonce': renewal.lastNonce, ':one': 1, ':nonce': renewal.nonce };
+  if (ttlMs === null)
+    return updateStatement('session.renew', {
+      ...base,
+      guard: follows,
+      effect: `SET #renewals = #renewals + :one, #nonce = :nonce${forget(renewal)}`,
+      values,
+    });
+  const expiresAt = renewal.now + ttlMs;
+  const ttl = ttlEpochSeconds(expiresAt, RETENTION_DAYS.session);
   return updateStatement('session.renew', {
-    table,
-    key: sessionKey(renewal.id),
-    guard: `${IS_LIVE} AND #nonce = :lastNonce AND ${NOT_EXPIRED}`,
+    ...base,
+    guard: `${follows} AND ${NOT_EXPIRED}`,
     effect: `SET #expiresAt = :expiresAt, #renewals = #renewals + :one, #nonce = :nonce, #ttl = :ttl${forget(renewal)}`,
-    values: {
-      ':live': 'live',
-      ':lastNonce': renewal.lastNonce,
-      ':now': renewal.now,
-      ':expiresAt': renewal.now + renewal.ttlMs,
-      ':one': 1,
-      ':nonce': renewal.nonce,
-      ':ttl': ttlEpochSeconds(renewal.now + renewal.ttlMs, RETENTION_DAYS.session),
-    },
-  });
-}
-
-/**
- * Renews a session without a TTL, which has nothing to extend: sent only when something was taken away from it.
- * Guard: live, and last written by the renewal that this one follows.
- * Effect: the first `told` revocations go; renewals + 1.
- * Outcomes: refused = ended by another process: lost.
- */
-export function renewEndlessSession(table: string, renewal: Omit<SessionRenewal, 'ttlMs'>): Statement<'update'> {
-  return updateStatement('session.renew', {
-    table,
-    key: sessionKey(renewal.id),
-    guard: `${IS_LIVE} AND #nonce = :lastNonce`,
-    effect: `SET #renewals = #renewals + :one, #nonce = :nonce${forget(renewal)}`,
-    values: { ':live': 'live', ':lastNonce': renewal.lastNonce, ':one': 1, ':nonce': renewal.nonce },
+    values: { ...values, ':now': renewal.now, ':expiresAt': expiresAt, ':ttl': ttl },
   });
 }
 

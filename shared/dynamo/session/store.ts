@@ -1,11 +1,11 @@
-import type { SessionRecord } from '../../session/record.ts';
+import type { LiveSession, SessionRecord } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
 import { readInBatches } from '../engine/batches.ts';
 import { splitKey } from '../engine/keys.ts';
 import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
 import { decodeSession } from './codec.ts';
-import { createHolderSessionStore, decodeLive } from './holder-store.ts';
+import { createHolderSessionStore } from './holder-store.ts';
 import * as statements from './statements.ts';
 
 export function createSessionStore(sender: Sender, table: string): SessionStore {
@@ -13,8 +13,7 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
   return {
     ...createHolderSessionStore(sender, table),
 
-    renewRemote: (renewal, limits) =>
-      rows.writeAs(decodeLive, statements.renewRemoteSession(table, renewal), renewal, limits),
+    renewRemote: (renewal) => rows.writeAs<LiveSession>(statements.renewRemoteSession(table, renewal), renewal),
 
     async getMany(ids, onDamaged) {
       const items = await readInBatches(sender, table, statements.readSessions(table, ids));

@@ -8,7 +8,7 @@ import * as statements from './statements.ts';
 export function createSlotStore(sender: Sender, table: string): SlotStore {
   const rows = new Rows(sender, decodeSlot);
   return {
-    take: (tick, write, limits) => rows.write(statements.takeSlot(table, tick, write), write, limits),
+    take: (tick, write) => rows.write(statements.takeSlot(table, tick, write), write),
   };
 }
 

@@ -26,7 +26,15 @@ import type { GroupKey } from '../../waitgroup/waitgroup.ts';
 import { waitGroupKey, waitGroupMemberKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { createStatement, getStatement, namesIn, updateStatement } from '../engine/statement.ts';
+import {
+  checkStatement,
+  createStatement,
+  getStatement,
+  namesIn,
+  queryStatement,
+  updateStatement,
+} from '../engine/statement.ts';
+import { transactStatement } from '../engine/transaction.ts';
 
 /** Guard of one generation: what is late for it must not touch the next. */
 const IS_IN_STATE = '#generation = :generation AND #state = :expected';
@@ -119,24 +127,10 @@ export function addMembers(
   members: readonly { readonly id: string; readonly session: string | undefined }[],
   stamp: Stamp,
 ): Statement<'transactWrite'> {
-  const isOpen = {
-    TableName: table,
-    Key: { ...waitGroupKey(group.name) },
-    ConditionExpression: IS_IN_STATE,
-    ExpressionAttributeNames: namesIn(IS_IN_STATE),
-    ExpressionAttributeValues: { ':generation': group.generation, ':expected': 'open' },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
+  const openValues = { ':generation': group.generation, ':expected': 'open' };
+  const isOpen = checkStatement(table, waitGroupKey(group.name), IS_IN_STATE, openValues);
   const actions = members.map((member) => ({ Update: addMember(table, group, member, stamp) }));
-  return {
-    verb: 'waitgroup.add',
-    kind: 'transactWrite',
-    input: {
-      TransactItems: [{ ConditionCheck: isOpen }, ...actions],
-      ClientRequestToken: stamp.nonce,
-      ReturnConsumedCapacity: 'TOTAL',
-    },
-  };
+  return transactStatement('waitgroup.add', [isOpen, ...actions], stamp.nonce);
 }
 
 /**
@@ -230,22 +224,18 @@ export function pageOfMembers(
   group: GroupKey,
   page: { readonly after: string | undefined; readonly limit: number },
 ): Statement<'query'> {
-  const condition = '#pk = :group';
   const { after, limit } = page;
-  return {
-    verb: 'waitgroup.members',
-    kind: 'query',
-    input: {
-      TableName: table,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':group': waitGroupMemberKey(group, '').pk },
+  return queryStatement(
+    'waitgroup.members',
+    table,
+    '#pk = :group',
+    { ':group': waitGroupMemberKey(group, '').pk },
+    {
       ConsistentRead: true,
       Limit: limit,
-      ReturnConsumedCapacity: 'TOTAL',
-      ...(after === undefined ? {} : { ExclusiveStartKey: { ...waitGroupMemberKey(group, after) } }),
+      after: after === undefined ? undefined : { ...waitGroupMemberKey(group, after) },
     },
-  };
+  );
 }
 
 function stateValues(group: GroupKey, { expected, next }: { readonly expected: string; readonly next: string }) {

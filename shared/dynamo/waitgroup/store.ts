@@ -22,9 +22,9 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
       for (const id of ids) waitGroupMemberKey(group, id);
     },
 
-    async addMembers(group, members, stamp, limits) {
+    async addMembers(group, members, stamp) {
       const statement = statements.addMembers(table, group, members, stamp);
-      const result = await sender.transact(statement, stamp.nonce, limits);
+      const result = await sender.transact(statement, stamp.nonce);
       if (result.kind === 'applied') return { kind: 'applied' };
       // The members have no conditions of their own, so nothing else can have refused it.
       if (result.kind === 'canceled')
@@ -34,8 +34,7 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
 
     leaseMember: (group, lease, stamp, limits) =>
       members.write(statements.leaseMember(table, group, lease, stamp), stamp, limits),
-    finishMember: (group, id, stamp, limits) =>
-      members.write(statements.finishMember(table, group, id, stamp), stamp, limits),
+    finishMember: (group, id, stamp) => members.write(statements.finishMember(table, group, id, stamp), stamp),
     loseMember: (group, member, stamp) => members.write(statements.loseMember(table, group, member, stamp), stamp),
 
     async members(group, page) {

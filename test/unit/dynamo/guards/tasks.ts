@@ -1,6 +1,7 @@
 /** Late writes to tasks, their packs, lines and keys. */
 import { parkedPlace, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
+import { together } from '../../../../shared/dynamo/engine/transaction.ts';
 import { waitForChildren, wakeParent } from '../../../../shared/dynamo/task/children-statements.ts';
 import * as lines from '../../../../shared/dynamo/task/line-statements.ts';
 import * as operator from '../../../../shared/dynamo/task/operator-statements.ts';
@@ -19,7 +20,7 @@ const LATER = NOW + 60_000;
 const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
   'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
   'task.commit': (claim, rows) =>
-    tasks.commitTask(TABLE, claim, undefined, [], { ...rows.stamp(), transactionToken: 'once' }),
+    together(tasks.completeTask(TABLE, claim, undefined, rows.stamp(), 'task.commit'), [], 'once'),
   'task.discard': (claim, rows) => tasks.discardTask(TABLE, claim, ERROR, rows.stamp()),
   'task.giveUp': (claim, rows) => tasks.giveUpTask(TABLE, claim, 'asked to', rows.stamp()),
   'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, rows.stamp()),
