@@ -1,55 +1,53 @@
 /** How an item leaves its pack, and what its own row begins with. */
+import type { Settlement } from '../run/settle.ts';
+import type { NewTask } from '../task/store.ts';
 import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
 import type { PackOf } from '../task/pack.ts';
 import { itemTask } from '../task/pack.ts';
 import type { MovedItem } from './store.ts';
-import type { Suspect } from './suspect.ts';
-
-export interface Departure extends Pick<
-  MovedItem,
-  'index' | 'attempts' | 'deaths' | 'error' | 'lastAttempt' | 'isSuspect'
-> {
-  readonly settlement: 'retried' | 'snoozed' | 'dead';
-  /** When it is due, unless it is dead. */
-  readonly readyAt: number;
-}
 
 /** Dead, unless it is given a time at which it is to be tried again. */
-export function failedItem(pack: PackOf<RunningTask>, index: number, error: TaskError, now: number): Departure {
+export function failedItem(
+  pack: PackOf<RunningTask>,
+  index: number,
+  error: TaskError,
+  { now, readyAt }: { readonly now: number; readonly readyAt?: number },
+): MovedItem {
+  const task = taskOfItem(pack, index, readyAt ?? now);
   const lastAttempt = attemptOf(pack, 'failed', now);
   const { attempts } = pack;
-  return { index, error, lastAttempt, settlement: 'dead', readyAt: now, attempts, deaths: 0, isSuspect: false };
+  return { index, task, isDead: readyAt === undefined, attempts, deaths: 0, error, lastAttempt, isSuspect: false };
 }
 
 /** This attempt is not counted. */
-export function snoozedItem(pack: PackOf<RunningTask>, index: number, readyAt: number, now: number): Departure {
+export function snoozedItem(pack: PackOf<RunningTask>, index: number, readyAt: number, now: number): MovedItem {
+  const task = taskOfItem(pack, index, readyAt);
   const lastAttempt = attemptOf(pack, 'snoozed', now);
   const attempts = pack.attempts - 1;
-  return {
-    index,
-    error: undefined,
-    lastAttempt,
-    settlement: 'snoozed',
-    readyAt,
-    attempts,
-    deaths: 0,
-    isSuspect: false,
-  };
+  return { index, task, isDead: false, attempts, deaths: 0, error: undefined, lastAttempt, isSuspect: false };
 }
 
-export function suspectedItem(
-  { index, attempts, deaths, isDead, error, lastAttempt }: Suspect,
+/** Neither is this one: its worker had to go, or met an outage of the store. */
+export function releasedItem(
+  pack: PackOf<RunningTask>,
+  index: number,
+  { error, readyAt }: { readonly error: TaskError | undefined; readonly readyAt: number },
   now: number,
-): Departure {
-  const settlement = isDead ? 'dead' : 'retried';
-  return { index, attempts, deaths, error, lastAttempt, settlement, readyAt: now, isSuspect: true };
+): MovedItem {
+  return { ...snoozedItem(pack, index, readyAt, now), error, lastAttempt: attemptOf(pack, 'released', now) };
 }
 
-export function departed(pack: PackOf<RunningTask>, departure: Departure): MovedItem {
-  const { index, settlement, readyAt, attempts, deaths, error, lastAttempt, isSuspect } = departure;
+/** An item as a task of its own. */
+export function taskOfItem(pack: PackOf<RunningTask>, index: number, runAt: number): NewTask {
   const { queue, id, name, input, priority, traceparent } = itemTask(pack, index);
-  const task = { queue, id, name, input, priority, traceparent, runAt: readyAt };
-  return { index, task, attempts, deaths, error, lastAttempt, isSuspect, isDead: settlement === 'dead' };
+  return { queue, id, name, input, priority, traceparent, runAt };
+}
+
+/** What the end of its claim in the pack is called. */
+export function settlementOf({ isDead, lastAttempt }: MovedItem): Settlement {
+  if (isDead) return 'dead';
+  const { how } = lastAttempt;
+  return how === 'snoozed' || how === 'released' ? how : 'retried';
 }
 
 function attemptOf(

@@ -9,12 +9,12 @@ import { DoNotRetry } from '../task/control.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
 import type { Claim, Json, RunningTask } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
-import type { Departure } from './departure.ts';
-import { departed, failedItem, snoozedItem } from './departure.ts';
+import { failedItem, releasedItem, snoozedItem } from './departure.ts';
 import type { PackOf } from '../task/pack.ts';
 import { ITEM_RESULT_LIMIT_BYTES } from '../task/pack.ts';
 import type { BulkPolicy } from '../task/pack-policy.ts';
 import type { PackRecorder } from './recorder.ts';
+import type { MovedItem } from './store.ts';
 
 export interface ItemPorts {
   readonly tasks: TaskStore;
@@ -28,8 +28,8 @@ export interface ItemPorts {
 
 export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemPorts): TaskStore {
   const { tasks, recorder, policy } = ports;
-  const leave = async (departure: Departure, limits: WriteLimits | undefined): Promise<Settled> => {
-    const outcome = await recorder.move(departed(pack, departure), departure.settlement, limits);
+  const leave = async (item: MovedItem, limits: WriteLimits | undefined): Promise<Settled> => {
+    const outcome = await recorder.move(item, limits);
     if (outcome.kind === 'refused') return outcome;
     if (outcome.kind === 'applied') return { kind: 'applied', row: undefined };
     ports.onStuck(index);
@@ -48,13 +48,22 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
       if (excess !== undefined) throw new ConfigurationError(excess);
       return recorder.commit(index, result, effects, limits);
     },
-    retry: (_, { error, readyAt }, { now }, limits) =>
-      leave({ ...failedItem(pack, index, error, now), settlement: 'retried', readyAt }, limits),
-    discard: (_, error, { now }, limits) => leave(failedItem(pack, index, error, now), limits),
+    retry: (_, { error, readyAt, isRefunded = false }, { now }, limits) =>
+      leave(
+        isRefunded
+          ? releasedItem(pack, index, { error, readyAt }, now)
+          : failedItem(pack, index, error, { now, readyAt }),
+        limits,
+      ),
+    discard: (_, error, { now }, limits) => leave(failedItem(pack, index, error, { now }), limits),
     snooze: (_, readyAt, { now }, limits) => leave(snoozedItem(pack, index, readyAt, now), limits),
-    // An item that is cancelled with its pack stays open in it, as one that is handed back does: there is nothing to be written.
+    // An item that is cancelled with its pack stays open in it, as one that is handed back soon does: there is nothing to be written.
     giveUp: () => Promise.resolve(ports.isPackStopping() ? STAYS : recorder.giveUp(index)),
-    release: () => Promise.resolve(STAYS),
+    // One that has had most of a worker's life would have it again before those behind it begin. Its own row counts how often.
+    release: ({ handBacks = 0 }, { now }, limits) =>
+      handBacks === 0
+        ? Promise.resolve(STAYS)
+        : leave(releasedItem(pack, index, { error: undefined, readyAt: now }, now), limits),
     progress: (claim) => unsupported(claim, 'its progress'),
     waitForChildren: (claim) => unsupported(claim, 'what its children leave'),
   };

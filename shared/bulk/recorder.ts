@@ -19,6 +19,7 @@ import type { PackOf } from '../task/pack.ts';
 import type { PackState } from '../task/task.ts';
 import { isOpen } from '../task/pack.ts';
 import type { BulkPolicy } from '../task/pack-policy.ts';
+import { settlementOf } from './departure.ts';
 import type { MovedItem, NumberedStamp, PackEntry, PackStore } from './store.ts';
 
 export interface RecorderPorts {
@@ -115,7 +116,7 @@ export class PackRecorder {
   }
 
   /** The item goes on as a task of its own; `canceled` when its id is taken. */
-  move(item: MovedItem, how: Settlement, limits: WriteLimits | undefined): Promise<CommitOutcome> {
+  move(item: MovedItem, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return this.#write<CommitOutcome>(
       async () => {
         const ended = new Map(this.#ended);
@@ -123,7 +124,7 @@ export class PackRecorder {
         if (outcome.kind !== 'applied') return outcome;
         this.#noteEnded(ended);
         this.#state = { ...this.#state, moved: new Set([...this.#state.moved, item.index]) };
-        this.#count(how);
+        this.#count(settlementOf(item));
         return outcome;
       },
       () => isOpen(this.#state, item.index),

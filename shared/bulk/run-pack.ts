@@ -25,7 +25,7 @@ import type { Settlement } from '../run/settle.ts';
 import type { Settled, TaskStore } from '../task/store.ts';
 import type { TaskAndPackStore } from './store.ts';
 import type { RunningTask } from '../task/task.ts';
-import { departed, suspectedItem } from './departure.ts';
+import { settlementOf } from './departure.ts';
 import { itemVerbs } from './item-verbs.ts';
 import type { Span } from '../tracing/tracing.ts';
 import type { PackOf } from '../task/pack.ts';
@@ -163,20 +163,14 @@ class PackRun {
    * False: it cannot leave, and which worker dies next is unknown.
    */
   async #partWithSuspect(): Promise<boolean> {
-    const { clock } = this.#ports.runtime;
-    const suspect = suspectOf(this.#pack, this.#definition.retry, clock.now());
+    const suspect = suspectOf(this.#pack, this.#definition.retry, this.#ports.runtime.clock.now());
     if (suspect === undefined) return true;
-    const departure = suspectedItem(suspect, clock.now());
     this.#ports.log.warn('an item is suspected of having killed its worker', {
       task: itemId(this.#pack.id, suspect.index),
       attempt: suspect.attempts,
-      then: departure.settlement,
+      then: settlementOf(suspect),
     });
-    const outcome = await this.#recorder.move(
-      departed(this.#pack, departure),
-      departure.settlement,
-      limitsWithinTrust(this.#ports.session),
-    );
+    const outcome = await this.#recorder.move(suspect, limitsWithinTrust(this.#ports.session));
     if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
     // The claim that died is not counted against the others, which did not run in it.
     if (outcome.kind === 'applied') this.#pack = { ...this.#pack, attempts: this.#pack.attempts - 1 };

@@ -43,7 +43,7 @@ export interface MovedItem {
  */
 export interface PackStore {
   /** Put-if-absent, as any task. */
-  enqueue(pack: NewPack, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
+  enqueue(pack: NewPack, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
   /** Items are done. */
   record(
     claim: Claim,
@@ -76,18 +76,12 @@ export interface PackStore {
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
   /** An item is cancelled that is open: its pack waits, or was left behind by a holder that is dead. */
-  cancelItem(
-    observed: ReadyTask | RunningTask,
-    index: number,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<TaskRecord>>;
+  cancelItem(observed: ReadyTask | RunningTask, index: number, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** An item of a pack that runs is cancelled, and the holder is told; refused, too, when its session has ended. */
   cancelRunningItem(
     observed: RunningTask,
     index: number,
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' | 'refused' }>;
 }
 

@@ -9,32 +9,23 @@
  * A task that may be attempted only once is careful from the beginning, and its first death is its last.
  */
 import type { RetryPolicy } from '../task/definition.ts';
-import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
+import type { PastAttempt, RunningTask } from '../task/task.ts';
 import type { PackOf } from '../task/pack.ts';
 import { openItems } from '../task/pack.ts';
+import { taskOfItem } from './departure.ts';
+import type { MovedItem } from './store.ts';
 
 /** Whether the end of each item is to be recorded before the next one begins. */
 export function isCareful(pack: RunningTask, { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>): boolean {
   return maxAttempts === 1 || deathsBefore(pack).length > 0;
 }
 
-/** The item that the last holder was running when it died, if that is known. */
-export interface Suspect {
-  readonly index: number;
-  /** Claims of it that count. */
-  readonly attempts: number;
-  /** In a row, the last ones of its pack. */
-  readonly deaths: number;
-  readonly isDead: boolean;
-  readonly error: TaskError;
-  readonly lastAttempt: PastAttempt;
-}
-
+/** The item that the last holder was running when it died, if that is known; its `deaths` are in a row, the last ones of its pack. */
 export function suspectOf(
   pack: PackOf<RunningTask>,
   { maxAttempts, maxDeaths }: Pick<RetryPolicy, 'maxAttempts' | 'maxDeaths'>,
   now: number,
-): Suspect | undefined {
+): MovedItem | undefined {
   const deaths = deathsBefore(pack);
   const last = deaths.at(-1);
   const [index] = openItems(pack);
@@ -46,11 +37,13 @@ export function suspectOf(
   const message = `its worker died while it ran, or just before, in session ${last.session}`;
   return {
     index,
+    task: taskOfItem(pack, index, now),
+    isDead: attempts >= maxAttempts || known >= maxDeaths,
     attempts,
     deaths: known,
-    isDead: attempts >= maxAttempts || known >= maxDeaths,
     error: { name: 'WorkerDied', message, at: now },
     lastAttempt: last,
+    isSuspect: true,
   };
 }
 

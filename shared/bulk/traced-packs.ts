@@ -1,5 +1,4 @@
 /** The spans of a pack's writes: one for the items that a write records together, and one for each item that ends by a write of its own. */
-import { settleWithin } from '../run/traced.ts';
 import type { AttemptTrace } from '../run/traced.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { PackOf } from '../task/pack.ts';
@@ -7,6 +6,7 @@ import { itemTask } from '../task/pack.ts';
 import type { CommitOutcome } from '../task/store.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { Span } from '../tracing/tracing.ts';
+import { sendWithin } from '../tracing/tracing.ts';
 import type { PackStore } from './store.ts';
 
 interface TracedPackPorts {
@@ -24,7 +24,7 @@ export function tracedPacks(packs: PackStore, pack: PackOf<RunningTask>, ports: 
   const isApplied = ({ kind }: { readonly kind: string }): boolean => kind === 'applied';
   const ofItem = (verb: string, index: number, send: () => Promise<CommitOutcome>): Promise<CommitOutcome> => {
     const within = itemSpan() ?? trace.attempt;
-    return settleWithin(
+    return sendWithin(
       trace.spans.settle(verb, itemTask(pack, index), { at: clock.now(), within }),
       clock,
       send,
@@ -39,7 +39,7 @@ export function tracedPacks(packs: PackStore, pack: PackOf<RunningTask>, ports: 
         within: trace.attempt,
         count: entry.done.length,
       });
-      return settleWithin(span, clock, () => packs.record(claim, entry, ...rest), isApplied);
+      return sendWithin(span, clock, () => packs.record(claim, entry, ...rest), isApplied);
     },
     commit: (claim, index, ...rest) => ofItem('commit', index, () => packs.commit(claim, index, ...rest)),
     move: (claim, item, ...rest) => ofItem('move', item.index, () => packs.move(claim, item, ...rest)),

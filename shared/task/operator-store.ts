@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Settled } from './store.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
@@ -6,12 +6,7 @@ import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey
 /** What operators may do to tasks. Every write is conditional; see `dynamo/task/operator-statements.ts` for the guards. */
 export interface TaskOperatorStore {
   /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
-  cancelAbandoned(
-    observed: RunningTask,
-    cancellation: Cancellation,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Settled>;
+  cancelAbandoned(observed: RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
   /**
    * Its holder learns of it with the next heartbeat.
    * Refused unless it still runs under the observed session and counter, and that session is live.
@@ -20,17 +15,15 @@ export interface TaskOperatorStore {
     observed: RunningTask,
     cancellation: Cancellation,
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' | 'refused' }>;
   /** Refused when it was written since it was observed. */
   reschedule(
     observed: ReadyTask,
     to: { readonly priority: Priority; readonly runAt: number },
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord>>;
   /** Ready again with all its attempts, its counter going on. Refused when it was written since it was observed. */
-  revive(observed: EndedTask, runAt: number, write: Stamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+  revive(observed: EndedTask, runAt: number, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** Dead tasks, a page at a time. Eventually consistent. */
   pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly TaskKey[]; readonly next: unknown }>;
 }

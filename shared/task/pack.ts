@@ -3,7 +3,7 @@
  *
  *     enqueue ──▶ one task row whose input is a list ──▶ claimed, kept alive, handed back and taken over as any task
  *                   each item: open ──▶ done        recorded in the row, some at a time, or one by one with writes of the user's own
- *                                  └──▶ moved       a task of its own from here on: to be retried, snoozed, or dead
+ *                                  └──▶ moved       a task of its own from here on: to be retried, snoozed, handed back, or dead
  *                                  └──▶ cancelled   by an operator
  *                 nothing open ──▶ the pack is done
  *
@@ -14,6 +14,7 @@
  *   - Items that are recorded do not run again, whichever worker has the pack: hand-back, take-over and redrive keep what is recorded.
  *   - One that fails leaves the pack for a row of its own, in one transaction,
  *     and delays none of the others; from then on it is a task like any.
+ *   - So does one that was handed back after most of its worker's life: else no worker would come to those behind it.
  *   - One that kills its worker is found, moved out and buried alone: see `suspect.ts`. The others live.
  *
  * Does not guarantee

@@ -50,20 +50,13 @@ export interface QueueStore {
     observed: QueueRecord | undefined,
     to: { readonly isPaused: boolean; readonly reason: string },
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
   /**
    * Adds lanes that tasks were seen in, and sets how many shards are known of,
    * which is not less than was observed; what operators have set stays.
    * Refused when it was written since it was observed.
    */
-  noteUse(
-    queue: string,
-    observed: QueueRecord | undefined,
-    use: QueueUse,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<QueueRecord>>;
+  noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
   /**
    * Tells the workers of tasks; what operators and dispatchers have written stays, and so does the nonce.
    * Refused when another announcement was made since it was observed, or the row is gone.

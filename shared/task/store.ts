@@ -90,12 +90,12 @@ export interface TaskStore {
   readonly parking: ParkingStore;
 
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
-  enqueue(task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<ReadyTask, TaskRecord>>;
+  enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
 
   /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
-  replace(observed: ReadyTask, task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+  replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** A new piece of work under the id of one that has ended: its counter goes on. Refused when it was written since it was observed. */
-  renew(observed: EndedTask, task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+  renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
   /** A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` takes both or neither. */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
@@ -103,7 +103,6 @@ export interface TaskStore {
   createBatch(
     batch: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
     write: Stamp,
-    limits?: WriteLimits,
   ): Promise<Outcome<BatchRecord>>;
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
@@ -147,7 +146,7 @@ export interface TaskStore {
     limits?: WriteLimits,
   ): Promise<Outcome<RunningTask, TaskRecord>>;
   /** Ends a task whose attempts are used up and whose holder is dead; guarded as `takeOver`. */
-  bury(observed: RunningTask, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** `complete` in one transaction with its effects; `canceled` when one of those was refused. */
@@ -178,9 +177,9 @@ export interface TaskStore {
   /** Cancelled, because its holder was told to give it up. */
   giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Cancelled while it waits; refused once it was claimed. */
-  cancel(observed: ReadyTask, cancellation: Cancellation, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  cancel(observed: ReadyTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
   /** Cancelled, because its time to be started has passed; refused once it was claimed. */
-  expire(observed: ReadyTask, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  expire(observed: ReadyTask, write: Stamp): Promise<Settled>;
   /** Ready again at once, attempt refunded. */
   release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Ready again at `readyAt`, attempt refunded. */
@@ -205,24 +204,15 @@ export type UserWrite =
         readonly Item: Readonly<Record<string, unknown>>;
       };
     }
-  | {
-      readonly Update: Readonly<Record<string, unknown>> & {
-        readonly TableName: string;
-        readonly Key: Readonly<Record<string, unknown>>;
-      };
-    }
-  | {
-      readonly Delete: Readonly<Record<string, unknown>> & {
-        readonly TableName: string;
-        readonly Key: Readonly<Record<string, unknown>>;
-      };
-    }
-  | {
-      readonly ConditionCheck: Readonly<Record<string, unknown>> & {
-        readonly TableName: string;
-        readonly Key: Readonly<Record<string, unknown>>;
-      };
-    };
+  | { readonly Update: KeyedWrite }
+  | { readonly Delete: KeyedWrite }
+  | { readonly ConditionCheck: KeyedWrite };
+
+type KeyedWrite = Readonly<Record<string, unknown>> & {
+  readonly TableName: string;
+  readonly Key: Readonly<Record<string, unknown>>;
+};
+
 /** A payload on its way into the row beside its task, or already in the user's store. */
 export interface NewPayload {
   readonly text: string;

@@ -1,5 +1,4 @@
 /** What clients that only add tasks need of the tasks' store: apart, so that their bundles stay small. */
-import type { WriteLimits } from '../../lease/outcome.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { AddingStore, Begun } from '../../queue/task-adder.ts';
 import type { TakenTask } from '../../task/dedup.ts';
@@ -27,7 +26,6 @@ export type Begin = (
   write: (seat?: Seat) => Statement<'put' | 'update'>,
   beside: readonly Action[],
   stamp: Stamp,
-  limits: WriteLimits | undefined,
 ) => Promise<WriteResult>;
 
 /** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
@@ -44,14 +42,14 @@ export function createAddingStore<Row extends TakenTask>(
   begin: Begin = beginAlone(sender),
 ): AddingStore<Row> {
   return {
-    async enqueue(task, stamp, limits) {
+    async enqueue(task, stamp) {
       let written: DynamoItem | undefined;
       const write = (seat?: Seat): Statement<'put'> => {
         const statement = enqueueTask(table, task, shards, stamp, seat);
         written = statement.input.Item;
         return statement;
       };
-      const result = await begin(task, write, payloadOf(table, task, stamp), stamp, limits);
+      const result = await begin(task, write, payloadOf(table, task, stamp), stamp);
       return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
     },
 
@@ -60,8 +58,8 @@ export function createAddingStore<Row extends TakenTask>(
 }
 
 function beginAlone(sender: Sender): Begin {
-  return (task, write, beside, stamp, limits) =>
-    retryContended(lineOf(task), LINE_CONTENTION, () => writeTogether(sender, write(), beside, stamp, limits));
+  return (task, write, beside, stamp) =>
+    retryContended(lineOf(task), LINE_CONTENTION, () => writeTogether(sender, write(), beside, stamp));
 }
 
 export async function writeTogether(
@@ -69,10 +67,9 @@ export async function writeTogether(
   statement: Statement<'put' | 'update'>,
   actions: readonly Action[],
   stamp: Stamp,
-  limits: WriteLimits | undefined,
 ): Promise<WriteResult | Contended> {
-  if (actions.length === 0) return sender.write(statement, stamp.nonce, limits);
-  const result = await sender.transact(together(statement, actions, tokenOf(stamp, actions)), stamp.nonce, limits);
+  if (actions.length === 0) return sender.write(statement, stamp.nonce);
+  const result = await sender.transact(together(statement, actions, tokenOf(stamp, actions)), stamp.nonce);
   return result.kind === 'canceled' ? contended(result) : result;
 }
 

@@ -1,5 +1,5 @@
 /** How a task's life begins: its row, what it needs beside it, and its place in the line of its key, in one write or one transaction. */
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
+import type { Outcome } from '../../lease/outcome.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import type { TaskRecord } from '../../task/task.ts';
 import { retryContended } from '../../wait/retry-contended.ts';
@@ -31,7 +31,6 @@ export class Beginnings {
     write: (seat?: Seat) => Statement<'put' | 'update'>,
     beside: readonly Action[],
     stamp: Stamp,
-    limits: WriteLimits | undefined,
   ): Promise<WriteResult> {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {
@@ -40,7 +39,7 @@ export class Beginnings {
           ? undefined
           : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NONE, stamp);
       const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
-      return writeTogether(this.#sender, write(line?.seats[0]), actions, stamp, limits);
+      return writeTogether(this.#sender, write(line?.seats[0]), actions, stamp);
     });
   }
 
@@ -50,9 +49,8 @@ export class Beginnings {
     write: (seat?: Seat) => Statement<'update'>,
     beside: readonly Action[],
     stamp: Stamp,
-    limits: WriteLimits | undefined,
   ): Promise<Outcome<TaskRecord>> {
-    const result = await this.begin(task, write, beside, stamp, limits);
+    const result = await this.begin(task, write, beside, stamp);
     // A transaction answers without the row.
     const isUnseen = result.kind === 'applied' && result.item === undefined;
     const written = isUnseen ? await this.#sender.read(readTask(this.#table, task.queue, task.id)) : undefined;

@@ -16,18 +16,20 @@ export function createEnqueueStore(
   return {
     ...createAddingStore(sender, { table, shards }, decodeTask, (...beginning) => beginnings.begin(...beginning)),
 
-    replace: (observed, task, stamp, limits) =>
+    replace: (observed, task, stamp) =>
       beginnings.beginAnew(
         { queue: task.queue, id: task.id },
         () => replaceTask(table, observed, task, shards, stamp),
-        ...[payloadOf(table, task, stamp), stamp, limits],
+        payloadOf(table, task, stamp),
+        stamp,
       ),
 
-    renew: (observed, task, stamp, limits) =>
+    renew: (observed, task, stamp) =>
       beginnings.beginAnew(
         task,
         (seat) => renewTask(table, observed, task, shards, stamp, seat),
-        ...[payloadOf(table, task, stamp), stamp, limits],
+        payloadOf(table, task, stamp),
+        stamp,
       ),
 
     async deletePayload(key, { nonce = '' }, limits) {

@@ -23,7 +23,7 @@ import type { TaskKey } from '../../task/task.ts';
 import { lineKey, linePlaceKey, taskKey } from '../engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { createStatement, namesIn, updateStatement } from '../engine/statement.ts';
+import { createStatement, namesIn, queryStatement, updateStatement } from '../engine/statement.ts';
 import { indexKeyOf } from './place.ts';
 
 export interface ObservedLine {
@@ -44,21 +44,17 @@ export function joinLine(
   last: number,
 ): Statement<'update'> {
   const isFresh = observed.tail === undefined ? 'attribute_not_exists(#tail)' : '#tail = :tail';
-  const values = { ':ticket': last, ...(observed.tail === undefined ? {} : { ':tail': observed.tail }) };
-  if (observed.head !== undefined)
-    return updateStatement('line.join', {
-      table,
-      key: lineKey(queue, key),
-      guard: `${isFresh} AND attribute_exists(#head)`,
-      effect: 'SET #tail = :ticket',
-      values,
-    });
+  const isEmpty = observed.head === undefined;
   return updateStatement('line.join', {
     table,
     key: lineKey(queue, key),
-    guard: `${isFresh} AND attribute_not_exists(#head)`,
-    effect: 'SET #v = :v, #head = :me, #tail = :ticket REMOVE #ttl',
-    values: { ...values, ':v': SCHEMA_VERSION, ':me': id },
+    guard: isEmpty ? `${isFresh} AND attribute_not_exists(#head)` : `${isFresh} AND attribute_exists(#head)`,
+    effect: isEmpty ? 'SET #v = :v, #head = :me, #tail = :ticket REMOVE #ttl' : 'SET #tail = :ticket',
+    values: {
+      ':ticket': last,
+      ...(observed.tail === undefined ? {} : { ':tail': observed.tail }),
+      ...(isEmpty ? { ':v': SCHEMA_VERSION, ':me': id } : {}),
+    },
   });
 }
 
@@ -170,18 +166,6 @@ export function callTask(
 
 /** The line's own row and the first places, in order. Strongly consistent. */
 export function readLine(table: string, queue: string, key: string, limit: number): Statement<'query'> {
-  const condition = '#pk = :line';
-  return {
-    verb: 'line.get',
-    kind: 'query',
-    input: {
-      TableName: table,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':line': lineKey(queue, key).pk },
-      ConsistentRead: true,
-      Limit: limit,
-      ReturnConsumedCapacity: 'TOTAL',
-    },
-  };
+  const values = { ':line': lineKey(queue, key).pk };
+  return queryStatement('line.get', table, '#pk = :line', values, { ConsistentRead: true, Limit: limit });
 }

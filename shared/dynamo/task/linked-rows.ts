@@ -17,7 +17,7 @@ import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch/codec.ts';
 import type { CancellationReason } from '../engine/driver.ts';
 import { creationOf } from './effects.ts';
-import { lineKey } from '../engine/keys.ts';
+import { lineKey, taskKey } from '../engine/keys.ts';
 import type { LineMove } from './lines.ts';
 import { LINE_CONTENTION, lineOf } from './adding-store.ts';
 import { Lines } from './lines.ts';
@@ -28,7 +28,7 @@ import { wakeParent } from './children-statements.ts';
 import { leaveKey } from '../task-key/statements.ts';
 import { enqueueTask } from './statements.ts';
 import type { Action } from '../engine/transaction.ts';
-import { actionOf, tokenOf } from '../engine/transaction.ts';
+import { actionOf, rowOf, tokenOf } from '../engine/transaction.ts';
 
 /** A change of a task that others have to follow. */
 export interface Change {
@@ -136,9 +136,16 @@ export class LinkedRows {
       const children = (change.children ?? []).flatMap((child) =>
         creationOf({ table: this.#table, shards: this.#shards }, child, stamp, seats.get(child)),
       );
-      const all = [...companions, ...actions.map(({ action }) => action)];
+      const inLines = actions.map(({ action }) => action);
+      const others = new Set([
+        rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
+        ...[...inLines, ...children].map(rowOf),
+      ]);
+      // A callback with the id of a task that changes here as well is there already, as one whose id is taken.
+      const apart = companions.filter((companion) => !others.has(rowOf(companion)));
+      const all = [...apart, ...inLines];
       const sent = await this.#send(change, all, children, stamp, limits);
-      const refused = actions.filter((_, at) => companionRefusal(sent, companions.length + at) !== undefined);
+      const refused = actions.filter((_, at) => companionRefusal(sent, apart.length + at) !== undefined);
       if (refused.length === 0) return sent;
       for (const { suspect } of refused) if (suspect !== undefined) gone.add(suspect);
       return contended(sent.result.kind === 'canceled' ? sent.result : undefined);

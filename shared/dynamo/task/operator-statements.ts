@@ -11,7 +11,8 @@ import type { EndedTask } from '../../task/task.ts';
 import { revocationOf } from '../../task/task.ts';
 import { deadPartitionKey, taskKey } from '../engine/keys.ts';
 import type { Statement, UpdateParts } from '../engine/statement.ts';
-import { directoryStatement, transactStatement, updateStatement } from '../engine/statement.ts';
+import { directoryStatement, updateStatement } from '../engine/statement.ts';
+import { actionOf, together } from '../engine/transaction.ts';
 import { revokeFromSession } from '../session/statements.ts';
 import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { moveTo, unparked } from './place.ts';
@@ -98,7 +99,7 @@ export function requestCancel(
     values: { ...observedValues(observed), ':cancellation': { ...cancellation } },
   });
   const tell = revokeFromSession(table, observed.session, revocationOf(observed));
-  return transactStatement('task.requestCancel', [ask, tell], nonce);
+  return together(ask, [actionOf(tell)], nonce);
 }
 
 /**

@@ -14,30 +14,30 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
   const rows = new Rows(sender, decodeTask);
   const companions = new LinkedRows(sender, { table, shards });
   return {
-    cancelAbandoned: (observed, cancellation, stamp, limits) =>
+    cancelAbandoned: (observed, cancellation, stamp) =>
       settleTask(
         companions,
         sender,
         statements.cancelAbandonedTask(table, observed, cancellation, stamp),
         { task: observed, from: 'running', to: 'cancelled' },
         stamp,
-        limits,
       ),
 
-    async requestCancel(observed, cancellation, stamp, limits) {
+    async requestCancel(observed, cancellation, stamp) {
       const statement = statements.requestCancel(table, observed, cancellation, stamp);
-      const { kind } = await sender.transact(statement, stamp.nonce, limits);
+      const { kind } = await sender.transact(statement, stamp.nonce);
       return { kind: kind === 'applied' ? 'applied' : 'refused' };
     },
 
-    reschedule: (observed, to, stamp, limits) =>
-      rows.write(statements.rescheduleTask(table, observed, to, shards, stamp), stamp, limits),
+    reschedule: (observed, to, stamp) =>
+      rows.write(statements.rescheduleTask(table, observed, to, shards, stamp), stamp),
 
-    revive: (observed, runAt, stamp, limits) =>
+    revive: (observed, runAt, stamp) =>
       new Beginnings(sender, table).beginAnew(
         { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
         (seat) => statements.reviveTask(table, observed, runAt, shards, stamp, seat),
-        ...[[], stamp, limits],
+        [],
+        stamp,
       ),
 
     async pageOfDead(queue, after) {

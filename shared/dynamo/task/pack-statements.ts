@@ -24,7 +24,8 @@ import { encodeInput } from './pack-codec.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { createStatement, transactStatement, updateStatement } from '../engine/statement.ts';
+import { createStatement, updateStatement } from '../engine/statement.ts';
+import { actionOf, together } from '../engine/transaction.ts';
 import { revokeFromSession } from '../session/statements.ts';
 import { pastAttempt } from './history.ts';
 import {
@@ -202,7 +203,7 @@ export function cancelRunningItem(
 ): Statement<'transactWrite'> {
   const { queue, id, leaseCounter, session } = observed;
   const tell = revokeFromSession(table, session, revocationOf({ queue, id: itemId(id, index), leaseCounter }));
-  return transactStatement('pack.cancelItem', [cancelItem(table, observed, index), tell], nonce);
+  return together(cancelItem(table, observed, index), [actionOf(tell)], nonce);
 }
 
 const NOTE = '#nonce = :nonce, #sequence = :sequence';

@@ -1,7 +1,6 @@
 import type { PackStore } from '../../bulk/store.ts';
 import type { ReadyTask } from '../../task/task.ts';
 import { decodeTask } from './codec.ts';
-import type { DynamoItem } from '../engine/driver.ts';
 import type { Change, LinkedRows } from './linked-rows.ts';
 import { partedEffects } from './effects.ts';
 import { Rows } from '../engine/rows.ts';
@@ -17,8 +16,7 @@ export function createPackStore(
 ): PackStore {
   const rows = new Rows(sender, decodeTask);
   return {
-    enqueue: (pack, stamp, limits) =>
-      rows.writeAs(decodeReady, statements.enqueuePack(table, pack, shards, stamp), stamp, limits),
+    enqueue: (pack, stamp) => rows.writeAs<ReadyTask>(statements.enqueuePack(table, pack, shards, stamp), stamp),
 
     record: (claim, entry, stamp, limits) =>
       rows.write(statements.recordItems(table, claim, entry, stamp), stamp, limits),
@@ -43,17 +41,12 @@ export function createPackStore(
       );
     },
 
-    cancelItem: (observed, index, stamp, limits) =>
-      rows.write(statements.cancelItem(table, observed, index), stamp, limits),
+    cancelItem: (observed, index, stamp) => rows.write(statements.cancelItem(table, observed, index), stamp),
 
-    async cancelRunningItem(observed, index, stamp, limits) {
+    async cancelRunningItem(observed, index, stamp) {
       const statement = statements.cancelRunningItem(table, observed, index, stamp);
-      const { kind } = await sender.transact(statement, stamp.nonce, limits);
+      const { kind } = await sender.transact(statement, stamp.nonce);
       return { kind: kind === 'applied' ? 'applied' : 'refused' };
     },
   };
-}
-
-function decodeReady(item: DynamoItem): ReadyTask {
-  return decodeTask(item) as ReadyTask;
 }

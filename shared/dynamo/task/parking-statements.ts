@@ -18,7 +18,7 @@ import type { RowKey } from '../engine/keys.ts';
 import { parkedPartitionKey, parkedPlace, taskKey } from '../engine/keys.ts';
 import { DIRECTORY_INDEX } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { namesIn, updateStatement } from '../engine/statement.ts';
+import { queryStatement, updateStatement } from '../engine/statement.ts';
 import { moveInTime } from './place.ts';
 import { IS_DUE } from './statements.ts';
 
@@ -117,18 +117,11 @@ export function pageOfParked(
   partition: string,
   query: { readonly from: string; readonly to: string; readonly limit: number },
 ): Statement<'query'> {
-  const condition = '#directoryKey = :partition AND #directoryName BETWEEN :from AND :to';
-  return {
-    verb: 'task.pageOfParked',
-    kind: 'query',
-    input: {
-      TableName: table,
-      IndexName: DIRECTORY_INDEX.name,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':partition': partition, ':from': query.from, ':to': query.to },
-      Limit: query.limit,
-      ReturnConsumedCapacity: 'TOTAL',
-    },
-  };
+  return queryStatement(
+    'task.pageOfParked',
+    table,
+    '#directoryKey = :partition AND #directoryName BETWEEN :from AND :to',
+    { ':partition': partition, ':from': query.from, ':to': query.to },
+    { IndexName: DIRECTORY_INDEX.name, Limit: query.limit },
+  );
 }

@@ -7,7 +7,7 @@ import type { ReadyPartition } from '../../task/store.ts';
 import { readyPartitionKey, tenantPartitionKey } from '../engine/keys.ts';
 import { DIRECTORY_INDEX, READY_INDEX } from '../engine/schema.ts';
 import type { Statement } from '../engine/statement.ts';
-import { namesIn } from '../engine/statement.ts';
+import { queryStatement } from '../engine/statement.ts';
 
 /** Entries of one index partition that are due, oldest first. Eventually consistent: the index proposes, the row disposes. */
 export function pageOfReady(
@@ -15,21 +15,13 @@ export function pageOfReady(
   { queue, priority, shard }: ReadyPartition,
   query: { readonly now: number; readonly limit: number; readonly after?: unknown },
 ): Statement<'query'> {
-  const condition = '#readyKey = :partition AND #readyAt <= :now';
-  return {
-    verb: 'task.page',
-    kind: 'query',
-    input: {
-      TableName: table,
-      IndexName: READY_INDEX.name,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':partition': readyPartitionKey(queue, priority, shard), ':now': query.now },
-      Limit: query.limit,
-      ReturnConsumedCapacity: 'TOTAL',
-      ...(query.after === undefined ? {} : { ExclusiveStartKey: query.after as Record<string, unknown> }),
-    },
-  };
+  return queryStatement(
+    'task.page',
+    table,
+    '#readyKey = :partition AND #readyAt <= :now',
+    { ':partition': readyPartitionKey(queue, priority, shard), ':now': query.now },
+    { IndexName: READY_INDEX.name, Limit: query.limit, after: query.after },
+  );
 }
 
 /** Entries of tenants' tasks in one partition, behind a place in their order. Eventually consistent, as above. */
@@ -38,18 +30,11 @@ export function pageOfTenants(
   { queue, priority, shard }: ReadyPartition,
   query: { readonly after: string; readonly limit: number },
 ): Statement<'query'> {
-  const condition = '#directoryKey = :partition AND #directoryName > :after';
-  return {
-    verb: 'task.pageOfTenants',
-    kind: 'query',
-    input: {
-      TableName: table,
-      IndexName: DIRECTORY_INDEX.name,
-      KeyConditionExpression: condition,
-      ExpressionAttributeNames: namesIn(condition),
-      ExpressionAttributeValues: { ':partition': tenantPartitionKey(queue, priority, shard), ':after': query.after },
-      Limit: query.limit,
-      ReturnConsumedCapacity: 'TOTAL',
-    },
-  };
+  return queryStatement(
+    'task.pageOfTenants',
+    table,
+    '#directoryKey = :partition AND #directoryName > :after',
+    { ':partition': tenantPartitionKey(queue, priority, shard), ':after': query.after },
+    { IndexName: DIRECTORY_INDEX.name, Limit: query.limit },
+  );
 }

@@ -47,7 +47,7 @@ import type { NewTask } from '../../task/store.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../engine/schema.ts';
 import type { Statement, UpdateParts } from '../engine/statement.ts';
-import { batchGetStatement, createStatement, getStatement, namesIn, updateStatement } from '../engine/statement.ts';
+import { batchGetStatement, createStatement, getStatement, updateStatement } from '../engine/statement.ts';
 import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
@@ -193,7 +193,7 @@ export function buryTask(table: string, observed: RunningTask, error: TaskError,
 
 /**
  * Guard: mine.
- * Effect: done, with its result.
+ * Effect: done, with its result; a commit is this in one transaction with its effects.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function completeTask(
@@ -201,41 +201,20 @@ export function completeTask(
   claim: Claim,
   result: string | undefined,
   stamp: Stamp,
+  verb: 'task.complete' | 'task.commit' = 'task.complete',
 ): Statement<'update'> {
-  return updateStatement('task.complete', { table, isSilent: true, ...completion(claim, result, stamp) });
-}
-
-/**
- * Guard: mine, and the user's own conditions.
- * Effect: `complete`, and the user's writes, or neither.
- * Outcomes: refused = as complete; canceled = a condition of the user's was false.
- */
-export function commitTask(
-  table: string,
-  claim: Claim,
-  result: string | undefined,
-  effects: readonly object[],
-  stamp: Stamp & { readonly transactionToken: string },
-): Statement<'transactWrite'> {
-  const { key, guard, effect, values } = completion(claim, result, stamp);
-  const own = {
-    TableName: table,
-    Key: { ...key },
-    ConditionExpression: guard,
-    UpdateExpression: effect,
-    ExpressionAttributeNames: namesIn(guard, effect),
-    ExpressionAttributeValues: { ...values },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
-  return {
-    verb: 'task.commit',
-    kind: 'transactWrite',
-    input: {
-      TransactItems: [{ Update: own }, ...effects],
-      ClientRequestToken: stamp.transactionToken,
-      ReturnConsumedCapacity: 'TOTAL',
+  return updateStatement(verb, {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
+    isSilent: true,
+    values: {
+      ...mineValues(claim),
+      ...finishValues('done', stamp),
+      ...(result === undefined ? {} : { ':result': result }),
     },
-  };
+  });
 }
 
 /**
@@ -413,17 +392,4 @@ function deathValues({ queue, id }: { readonly queue: string; readonly id: strin
 
 export function finishValues(state: 'done' | 'dead' | 'cancelled', { now, nonce }: Stamp): UpdateParts['values'] {
   return { ':finished': state, ':now': now, ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) };
-}
-
-function completion(claim: Claim, result: string | undefined, stamp: Stamp): Omit<UpdateParts, 'table'> {
-  return {
-    key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
-    effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
-    values: {
-      ...mineValues(claim),
-      ...finishValues('done', stamp),
-      ...(result === undefined ? {} : { ':result': result }),
-    },
-  };
 }

@@ -52,12 +52,12 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
-    async createBatch(batch, stamp, limits) {
+    async createBatch(batch, stamp) {
       const { waiter } = batch;
       // Checked before anything is written: the last child creates it, and could never end if there could be no such row.
       if (waiter.kind === 'callback')
         statements.enqueueTask(table, { ...waiter.task, runAt: stamp.now }, shards, stamp);
-      return batches.write(createBatch(table, batch, stamp), stamp, limits);
+      return batches.write(createBatch(table, batch, stamp), stamp);
     },
 
     getBatch: (key) => batches.get(readBatch(table, key)),
@@ -108,10 +108,10 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     },
 
     takeOver: (observed, session, stamp, limits) =>
-      tasks.writeAs(decodeRunning, statements.takeOverTask(table, observed, session, stamp), stamp, limits),
+      tasks.writeAs<RunningTask>(statements.takeOverTask(table, observed, session, stamp), stamp, limits),
 
-    bury: (observed, error, stamp, limits) =>
-      settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp, limits),
+    bury: (observed, error, stamp) =>
+      settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp),
 
     complete: (claim, result, stamp, limits) =>
       settle(statements.completeTask(table, claim, encode(result), stamp), { task: claim, to: 'done' }, stamp, limits),
@@ -119,11 +119,9 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     async commit(claim, result, effects, stamp, limits) {
       // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
       const { writes, children } = partedEffects(effects);
-      const statement: Change['statement'] = (others, transactionToken, rows) =>
-        statements.commitTask(table, claim, encode(result), [...others, ...writes, ...rows], {
-          ...stamp,
-          transactionToken,
-        });
+      const own = statements.completeTask(table, claim, encode(result), stamp, 'task.commit');
+      const statement: Change['statement'] = (others, token, rows) =>
+        together(own, [...others, ...writes, ...rows], token);
       const change: Change = { task: claim, from: 'running', to: 'done', children, statement };
       return committedOutcome(await companions.change(change, stamp, limits));
     },
@@ -148,21 +146,15 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     giveUp: (claim, reason, stamp, limits) =>
       settle(statements.giveUpTask(table, claim, reason, stamp), { task: claim, to: 'cancelled' }, stamp, limits),
 
-    cancel: (observed, cancellation, stamp, limits) =>
+    cancel: (observed, cancellation, stamp) =>
       settle(
         cancelWaitingTask(table, observed, cancellation, stamp),
         { task: observed, from: 'ready', to: 'cancelled' },
         stamp,
-        limits,
       ),
 
-    expire: (observed, stamp, limits) =>
-      settle(
-        expireTask(table, observed, EXPIRED, stamp),
-        { task: observed, from: 'ready', to: 'cancelled' },
-        stamp,
-        limits,
-      ),
+    expire: (observed, stamp) =>
+      settle(expireTask(table, observed, EXPIRED, stamp), { task: observed, from: 'ready', to: 'cancelled' }, stamp),
 
     release: (claim, stamp, limits) =>
       settle(statements.releaseTask(table, claim, stamp), { task: claim, to: 'ready' }, stamp, limits),
@@ -179,7 +171,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     own: Statement<'update'>,
     { task, from = 'running', to }: Pick<Change, 'task' | 'to'> & { readonly from?: Change['from'] },
     stamp: Stamp,
-    limits: WriteLimits | undefined,
+    limits?: WriteLimits,
   ): Promise<Settled> {
     return settleTask(companions, sender, own, { task, from, to }, stamp, limits);
   }
@@ -209,7 +201,7 @@ export async function settleTask(
   own: Statement<'update'>,
   change: Omit<Change, 'statement'>,
   stamp: Stamp,
-  limits: WriteLimits | undefined,
+  limits?: WriteLimits,
 ): Promise<Settled> {
   if (change.task.links === undefined) {
     const written = await sender.write(own, stamp.nonce, limits);

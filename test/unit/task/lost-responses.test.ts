@@ -38,7 +38,8 @@ const CALLBACK = { queue: 'q', id: 'then', name: 'then', input: null, priority: 
 /** Times stand still and ids are counted, so that what two runs write can be compared to the letter. */
 class World {
   readonly runtime: Runtime;
-  readonly dynamo = memoryDynamo(TABLE, () => NOW);
+  /** Another one after `restore`. */
+  dynamo = memoryDynamo(TABLE, () => NOW);
   readonly driver: FaultyDriver;
   readonly tasks: TaskAndPackStore;
   readonly operations: TaskOperatorStore;
@@ -46,7 +47,10 @@ class World {
   #ids = 0;
 
   constructor(service: (driver: DynamoDriver) => DynamoDriver = (driver) => driver) {
-    this.driver = new FaultyDriver(service(simulatedDriver(this.dynamo)));
+    const current: DynamoDriver = {
+      attempt: (kind, input, signal) => simulatedDriver(this.dynamo).attempt(kind, input, signal),
+    };
+    this.driver = new FaultyDriver(service(current));
     const { ids, random, clock } = systemRuntime;
     const counted = { ...ids, unique: () => `id-${++this.#ids}` };
     const standing = { ...clock, now: () => NOW, sleep: () => Promise.resolve(), monotonic: () => 0 };
@@ -93,11 +97,13 @@ class World {
   }
 
   save(): { restore: () => void } {
-    const snapshot = this.dynamo.snapshot();
+    const rows = this.dynamo.scan(TABLE);
     const ids = this.#ids;
     return {
       restore: () => {
-        this.dynamo.restore(snapshot);
+        // A new store, which has also forgotten the tokens of transactions.
+        this.dynamo = memoryDynamo(TABLE, () => NOW);
+        for (const row of rows) this.dynamo.apply('put', { TableName: TABLE, Item: row });
         this.#ids = ids;
       },
     };
