@@ -157,7 +157,8 @@ export class Backlog {
 
   /** Others of the same key have found it full meanwhile. */
   #dropFull(): void {
-    const isFull = ({ kind, task }: Candidate): boolean => kind === 'ready' && this.#candidates.isKnownFull(task);
+    const isFull = ({ kind, task }: Candidate): boolean =>
+      kind === 'ready' && this.#candidates.places.isKnownFull(task);
     for (const { task } of this.#buffer.filter(isFull)) {
       this.#candidates.turnAway(task);
       this.#candidates.putBack(task);
@@ -230,7 +231,7 @@ export class Backlog {
     this.#candidates.turnAway(task);
     this.#emptyAfterEnds = undefined;
     if (full === undefined) return;
-    this.#candidates.seeFull(task, full);
+    this.#candidates.places.seeFull(task, full);
     this.#handover.propose(await this.#candidates.park([task]));
   }
 
@@ -252,7 +253,7 @@ export class Backlog {
 
   /** Whether tasks wait for a place of their key: a worker that went home would leave them to the next tick. */
   get isExpecting(): boolean {
-    return this.#candidates.areExpecting;
+    return this.#candidates.places.areExpecting;
   }
 
   /** Slots were slower than the buffer stayed fresh: what is left was read in vain. */
@@ -275,7 +276,8 @@ export class Backlog {
     // What rests may be all that is left.
     const isLast = this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore;
     if (isLast) await this.#lookAtRest(now);
-    if (this.#buffer.length === 0 && this.isIdle) this.#buffer = [...(await this.#candidates.repair())];
+    // The ticks of a dispatcher repair; without them a worker must, however much else it has to do.
+    if (!this.#settings.hasDispatcher || (this.#buffer.length === 0 && this.isIdle)) this.#handover.beginRepair();
     this.#filledAtMonotonicMs = clock.monotonic();
     if (this.#buffer.length > 0) this.#stir();
     if (this.#buffer.length > 0 || this.#unfinished > 0) return;

@@ -14,7 +14,6 @@ import type { Standing } from '../session/contender.ts';
 import { settleSession } from '../session/contender.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
-import type { Fullness } from '../task/key-limit.ts';
 import type { TaskStore } from '../task/store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-places.ts';
@@ -47,6 +46,9 @@ const HELD_RECHECK_MS = 2_000;
 const STALE_RECHECK_MS = 500;
 
 export class Candidates {
+  /** Which keys are full, and which may have room. */
+  readonly places: KeyPlaces;
+
   readonly #session: string;
   readonly #maxClockSkewMs: number;
   readonly #ports: CandidatePorts;
@@ -54,7 +56,6 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that are not for us, and until when it is not worth looking. */
   readonly #heldUntil = new Map<string, number>();
-  readonly #places: KeyPlaces;
 
   constructor(
     {
@@ -70,7 +71,7 @@ export class Candidates {
     },
     ports: CandidatePorts,
   ) {
-    this.#places = new KeyPlaces(queue, ports, { hasDispatcher });
+    this.places = new KeyPlaces(queue, ports, { hasDispatcher });
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -98,11 +99,11 @@ export class Candidates {
       row.state === 'ready' && row.readyAt <= now && !row.isParked;
     const ready = rows.filter(isWaiting);
     // Those of a key that is full hold up nothing that stands behind them.
-    const full = ready.filter((task) => this.isKnownFull(task));
+    const full = ready.filter((task) => this.places.isKnownFull(task));
     for (const task of full) this.turnAway(task);
     const found: Candidate[] = [
       ...ready.filter((task) => !full.includes(task)).map(readyCandidate),
-      ...(await this.#places.park(full)).map(readyCandidate),
+      ...(await this.places.park(full)).map(readyCandidate),
       ...abandoned,
     ];
     // A concurrent proposal may have taken one of them in hand while rows were read.
@@ -127,55 +128,30 @@ export class Candidates {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
   }
 
-  /** A claim found its key full. */
-  seeFull(task: Linked, full: Fullness): void {
-    this.#places.seeFull(task, full);
-  }
-
-  /** Whether its key was found to be full a moment ago. */
-  isKnownFull(task: Linked): boolean {
-    return this.#places.isKnownFull(task);
-  }
-
-  /** Whether tasks wait for a place of a key that may be ours. */
-  get areExpecting(): boolean {
-    return this.#places.areExpecting;
-  }
-
   /** Its key is full: worth another look when one of that key ends here, or after a while. */
   turnAway(task: Linked): void {
     this.skip(task);
-    this.#places.turnAway(task, HELD_RECHECK_MS);
+    this.places.turnAway(task, HELD_RECHECK_MS);
   }
 
   /** A task of its key has ended here. */
   callBack(task: Linked): void {
-    for (const name of this.#places.callBack(task)) this.#heldUntil.delete(name);
-  }
-
-  /** Its key has, or may have, room for others that are parked. */
-  owe(task: Linked): void {
-    this.#places.owe(task);
-  }
-
-  /** Whether that has still to be found out of some key. */
-  get isOwing(): boolean {
-    return this.#places.isOwing;
+    for (const name of this.places.callBack(task)) this.#heldUntil.delete(name);
   }
 
   /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
   park(tasks: readonly ReadyTask[]): Promise<readonly Candidate[]> {
-    return this.#proposed(this.#places.park(tasks));
+    return this.#proposed(this.places.park(tasks));
   }
 
   /** Parked tasks that have room by now; in hand from now on. */
   passOn(reservedOf: (key: string) => number): Promise<readonly Candidate[]> {
-    return this.#proposed(this.#places.passOn(reservedOf));
+    return this.#proposed(this.places.passOn(reservedOf));
   }
 
   /** Those that were missed; in hand from now on. */
   repair(): Promise<readonly Candidate[]> {
-    return this.#proposed(this.#places.repair());
+    return this.#proposed(this.places.repair());
   }
 
   async #proposed(finding: Promise<readonly ReadyTask[]>): Promise<readonly Candidate[]> {
@@ -187,7 +163,7 @@ export class Candidates {
   forgetHeld(): void {
     const now = this.#ports.runtime.clock.now();
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
-    this.#places.forget();
+    this.places.forget();
   }
 
   /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */

@@ -19,6 +19,7 @@ export class Handover {
   readonly #clock: Clock;
   #back: { readonly candidate: Candidate; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
+  #repairing: Promise<void> | undefined;
   /** Tasks that were enqueued and whose rows were not read yet; and the reading of such rows. */
   readonly #heard: TaskKey[] = [];
   #reading: Promise<unknown> | undefined;
@@ -33,17 +34,24 @@ export class Handover {
   /** Parked tasks of its key that have room by now are put back. */
   begin(task: Linked): void {
     if (task.links?.concurrency === undefined) return;
-    this.#candidates.owe(task);
+    this.#candidates.places.owe(task);
     this.#underWay ??= this.#passOn().finally(() => (this.#underWay = undefined));
   }
 
+  /** Those that were missed are put back, once in a while: nothing waits for it as long as there is other work. */
+  beginRepair(): void {
+    this.#repairing ??= this.#proposeThose(() => this.#candidates.repair()).finally(
+      () => (this.#repairing = undefined),
+    );
+  }
+
   get isUnderWay(): boolean {
-    return this.#underWay !== undefined;
+    return this.#underWay !== undefined || this.#repairing !== undefined;
   }
 
   /** Until nothing is under way. */
   async settled(): Promise<void> {
-    await this.#underWay;
+    await allOf([this.#underWay, this.#repairing]);
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 
@@ -94,8 +102,13 @@ export class Handover {
     // A task that is about to begin takes a place: no other is put back for it.
     const reservedOf = (key: string): number =>
       this.#back.filter(({ candidate }) => candidate.task.links?.concurrency?.key === key).length;
+    while (this.#candidates.places.isOwing && this.#mistake === undefined)
+      await this.#proposeThose(() => this.#candidates.passOn(reservedOf));
+  }
+
+  async #proposeThose(find: () => Promise<readonly Candidate[]>): Promise<void> {
     try {
-      while (this.#candidates.isOwing) this.propose(await this.#candidates.passOn(reservedOf));
+      this.propose(await find());
     } catch (error) {
       this.#mistake ??= { error };
     }

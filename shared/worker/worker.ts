@@ -332,6 +332,8 @@ class Worker {
       if (kind === 'applied') {
         this.#tally.count('expired');
         this.#tell((events) => events.onExpired?.(candidate.task));
+        // It may have been the one that stood in sight for this window, with others parked behind it.
+        if (candidate.task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(candidate.task);
       }
       this.#backlog.skip(candidate.task);
       return undefined;

@@ -173,6 +173,60 @@ describe('a place that is left', () => {
     expect(startedAtMs.map(({ id }) => id)).toEqual(['k1']);
   });
 
+  /** `k0` ends and `k1` stays parked, as if the look for those that wait had missed it. */
+  const leaveInSilence = async () => {
+    await fill(2);
+    const write = (nonce: string) => ({ now: q.clock.now(), nonce });
+    const [task, waiting] = [await read('k0'), await read('k1')];
+    if (task.state !== 'ready' || waiting.state !== 'ready') throw new Error('not ready');
+    const claimed = await q.tasks.claim(task, 'a session', write('n1'));
+    if (claimed.kind !== 'applied') throw new Error('refused');
+    await q.tasks.parking.park([{ task: waiting, write: write('n2') }], 'customer');
+    await q.tasks.complete(claimed.row, null, write('n3'));
+    expect(await isParked('k1')).toBe(true);
+  };
+
+  test.each([
+    ['at work for long', 1, 10 * MINUTE_MS],
+    ['at work on a long backlog', 300, 1_000],
+  ])('in silence is found within a minute by a worker that is %s', async (_how, others, eachMs) => {
+    const busy = defineTask({
+      name: 'busy',
+      async run(_input, { id }) {
+        if (id === 'b0') {
+          await q.clock.sleep(10 * SECOND_MS);
+          await leaveInSilence();
+        }
+        await q.clock.sleep(eachMs);
+      },
+    });
+    for (let n = 0; n < others; n++) await q.client.enqueue('busy', {}, { id: `b${n}` });
+    const definition = defineTask({ name: 'keyed', run: (_input, { id }) => void start(id) });
+    const beganAt = q.clock.monotonic();
+
+    await q.work({ keyed: definition, busy }, { concurrency: 2 });
+
+    expect(startedAtMs.map(({ id }) => id)).toEqual(['k1']);
+    expect((startedAtMs[0]?.at ?? Infinity) - beganAt).toBeLessThan(10 * SECOND_MS + MINUTE_MS + 5 * SECOND_MS);
+  });
+
+  test('in a window of a rate by one that has expired in sight passes to the parked one', async () => {
+    const perMs = 10 * MINUTE_MS;
+    await q.clock.advance(30 * SECOND_MS);
+    for (const id of ['k0', 'k1', 'k2']) {
+      const expiry: EnqueueOptions = id === 'k1' ? { expiresIn: '5m' } : {};
+      await q.client.enqueue('keyed', {}, { id, key: 'customer', limit: 1, rate: { count: 1, per: perMs }, ...expiry });
+      await q.clock.advance(100);
+    }
+    const busy = defineTask({ name: 'busy', run: () => q.clock.sleep(2 * perMs) });
+    await q.client.enqueue('busy', {}, { id: 'busy', priority: 'high' });
+
+    await q.work({ keyed: keyed(0), busy }, { concurrency: 2 });
+
+    expect(startedAtMs.map(({ id }) => id)).toEqual(['k0', 'k2']);
+    expect((startedAtMs[1]?.at ?? Infinity) % perMs).toBeLessThan(5 * SECOND_MS);
+  });
+
   test('by a parent that waits for its children passes on, and the parent takes its turn again', async () => {
     const ended: string[] = [];
     const child = defineTask({ name: 'child', run: () => q.clock.sleep(2 * MINUTE_MS) });
