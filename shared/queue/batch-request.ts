@@ -7,6 +7,7 @@ import type { BatchKey, BatchRecord, Waiter } from '../task/batch.ts';
 import type { RequestDefaults, TaskRequest } from '../task/request.ts';
 import { newTaskOf, validRequests } from '../task/request.ts';
 import type { NewTask } from '../task/store.ts';
+import type { TaskKey } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
 
 export interface BatchOptions {
@@ -57,7 +58,13 @@ export async function newBatchOf(
     throw new ConfigurationError(
       `two children of batch ${id} have the same id: the batch would wait for one that never ends`,
     );
-  return { queue, id, tasks, waiter: await waiterOf(options.then, id, queue, defaults) };
+  const waiter = await waiterOf(options.then, id, queue, defaults);
+  const double = waiter.kind === 'callback' ? tasks.find((task) => isSameTask(task, waiter.task)) : undefined;
+  if (double !== undefined)
+    throw new ConfigurationError(
+      `batch ${id} would never call back: its callback has the id of its child ${double.id}, give it one of its own`,
+    );
+  return { queue, id, tasks, waiter };
 }
 
 /** What the batch's row keeps of a callback until it is created. */
@@ -99,6 +106,10 @@ async function waiterOf(
   const { name, input, priority, tenant } = task;
   const callback = { queue: task.queue, id: task.id, name, input, priority };
   return { kind: 'callback', task: tenant === undefined ? callback : { ...callback, tenant } };
+}
+
+function isSameTask(one: TaskKey, other: TaskKey): boolean {
+  return one.queue === other.queue && one.id === other.id;
 }
 
 function named({ options }: TaskRequest, id: string, queue: string): TaskRequest['options'] {

@@ -3,7 +3,7 @@ import type { BulkItem, EnqueuedBulk } from '../bulk/client.ts';
 import { findItem, putBulk } from '../bulk/client.ts';
 import type { BulkOptions } from '../bulk/request.ts';
 import { newBulkOf } from '../bulk/request.ts';
-import { ConfigurationError, MismatchError, messageOf, shown } from '../errors.ts';
+import { ConfigurationError, MismatchError, shown } from '../errors.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -38,6 +38,7 @@ import type { Enqueued } from './task-adder.ts';
 import { TaskWriter } from './task-writer.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { CREATED_ITEMS } from '../tracing/task-spans.ts';
+import { sendWithin } from '../tracing/tracing.ts';
 
 export type { EnqueueOptions, TaskReference } from '../task/request.ts';
 export type { Enqueued } from './task-adder.ts';
@@ -280,21 +281,12 @@ export class TaskClient {
   }
 
   /** Within a span, if anything listens: its context goes into the row, and what becomes of the task hangs on it. */
-  async #sending<Result>(
+  #sending<Result>(
     asked: Parameters<TaskSpans['send']>[0],
     send: (traceparent: string | undefined) => Promise<Result>,
   ): Promise<Result> {
     const { clock } = this.#runtime;
     const span = this.#spans?.send(asked, clock.now());
-    if (span === undefined) return send(undefined);
-    try {
-      const result = await span.within(() => send(span.traceparent));
-      span.end({ at: clock.now() });
-      return result;
-    } catch (error) {
-      const type = error instanceof Error ? error.name : 'Error';
-      span.end({ at: clock.now(), error: { type, message: messageOf(error) } });
-      throw error;
-    }
+    return sendWithin(span, clock, () => send(span?.traceparent));
   }
 }

@@ -1,6 +1,6 @@
 /** One task into the table, unless its id is taken: what every client that enqueues does, and all that a small one does. */
 import { MismatchError, assert } from '../errors.ts';
-import type { Outcome, WriteLimits } from '../lease/outcome.ts';
+import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -23,7 +23,7 @@ export interface Enqueued {
 /** What adding a task needs of the store, and no more; what it reads of a task that is there may be all of it, or what is compared. */
 export interface AddingStore<Taken extends TakenTask = TakenTask> {
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
-  enqueue(task: NewTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<Begun<Taken>, Taken>>;
+  enqueue(task: NewTask, write: Stamp): Promise<Outcome<Begun<Taken>, Taken>>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<Taken | undefined>;
 }

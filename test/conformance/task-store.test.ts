@@ -8,6 +8,7 @@ import type { TaskStore } from '../../shared/task/store.ts';
 import { FaultyDriver } from '../support/faulty-driver.ts';
 import { describeOnEveryStore } from '../support/stores.ts';
 import { claimOf, claimed, enqueued, newTask, stamp } from '../support/tasks.ts';
+import { PATIENT } from '../support/patient.ts';
 
 const SHARDS = 1;
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
@@ -211,7 +212,7 @@ describeOnEveryStore('the task store', (open) => {
       const sender = new Sender({
         driver,
         runtime: systemRuntime,
-        policy: { attemptTimeoutMs: 1_000, budgetMs: 2_000, backoff: { baseMs: 1, capMs: 2 } },
+        policy: { ...PATIENT, backoff: { baseMs: 1, capMs: 2 } },
       });
       return { driver, store: createTaskStore(sender, { table: open().table, shards: SHARDS }) };
     }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
 import { DoNotRetry } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
+import type { EnqueueOptions } from '../../../shared/task/request.ts';
 import { spawn } from '../../../shared/task/request.ts';
 import type { TaskContext } from '../../../shared/task/context.ts';
 import { claimOf } from '../../../shared/task/task.ts';
@@ -173,6 +174,61 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
     });
 
+    describe('whose callback has the id of a task that changes with the end of its last child', () => {
+      const childOfBatch = async (id: string, options: EnqueueOptions = {}) => {
+        const task = await q.client.validate('child', {}, { id, ...options });
+        await q.client.enqueueAll([{ ...task, links: { batch: 'b' } }]);
+      };
+      const batchBefore = (id: string) => {
+        const then = { queue: q.queue, id, name: 'callback', input: null, priority: 'normal' } as const;
+        return q.tasks.createBatch(
+          { queue: q.queue, id: 'b', total: 1, waiter: { kind: 'callback', task: then } },
+          stamp(),
+        );
+      };
+      const ended = { pending: 0, done: 1 };
+
+      // Refused since, but rows outlive the version that wrote them.
+      test('ends without it when that is the child itself', async () => {
+        await batchBefore('x');
+        await childOfBatch('x');
+
+        expect((await q.work({ child, callback })).settled.done).toBe(1);
+        expect(await q.client.getBatch('b')).toMatchObject(ended);
+        expect(await get('x')).toMatchObject({ state: 'done', name: 'child' });
+      });
+
+      test('ends without it when that child is cancelled', async () => {
+        await batchBefore('x');
+        await childOfBatch('x');
+
+        expect(await q.operator.cancel('x')).toEqual({ kind: 'cancelled' });
+        expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, cancelled: 1 });
+      });
+
+      test('ends without it when that is the next in the child’s line', async () => {
+        const ordered = { key: 'k', ordered: true } as const;
+        await batchBefore('next');
+        await childOfBatch('x', ordered);
+        await q.client.enqueue(child, {}, { id: 'next', ...ordered });
+
+        expect((await q.work({ child, callback })).settled.done).toBe(2);
+        expect(await q.client.getBatch('b')).toMatchObject(ended);
+      });
+
+      test('ends without it when the child spawns that task', async () => {
+        const spawning = defineTask({
+          name: 'child',
+          run: (_: unknown, task) => task.commit(null, [], { spawn: [spawn(callback, {}, { id: 'spawned' })] }),
+        });
+        await batchBefore('spawned');
+        await childOfBatch('x');
+
+        expect((await q.work({ spawning, callback })).settled.done).toBe(2);
+        expect(await q.client.getBatch('b')).toMatchObject(ended);
+      });
+    });
+
     test('whose callback names an unknown task keeps that one for a worker that knows it', async () => {
       const impatient = { maxAttempts: 1 };
       await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn('unknown', {}) });
@@ -188,6 +244,12 @@ describeOnEveryStore('tasks that belong together', (open) => {
         'two children of one id',
         () => q.client.enqueueBatch([spawn(child, {}, { id: 'x' }), spawn(child, {}, { id: 'x' })], { id: 'b' }),
         'the same id',
+      ],
+      [
+        'a callback with the id of a child',
+        () =>
+          q.client.enqueueBatch([spawn(child, {}, { id: 'x' })], { id: 'b', then: spawn(callback, {}, { id: 'x' }) }),
+        'its callback has the id of its child x',
       ],
       [
         'a callback at a time of its own',

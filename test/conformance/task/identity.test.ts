@@ -75,6 +75,22 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(after?.leaseCounter).toBe(before?.leaseCounter);
   });
 
+  test.each(['replace', 'debounce'] as const)(
+    'with policy %s, what has ended starts over within its window too',
+    async (onDuplicate) => {
+      const again: EnqueueOptions = {
+        onDuplicate,
+        window: '1h',
+        ...(onDuplicate === 'debounce' ? { delay: '1h' } : {}),
+      };
+      await ask(1, { window: '1h' });
+      await q.work({ noop });
+
+      expect(await ask(2, again)).toMatchObject({ created: true });
+      expect(await get()).toMatchObject({ state: 'ready', input: { n: 2 } });
+    },
+  );
+
   test('renewed by many at once starts over once', async () => {
     await ask(1);
     await q.work({ noop });

@@ -15,6 +15,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
+import { PATIENT } from '../../support/patient.ts';
 
 const BEGINNING = '2026-03-28T12:00:00.000Z';
 const HOUR = 3_600_000;
@@ -154,7 +155,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     /** A client of another process, over a driver of its own. */
     const another = (driver: DynamoDriver) => {
       const runtime: Runtime = { ...systemRuntime, clock };
-      const store = createScheduleStore(new Sender({ driver, runtime: systemRuntime }), open().table);
+      const store = createScheduleStore(new Sender({ driver, runtime: systemRuntime, policy: PATIENT }), open().table);
       return new ScheduleClient({ schedules: store, runtime }, { queue: q.queue });
     };
     /** A driver that keeps what is written through it, to write it once more. */
@@ -199,7 +200,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       const { driver, sent } = recording();
       await define();
       clock.step(HOUR);
-      const late = createScheduleStore(new Sender({ driver, runtime: systemRuntime }), open().table);
+      const late = createScheduleStore(new Sender({ driver, runtime: systemRuntime, policy: PATIENT }), open().table);
       await enqueueDueSlots(
         q.queue,
         { tasks: q.tasks, schedules: late, runtime: { ...systemRuntime, clock } },

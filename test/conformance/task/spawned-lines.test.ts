@@ -18,6 +18,7 @@ import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
+import { PATIENT } from '../../support/patient.ts';
 
 describeOnEveryStore('tasks spawned in strict order', (open) => {
   let q: QueueUnderTest;
@@ -165,7 +166,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
         return answer;
       },
     };
-    const tasks = createTaskStore(new Sender({ driver: disturbed, runtime: systemRuntime }), {
+    const tasks = createTaskStore(new Sender({ driver: disturbed, runtime: systemRuntime, policy: PATIENT }), {
       table: q.table,
       shards: 2,
     });
