@@ -1,7 +1,6 @@
 /** `/v1/agent/self` and `/v1/status`: what clients ask to see whether a server answers. */
 import type { Endpoint, Exchange } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
-import { ensure } from './tokens.ts';
 
 /** The version of Consul whose documentation this API follows: clients decide by it what they may ask for. */
 const VERSION = '1.20.6';
@@ -11,7 +10,7 @@ export const OWN_ADDRESS = '127.0.0.1';
 const LEADER = '127.0.0.1:8300';
 
 export const agentSelf: Endpoint = ({ gateway, rights }: Exchange) => {
-  ensure.nodes(rights, 'read');
+  rights.ensure('nodes', 'read');
   const { node, datacenter } = gateway.settings;
   return Promise.resolve({
     json: {
@@ -31,7 +30,7 @@ export const agentSelf: Endpoint = ({ gateway, rights }: Exchange) => {
 
 /** Gateways do not know each other: each is alone in its cluster. */
 export const agentMembers: Endpoint = ({ gateway, rights }: Exchange) => {
-  ensure.nodes(rights, 'read');
+  rights.ensure('nodes', 'read');
   return Promise.resolve({ json: [memberOf(gateway)] });
 };
 

@@ -11,11 +11,10 @@ import type { Look } from './polls.ts';
 import { lookOf } from './polls.ts';
 import { badRequest } from './problem.ts';
 import { catalogNode, healthCheck } from './shapes.ts';
-import { ensure } from './tokens.ts';
 
 /** Registers a node, and the checks that come with it. */
 export const registerNode: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'write');
+  exchange.rights.ensure('nodes', 'write');
   const body = await exchange.body();
   const node = body.text('Node');
   if (node === '' || body.text('Address') === '') throw badRequest('Must provide node and address');
@@ -39,7 +38,7 @@ export const registerNode: Endpoint = async (exchange) => {
 
 /** Deregisters a check, or a node with all its checks; what is bound to them ends. */
 export const deregisterNode: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'write');
+  exchange.rights.ensure('nodes', 'write');
   const body = await exchange.body();
   const node = body.text('Node');
   if (node === '') throw badRequest('Must provide node');
@@ -51,7 +50,7 @@ export const deregisterNode: Endpoint = async (exchange) => {
 };
 
 export const listNodes: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'read');
+  exchange.rights.ensure('nodes', 'read');
   const { settings } = exchange.gateway;
   const { value, index } = await blockingLook(exchange, 'nodes', checksLook(exchange, undefined));
   const nodes = new Map([[settings.node, OWN_ADDRESS]]);
@@ -78,7 +77,7 @@ async function health(
   node: string | undefined,
   isWanted: (check: Record<string, unknown>) => boolean,
 ) {
-  ensure.nodes(exchange.rights, 'read');
+  exchange.rights.ensure('nodes', 'read');
   const { runtime, settings } = exchange.gateway;
   const { value, index } = await blockingLook(exchange, what, checksLook(exchange, node));
   const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };

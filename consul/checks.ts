@@ -5,7 +5,6 @@ import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
 import { Problem, badRequest } from './problem.ts';
 import { SERF_CHECK, healthCheck } from './shapes.ts';
-import { ensure } from './tokens.ts';
 
 export type ReportedStatus = 'passing' | 'warning' | 'critical';
 const STATUSES: readonly string[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
@@ -13,7 +12,7 @@ const STATUSES: readonly string[] = ['passing', 'warning', 'critical'] satisfies
 const NOTE_LIMIT_CHARACTERS = 256;
 
 export const registerCheck: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'write');
+  exchange.rights.ensure('nodes', 'write');
   const body = await exchange.body();
   const id = body.text('ID') || body.text('CheckID') || body.text('Name');
   if (id === '') throw badRequest('Missing check name');
@@ -31,7 +30,7 @@ export const registerCheck: Endpoint = async (exchange) => {
 };
 
 export const deregisterCheck: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'write');
+  exchange.rights.ensure('nodes', 'write');
   await (await checkOf(exchange)).deregister();
   return empty();
 };
@@ -39,13 +38,13 @@ export const deregisterCheck: Endpoint = async (exchange) => {
 export const reportAs =
   (status: ReportedStatus): Endpoint =>
   async (exchange) => {
-    ensure.nodes(exchange.rights, 'write');
+    exchange.rights.ensure('nodes', 'write');
     await report(await checkOf(exchange), status, exchange.query.get('note') ?? '');
     return empty();
   };
 
 export const updateCheck: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'write');
+  exchange.rights.ensure('nodes', 'write');
   const body = await exchange.body();
   const status = body.text('Status');
   if (!STATUSES.includes(status)) throw badRequest(`Invalid check status: '${status}'`);
@@ -54,7 +53,7 @@ export const updateCheck: Endpoint = async (exchange) => {
 };
 
 export const agentChecks: Endpoint = async (exchange) => {
-  ensure.nodes(exchange.rights, 'read');
+  exchange.rights.ensure('nodes', 'read');
   const { leasehold, settings, runtime } = exchange.gateway;
   const checks: Record<string, unknown> = {};
   const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };

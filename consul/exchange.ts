@@ -40,6 +40,11 @@ export class Exchange {
     return AbortSignal.any([this.#request.signal, this.gateway.closing]);
   }
 
+  /** Tells an operator what went wrong, whatever the caller is answered. */
+  report(errors: readonly unknown[]): void {
+    for (const error of errors) tellFailure(this.gateway, this.#request, error);
+  }
+
   has(name: string): boolean {
     return this.query.has(name);
   }
@@ -124,11 +129,14 @@ export async function serve(gateway: Gateway, request: Request, route: Found): P
     return answer instanceof Response ? answer : jsonResponse(answer, exchange);
   } catch (error) {
     // A caller that hung up needs no answer, and nothing failed.
-    if (isFailure(error) && !request.signal.aborted)
-      gateway.onFailure({ method: request.method, path: new URL(request.url).pathname, error });
+    if (isFailure(error) && !request.signal.aborted) tellFailure(gateway, request, error);
     const { status, message, headers } = problemOf(error);
     return new Response(message, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } });
   }
+}
+
+function tellFailure({ onFailure }: Gateway, { method, url }: Request, error: unknown): void {
+  onFailure({ method, path: new URL(url).pathname, error });
 }
 
 /** What clients read beside the body of a query. Every gateway is as good as a leader, and reads what is there. */

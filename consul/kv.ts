@@ -11,9 +11,8 @@ import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { metaHeaders } from './exchange.ts';
 import { tellWritten } from './gateway.ts';
 import { isSame } from './prefix-index.ts';
-import { badRequest, failed } from './problem.ts';
+import { badRequest, denied, failed } from './problem.ts';
 import { bytesOf, keyPair, valueOf } from './shapes.ts';
-import { ensure } from './tokens.ts';
 
 /** Deletions side by side. */
 const DELETIONS_IN_FLIGHT = 16;
@@ -28,7 +27,7 @@ export const readKeys: Endpoint = (exchange) => {
 
 async function readKey(exchange: Exchange): Promise<Answer> {
   const key = keyOf(exchange);
-  ensure.key(exchange.rights, 'read', key);
+  exchange.rights.ensureKey('read', key);
   const { locks } = exchange.gateway.leasehold;
   const { index: asked, waitMs } = blockingOf(exchange);
   const seen =
@@ -72,6 +71,7 @@ async function blockingView(exchange: Exchange): Promise<{ readonly view: Prefix
     asked === 0
       ? await remote.prefixes.view(prefix)
       : await within(exchange, waitMs, (over) => remote.prefixes.watch(prefix, isNews, over));
+  exchange.report([...view.unread, ...view.unjudged]);
   return { view, index: indexes.indexOf(`keys ${prefix}`, contentOf(view), asked) };
 }
 
@@ -82,7 +82,7 @@ function contentOf({ entries, fingerprint }: PrefixView) {
 export const writeKey: Endpoint = async (exchange) => {
   const key = keyOf(exchange);
   ensureOneOf(exchange, ['cas', 'acquire', 'release']);
-  ensure.key(exchange.rights, 'write', key);
+  exchange.rights.ensureKey('write', key);
   const flags = exchange.number('flags') ?? 0n;
   const cas = exchange.number('cas');
   const content = contentFor(key, await exchange.bytes(VALUE_LIMIT_BYTES), flags);
@@ -119,7 +119,7 @@ export const deleteKeys: Endpoint = async (exchange) => {
   ensureOneOf(exchange, ['recurse', 'cas']);
   if (exchange.has('recurse')) return { json: await deletePrefix(exchange) };
   const key = keyOf(exchange);
-  ensure.key(exchange.rights, 'write', key);
+  exchange.rights.ensureKey('write', key);
   const cas = exchange.number('cas');
   const { locks } = exchange.gateway.leasehold;
   const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
@@ -129,18 +129,22 @@ export const deleteKeys: Endpoint = async (exchange) => {
   return { json: result.kind !== 'conflict' || result.current === undefined };
 };
 
-/** One key after the other, so others may see some of them gone before the rest. */
+/**
+ * One key after the other, so others may see some of them gone before the rest.
+ * @throws CorruptItemError when a row below the prefix could not be read: it is there still, and the others are gone
+ */
 async function deletePrefix(exchange: Exchange): Promise<true> {
   const prefix = exchange.rest;
-  ensure.tree(exchange.rights, prefix);
+  if (!exchange.rights.mayWriteTree(prefix)) throw denied();
   const { leasehold, remote } = exchange.gateway;
-  const { entries } = await remote.prefixes.view(prefix);
+  const { entries, unread } = await remote.prefixes.view(prefix);
   const run = inFlight(DELETIONS_IN_FLIGHT);
   await allOf(entries.map(({ key }) => run(() => leasehold.locks.delete(key, { evenIfHeld: true }))));
   tellWritten(
     exchange.gateway,
     entries.map(({ key }) => key),
   );
+  if (unread.length > 0) throw unread[0];
   return true;
 }
 

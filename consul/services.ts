@@ -4,11 +4,10 @@ import { blockingLook } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { lookOf } from './polls.ts';
 import { catalogNode } from './shapes.ts';
-import { ensure } from './tokens.ts';
 
 /** A query that blocks waits for its whole time: nothing ever changes. */
 async function answerNothing(exchange: Exchange, json: unknown): Promise<Answer> {
-  ensure.nodes(exchange.rights, 'read');
+  exchange.rights.ensure('nodes', 'read');
   const { index } = await blockingLook(exchange, 'services', () => Promise.resolve(lookOf(null, [], 0)));
   return { json, index };
 }

@@ -15,14 +15,13 @@ import type { Look } from './polls.ts';
 import { lookOf } from './polls.ts';
 import { Problem, badRequest, denied, failed } from './problem.ts';
 import { SERF_CHECK, sessionEntry } from './shapes.ts';
-import { ensure } from './tokens.ts';
 
 /** A number below this is seconds, whatever the unit: people write 5 and mean that. */
 const SECONDS_BELOW = 1_000;
 const NS_PER_MS = 1_000_000;
 
 export const createSession: Endpoint = async (exchange) => {
-  ensure.sessions(exchange.rights, 'write');
+  exchange.rights.ensure('sessions', 'write');
   const body = await exchange.body();
   const { remote, settings } = exchange.gateway;
   const node = body.text('Node') === '' ? settings.node : validName('node', body.text('Node'));
@@ -41,7 +40,7 @@ export const createSession: Endpoint = async (exchange) => {
 
 /** Idempotent: what is gone is destroyed. */
 export const destroySession: Endpoint = async (exchange) => {
-  ensure.sessions(exchange.rights, 'write');
+  exchange.rights.ensure('sessions', 'write');
   const id = idOf(exchange);
   await exchange.gateway.leasehold.sessions.destroy(id);
   tellEnded(exchange.gateway, id);
@@ -49,7 +48,7 @@ export const destroySession: Endpoint = async (exchange) => {
 };
 
 export const renewSession: Endpoint = async (exchange) => {
-  ensure.sessions(exchange.rights, 'write');
+  exchange.rights.ensure('sessions', 'write');
   const id = idOf(exchange);
   const renewal = await exchange.gateway.remote.sessions.renew(id);
   if (renewal.kind === 'gone') throw new Problem(404, `Session id '${id}' not found`);
@@ -59,7 +58,7 @@ export const renewSession: Endpoint = async (exchange) => {
 };
 
 export const sessionInfo: Endpoint = async (exchange) => {
-  ensure.sessions(exchange.rights, 'read');
+  exchange.rights.ensure('sessions', 'read');
   const id = idOf(exchange);
   const look = async (): Promise<Look<readonly LiveSession[]>> => {
     const session = await exchange.gateway.remote.sessions.live(id);
@@ -79,7 +78,7 @@ export const nodeSessions: Endpoint = (exchange) => {
 
 /** Sessions that have expired are not shown, ended or not; nor are damaged ones. */
 async function listed(exchange: Exchange, what: string, isWanted: (session: LiveSession) => boolean) {
-  ensure.sessions(exchange.rights, 'read');
+  exchange.rights.ensure('sessions', 'read');
   const { leasehold, runtime, settings } = exchange.gateway;
   const look = async (): Promise<Look<readonly LiveSession[]>> => {
     const now = runtime.clock.now();

@@ -26,32 +26,48 @@ export interface TokenRules {
   readonly nodes: Level;
 }
 
-/** What one request may do. */
-export interface Rights {
-  mayKey(level: 'read' | 'write', key: string): boolean;
+/** What the caller of one request may do. */
+export class Rights {
+  readonly #areas: Pick<TokenRules, 'sessions' | 'nodes'>;
+  /** The longest prefix first. */
+  readonly #prefixes: readonly (readonly [string, Level])[];
+
+  constructor({ keys, ...areas }: Pick<TokenRules, 'keys' | 'sessions' | 'nodes'>) {
+    this.#areas = areas;
+    this.#prefixes = Object.entries(keys).sort(([one], [other]) => other.length - one.length);
+  }
+
+  mayKey(level: 'read' | 'write', key: string): boolean {
+    return isEnough(this.#prefixes.find(([prefix]) => key.startsWith(prefix))?.[1] ?? 'deny', level);
+  }
+
   /** Whether there is any key that it may read. */
-  mayAnyKey(): boolean;
-  /** Every key that begins with the prefix, whether it exists or not: one rule below that forbids writing is enough to refuse. */
-  mayWriteTree(prefix: string): boolean;
-  maySessions(level: 'read' | 'write'): boolean;
-  mayNodes(level: 'read' | 'write'): boolean;
+  mayAnyKey(): boolean {
+    return this.#prefixes.some(([, level]) => level !== 'deny');
+  }
+
+  /** @throws Problem 403 */
+  ensure(area: 'sessions' | 'nodes', level: 'read' | 'write'): void {
+    if (!isEnough(this.#areas[area], level)) throw denied();
+  }
+
+  /** @throws Problem 403 */
+  ensureKey(level: 'read' | 'write', key: string): void {
+    if (!this.mayKey(level, key)) throw denied();
+  }
+
+  /**
+   * Every key that begins with the prefix, whether it exists or not: one rule below that forbids writing is enough to refuse.
+   */
+  mayWriteTree(prefix: string): boolean {
+    // A key below is decided by a rule below, or by the one that decides over the prefix itself.
+    const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
+    return this.mayKey('write', prefix) && below.every(([, level]) => isEnough(level, 'write'));
+  }
 }
 
-/** @throws Problem 403 */
-export const ensure = {
-  key(rights: Rights, level: 'read' | 'write', key: string): void {
-    if (!rights.mayKey(level, key)) throw denied();
-  },
-  tree(rights: Rights, prefix: string): void {
-    if (!rights.mayWriteTree(prefix)) throw denied();
-  },
-  sessions(rights: Rights, level: 'read' | 'write'): void {
-    if (!rights.maySessions(level)) throw denied();
-  },
-  nodes(rights: Rights, level: 'read' | 'write'): void {
-    if (!rights.mayNodes(level)) throw denied();
-  },
-};
+const EVERYTHING = new Rights({ keys: { '': 'write' }, sessions: 'write', nodes: 'write' });
+const NOTHING = new Rights({ keys: {}, sessions: 'deny', nodes: 'deny' });
 
 export class TokenBook {
   readonly #entries: readonly { readonly digest: Buffer; readonly rights: Rights }[];
@@ -63,12 +79,12 @@ export class TokenBook {
   /** @param rules absent: no tokens are asked for, and everybody may do everything */
   constructor(rules: readonly TokenRules[] | undefined) {
     this.#entries = (rules ?? []).flatMap((rule) =>
-      rule.secret === undefined ? [] : [{ digest: digestOf(rule.secret), rights: new RuledRights(rule) }],
+      rule.secret === undefined ? [] : [{ digest: digestOf(rule.secret), rights: new Rights(rule) }],
     );
     const anonymous = rules?.find(({ secret }) => secret === undefined);
     this.#isOpen = rules === undefined;
     if (this.#isOpen) this.#anonymous = EVERYTHING;
-    else this.#anonymous = anonymous === undefined ? NOTHING : new RuledRights(anonymous);
+    else this.#anonymous = anonymous === undefined ? NOTHING : new Rights(anonymous);
   }
 
   /** @throws Problem 403 */
@@ -132,47 +148,6 @@ function ruleOf(entry: unknown, where: string): TokenRules {
     sessions: level('sessions', sessions),
     nodes: level('nodes', nodes),
   };
-}
-
-class RuledRights implements Rights {
-  readonly #rules: TokenRules;
-  /** The longest prefix first. */
-  readonly #prefixes: readonly (readonly [string, Level])[];
-
-  constructor(rules: TokenRules) {
-    this.#rules = rules;
-    this.#prefixes = Object.entries(rules.keys).sort(([one], [other]) => other.length - one.length);
-  }
-
-  mayKey(level: 'read' | 'write', key: string): boolean {
-    return isEnough(this.#prefixes.find(([prefix]) => key.startsWith(prefix))?.[1] ?? 'deny', level);
-  }
-
-  mayAnyKey(): boolean {
-    return this.#prefixes.some(([, level]) => level !== 'deny');
-  }
-
-  // A key below is decided by a rule below, or by the one that decides over the prefix itself.
-  mayWriteTree(prefix: string): boolean {
-    const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
-    return this.mayKey('write', prefix) && below.every(([, level]) => isEnough(level, 'write'));
-  }
-
-  maySessions(level: 'read' | 'write'): boolean {
-    return isEnough(this.#rules.sessions, level);
-  }
-
-  mayNodes(level: 'read' | 'write'): boolean {
-    return isEnough(this.#rules.nodes, level);
-  }
-}
-
-const EVERYTHING = rightsToAll(true);
-const NOTHING = rightsToAll(false);
-
-function rightsToAll(isAllowed: boolean): Rights {
-  const answer = (): boolean => isAllowed;
-  return { mayKey: answer, mayAnyKey: answer, mayWriteTree: answer, maySessions: answer, mayNodes: answer };
 }
 
 function isEnough(given: Level, wanted: 'read' | 'write'): boolean {

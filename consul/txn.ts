@@ -61,6 +61,7 @@ export const runTransaction: Endpoint = async (exchange) => {
     });
     return answer({ errors: refusals }, reading);
   }
+  exchange.report(outcome.damaged);
   tellWritten(exchange.gateway, outcome.written);
   const results = steps.flatMap((step, at) => resultsOf(step, outcome.results[at] ?? [], rights));
   return answer({ results }, reading);

@@ -134,14 +134,9 @@ export type Refusal =
   | { readonly kind: 'delayed'; readonly key: string; readonly until: number };
 
 /** A key as a reader sees it. */
-export interface LockInfo {
+export interface LockInfo extends Entry {
   readonly key: string;
-  readonly value: string | undefined;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
   readonly leaseCounter: number;
-  readonly lockIndex: number;
-  readonly createIndex: number;
   readonly modifyIndex: number;
   readonly holder: Holder | undefined;
   /** It cannot be acquired before this moment; 0: open. */

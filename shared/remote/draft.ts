@@ -1,15 +1,10 @@
 /** A key as a transaction would leave it: what was read, and what its operations have made of it so far. */
-import type { Content, Encoding, Flags, HeldLock, LockRecord } from '../lock/record.ts';
+import type { Content, Entry, HeldLock, LockRecord } from '../lock/record.ts';
 import type { KeyWrite } from '../lock/store.ts';
 
 /** An entry and who holds it, as the transaction will leave it. */
-export interface DraftEntry {
+export interface DraftEntry extends Entry {
   readonly key: string;
-  readonly value: string | undefined;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
-  readonly lockIndex: number;
-  readonly createIndex: number;
   readonly modifyIndex: number;
   readonly session: string | undefined;
 }

@@ -7,7 +7,7 @@
  * and live after it, so that it was live when the key became its own, for what has ended stays ended.
  *
  * Requests of an acquire: session and row, write, session; of a release:
- * session and row, write. Where reads are gathered, two at once are one.
+ * session and row, write, which is a transaction where a session of the library is told. Where reads are gathered, two at once are one.
  */
 import { LeaseLostError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -67,7 +67,10 @@ export class RemoteLocks {
     return until === 0 ? { kind: 'sessionGone' } : { kind: 'delayed', key, until };
   }
 
-  /** The holder gives the key back and leaves its last content; no lock-delay. */
+  /**
+   * The holder gives the key back and leaves its last content; no lock-delay.
+   * A holder of ours that keeps its session alive has not asked for this: it is told in the same transaction.
+   */
   async release(key: string, sessionId: string, content: Content): Promise<RemoteRelease> {
     const { locks, sessions, runtime } = this.#ports;
     return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<RemoteRelease | Contended> => {
@@ -75,11 +78,25 @@ export class RemoteLocks {
       if (row?.state !== 'held' || row.session !== sessionId) return 'notHeld';
       const { lock, holder } = await this.#reader.judge(row, session);
       if (lock?.state !== 'held' || holder?.session !== sessionId) return 'notHeld';
+      if (session?.status === 'live' && session.remote !== true)
+        return (await this.#releaseAndTell(lock, content)) ? 'released' : contended();
       const outcome = await locks.release(lock, { content, sweepable: false }, stampOf(runtime));
       // Refused: this tenure is over. When an attempt went unanswered, it may have been that one.
       if (outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown') return 'released';
       return contended(outcome);
     });
+  }
+
+  /**
+   * Another than the holder gives the key back: the session's next heartbeat tells the holder.
+   * False: a row was written meanwhile, or the session has ended.
+   */
+  async #releaseAndTell(lock: HeldLock, content: Content): Promise<boolean> {
+    const { locks, runtime } = this.#ports;
+    const conditions = { unchanged: [], absent: [], live: [] };
+    const ended = new Map([[lock.session, [lock]]]);
+    const leave = { kind: 'leave', observed: lock, content } as const;
+    return (await locks.commit([leave], conditions, ended, stampOf(runtime))) === 'applied';
   }
 
   async #attempt(

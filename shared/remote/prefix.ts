@@ -5,6 +5,7 @@
  * A listing that was read before the rows could miss a key that was created in between, and then show what rests on it without it:
  * the listing is read again after the rows, until it names no key whose row was not read.
  * So a reader that sees an entry sees everything that its writer had seen listed before writing it.
+ * A row that does not decode is left out, and a key whose holder's session does not is shown as held: one damaged row fails for its key alone.
  * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
  */
 import { sha256 } from '../runtime/sha256.ts';
@@ -19,6 +20,10 @@ export interface PrefixView {
   readonly entries: readonly LockInfo[];
   /** Names this content: another one means that an entry was created, written, deleted, acquired or freed. */
   readonly fingerprint: string;
+  /** Why rows are not among the entries: they do not decode. A caller that must have all entries fails with the first. */
+  readonly unread: readonly unknown[];
+  /** Errors of holders' sessions that do not decode: their keys are shown as held. */
+  readonly unjudged: readonly unknown[];
 }
 
 interface Reading {
@@ -67,11 +72,13 @@ export class PrefixReader {
   async #read(prefix: string): Promise<PrefixView> {
     const rows = new Map<string, LockRecord>();
     const read = new Set<string>();
+    const unread: unknown[] = [];
+    const onDamaged = (error: unknown): void => void unread.push(error);
     return retryContended(`the listing of keys under ${prefix}`, CONTENTION, async (round) => {
-      const unread = (await this.#keys(prefix)).filter((key) => !read.has(key));
-      if (round > 1 && unread.length === 0) return this.#viewOf(rows);
-      for (const [key, row] of await this.#ports.locks.getMany(unread)) rows.set(key, row);
-      for (const key of unread) read.add(key);
+      const unseen = (await this.#keys(prefix)).filter((key) => !read.has(key));
+      if (round > 1 && unseen.length === 0) return this.#viewOf(rows, unread);
+      for (const [key, row] of await this.#ports.locks.getMany(unseen, { onDamaged })) rows.set(key, row);
+      for (const key of unseen) read.add(key);
       return contended();
     });
   }
@@ -81,8 +88,8 @@ export class PrefixReader {
    * @param options.withSessions whether the holders' sessions are looked at: one that has ended frees its keys without touching their rows
    */
   async glance(prefix: string, { withSessions }: { readonly withSessions: boolean }): Promise<string> {
-    const rows = await this.#ports.locks.getMany(await this.#keys(prefix), { consistent: false });
-    const sightings = withSessions ? await this.#judge(rows) : [...rows.values()].map((lock) => ({ lock }));
+    const rows = await this.#ports.locks.getMany(await this.#keys(prefix), { consistent: false, onDamaged: ignore });
+    const sightings = withSessions ? await this.#judge(rows, ignore) : [...rows.values()].map((lock) => ({ lock }));
     return fingerprintOf(sightings.map(({ lock }) => JSON.stringify([lock?.key, lock?.nonce])));
   }
 
@@ -110,25 +117,41 @@ export class PrefixReader {
     return keys;
   }
 
-  async #viewOf(rows: ReadonlyMap<string, LockRecord>): Promise<PrefixView> {
-    const sightings = await this.#judge(rows);
+  async #viewOf(rows: ReadonlyMap<string, LockRecord>, unread: readonly unknown[]): Promise<PrefixView> {
+    const unjudged: unknown[] = [];
+    const sightings = await this.#judge(rows, (error) => void unjudged.push(error));
     const entries = sightings.map((seen) => this.#reader.infoOf(seen)).filter((info) => info !== undefined);
     entries.sort((one, other) => (one.key < other.key ? -1 : 1));
     const lines = entries.map(({ key, modifyIndex, createIndex, holder }) =>
       JSON.stringify([key, createIndex, modifyIndex, holder?.session]),
     );
-    return { entries, fingerprint: fingerprintOf(lines) };
+    return { entries, fingerprint: fingerprintOf(lines), unread, unjudged };
   }
 
   /** Keys whose session is dead are settled on the way. */
-  async #judge(rows: ReadonlyMap<string, LockRecord>): Promise<readonly Sighting[]> {
+  async #judge(
+    rows: ReadonlyMap<string, LockRecord>,
+    onDamaged: (error: unknown) => void,
+  ): Promise<readonly Sighting[]> {
     const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
-    const sessions = holders.size === 0 ? new Map<string, never>() : await this.#ports.sessions.getMany([...holders]);
+    const damaged = new Set<string>();
+    const onDamagedSession = (id: string, error: unknown): void => {
+      damaged.add(id);
+      onDamaged(error);
+    };
+    const records =
+      holders.size === 0
+        ? new Map<string, never>()
+        : await this.#ports.sessions.getMany([...holders], onDamagedSession);
     const sightings: Sighting[] = [];
     for (const row of rows.values())
-      sightings.push(await this.#reader.judge(row, row.state === 'held' ? sessions.get(row.session) : undefined));
+      sightings.push(await this.#reader.judgeListed(row, { records, damaged }, onDamaged));
     return sightings;
   }
+}
+
+function ignore(): void {
+  // A glance tells of no damage: the reading before it has.
 }
 
 function fingerprintOf(lines: readonly string[]): string {

@@ -7,6 +7,7 @@
  *     a renewal counts from when the gateway received it, no late attempt
  *     takes back time that a later renewal has promised, and a contender that
  *     ends a session waits for the bound on clock differences beside the TTL.
+ *   - No renewal counts from a clock that is proven wrong: it is refused, and the holder renews through another gateway.
  *   - They end as all sessions do, in one step, by every contender that finds them expired.
  *     A renewal that comes after the TTL, but before a contender may have
  *     ended it, is still accepted: the row decides, and what it holds cannot have been taken over.
@@ -14,20 +15,19 @@
  * Does not guarantee
  *   - That there is only one holder: every caller that knows the id renews it.
  */
+import { ensureClockWithin } from '../lease/skew.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { SessionPorts } from '../session/contender.ts';
 import { ensureSoundClock, ensureSoundlyOpened } from '../session/open.ts';
 import { settleSession } from '../session/contender.ts';
-import type { LiveSession, SessionBehavior, SessionRecord } from '../session/record.ts';
+import type { LiveSession, SessionRecord } from '../session/record.ts';
+import type { NewSession } from '../session/store.ts';
 
-export interface RemoteSessionSettings {
-  /** For people; may be empty. */
-  readonly name: string;
-  readonly node: string;
-  /** `null`: never expires, until it is destroyed. */
-  readonly ttlMs: number | null;
-  readonly lockDelayMs: number;
-  readonly behaviour: SessionBehavior;
+/** The name may be empty. */
+export interface RemoteSessionSettings extends Pick<
+  NewSession,
+  'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour'
+> {
   readonly checks: readonly string[];
 }
 
@@ -37,6 +37,8 @@ export type RenewalResult =
   | { readonly kind: 'gone' }
   /** It is live, and its own holder renews it. */
   | { readonly kind: 'notRemote' };
+
+const RENEWING_NONE = 'renewing no session, whose expiry others would misjudge';
 
 export class RemoteSessions {
   readonly #ports: SessionPorts;
@@ -64,11 +66,18 @@ export class RemoteSessions {
     }
   }
 
-  /** One conditional write; a read of its checks as well when it is bound to any. */
+  /**
+   * One conditional write; a read of its checks as well when it is bound to any.
+   * @throws ClockSkewError when our clock, from which the TTL would count, is proven wrong by more than the bound, before the write or by its answer
+   */
   async renew(id: string): Promise<RenewalResult> {
-    const { sessions, runtime } = this.#ports;
+    const { sessions: store, runtime, gauge } = this.#ports;
+    const maxClockSkewMs = this.#maxClockSkewMs;
+    await ensureSoundClock(id, { store, gauge }, { maxClockSkewMs }, RENEWING_NONE);
     const stamp = stampOf(runtime);
-    const outcome = await sessions.renewRemote({ id, expiredBefore: stamp.now - this.#maxClockSkewMs, ...stamp });
+    const outcome = await store.renewRemote({ id, expiredBefore: stamp.now - maxClockSkewMs, ...stamp });
+    // The session stays as it was written, for keys may hang on it: another gateway may still renew it.
+    ensureClockWithin(gauge, maxClockSkewMs, RENEWING_NONE);
     if (outcome.kind === 'applied' && outcome.row.checks.length === 0) return { kind: 'renewed', session: outcome.row };
     const session = await this.#liveOf(outcome.kind === 'applied' ? outcome.row : outcome.current);
     if (session === undefined) return { kind: 'gone' };

@@ -5,8 +5,11 @@
  * if all of them may be done, what they leave behind is written in one transaction that rests on every row being as it was read.
  * So it is as if they had been done at one moment. Operations that change nothing rest on two readings in a row that agree.
  *
+ * A row below a prefix that does not decode is not listed, and no transaction deletes the prefix without it.
+ *
  * Keys that a prefix names are looked up first: what is created under it meanwhile is not part of the transaction.
  */
+import { CorruptItemError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Stamp } from '../lease/stamp.ts';
 import type { Contended } from '../wait/retry-contended.ts';
@@ -56,6 +59,8 @@ export type TransactionOutcome =
       readonly results: readonly (readonly DraftEntry[])[];
       /** Keys. */
       readonly written: readonly string[];
+      /** Why rows below its prefixes could not be read, or judged: these entries are not listed, or as held. */
+      readonly damaged: readonly unknown[];
     }
   | {
       readonly kind: 'refused';
@@ -88,7 +93,8 @@ export class KeyTransactions {
       async (): Promise<TransactionOutcome | Contended> => {
         const stamp = stampOf(this.#ports.runtime);
         const holders = new Map<string, SessionRecord>();
-        const drafts = await this.#draftsOf(operations, holders, stamp);
+        const damaged: unknown[] = [];
+        const drafts = await this.#draftsOf(operations, { holders, damaged }, stamp);
         const live = await this.#liveOf(operations);
         const trial = new Trial(drafts, live, stamp.now - this.#maxClockSkewMs);
         // A lock-delay is looked at before anything is tried, as Consul does: it alone is told then.
@@ -102,7 +108,7 @@ export class KeyTransactions {
         const writes = [...drafts.values()].map((draft) => draft.write()).filter((write) => write !== undefined);
         if (writes.length === 0) {
           const reading = JSON.stringify([...drafts.values()].map(({ key, observed }) => [key, observed?.nonce]));
-          if (reading === lastReading) return { kind: 'done', results: trial.results, written: [] };
+          if (reading === lastReading) return { kind: 'done', results: trial.results, written: [], damaged };
           lastReading = reading;
           return contended();
         }
@@ -113,21 +119,24 @@ export class KeyTransactions {
           live: [...live],
         };
         if ((await this.#ports.locks.commit(writes, conditions, ended, stamp)) === 'applied')
-          return { kind: 'done', results: trial.results, written: writes.map(keyOf) };
+          return { kind: 'done', results: trial.results, written: writes.map(keyOf), damaged };
         return contended();
       },
     );
   }
 
   /** What its prefixes list now; what its own operations create below them is found among the drafts. */
-  async #listedBy(operations: readonly KeyOperation[]): Promise<readonly string[]> {
+  async #listedBy(operations: readonly KeyOperation[], damaged: unknown[]): Promise<readonly string[]> {
     const views = new Map<string, Promise<PrefixView>>();
     const listed: string[] = [];
     for (const operation of operations) {
       if (!('prefix' in operation)) continue;
       const view = views.get(operation.prefix) ?? this.#prefixes.read(operation.prefix);
       views.set(operation.prefix, view);
-      const keys = (await view).entries.map(({ key }) => key);
+      const { entries, unread, unjudged } = await view;
+      if (operation.verb === 'deleteAll' && unread.length > 0) throw unread[0];
+      damaged.push(...unread, ...unjudged);
+      const keys = entries.map(({ key }) => key);
       listed.push(...keys.filter((key) => isShown(operation, key)));
     }
     return listed;
@@ -135,15 +144,32 @@ export class KeyTransactions {
 
   async #draftsOf(
     operations: readonly KeyOperation[],
-    holders: Map<string, SessionRecord>,
+    { holders, damaged }: { readonly holders: Map<string, SessionRecord>; readonly damaged: unknown[] },
     stamp: Stamp,
   ): Promise<ReadonlyMap<string, Draft>> {
-    const named = operations.flatMap((operation) => ('key' in operation ? [operation.key] : []));
-    const keys = [...new Set([...named, ...(await this.#listedBy(operations))])].sort();
+    const named = new Set(operations.flatMap((operation) => ('key' in operation ? [operation.key] : [])));
+    const keys = [...new Set([...named, ...(await this.#listedBy(operations, damaged))])].sort();
     const rows = await this.#ports.locks.getMany(keys);
     const drafts = new Map<string, Draft>();
-    for (const key of keys) drafts.set(key, new Draft(key, await this.#settled(rows.get(key), holders), stamp.now));
+    for (const key of keys) {
+      const row = rows.get(key);
+      const standing = await (named.has(key) ? this.#settled(row, holders) : this.#settledListed(row, holders));
+      drafts.set(key, new Draft(key, standing, stamp.now));
+    }
     return drafts;
+  }
+
+  /** For a key that only a prefix names: one damaged session fails no prefix, and its key is held as it stands. */
+  async #settledListed(
+    row: LockRecord | undefined,
+    holders: Map<string, SessionRecord>,
+  ): Promise<LockRecord | undefined> {
+    try {
+      return await this.#settled(row, holders);
+    } catch (error) {
+      if (error instanceof CorruptItemError) return row;
+      throw error;
+    }
   }
 
   /** A row as it stands: one whose session is dead is settled first. The sessions are noted in `holders`. */

@@ -59,15 +59,20 @@ export async function openSession(
   return { record: outcome.row, trust };
 }
 
-/** Before the write. @throws ClockSkewError when our clock is proven wrong by more than the bound */
+/**
+ * Before the write.
+ * @param refusing what is not done, for the message
+ * @throws ClockSkewError when our clock is proven wrong by more than the bound
+ */
 export async function ensureSoundClock(
   id: string,
   { store, gauge }: Pick<OpeningPorts, 'store' | 'gauge'>,
   { maxClockSkewMs }: Pick<SessionTiming, 'maxClockSkewMs'>,
+  refusing = REFUSING,
 ): Promise<void> {
   // The last answer may be old, and the clock corrected since: a read measures it again.
   if (gauge.provenSkewMs() > maxClockSkewMs) await store.get(id);
-  ensureClockWithin(gauge, maxClockSkewMs, REFUSING);
+  ensureClockWithin(gauge, maxClockSkewMs, refusing);
 }
 
 /**

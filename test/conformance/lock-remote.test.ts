@@ -185,6 +185,20 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(await world.row(lockKey(key))).toEqual(before);
     });
 
+    test('released under the hands of a holder that is no remote one go to the next, and it is told', async () => {
+      const native = await one.leasehold.session({ ttl: TTL_MS });
+      const lock = await acquireNow(native, key, { value: 'v' });
+
+      expect(await other.remote.locks.release(key, native.id, content('left'))).toBe('released');
+
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'left', holder: undefined, closedUntil: 0 });
+      expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
+      const next = await acquireNow(await other.leasehold.session({ ttl: TTL_MS }), key);
+      expect(next.fencingToken).toBe(lock.fencingToken + 1);
+      await passTime(world, world.clock.sleep(TTL_MS / 2));
+      expect([lock.signal.aborted, native.signal.aborted]).toEqual([true, false]);
+    });
+
     test('deleted under the hands of a holder take its tenure with them, and it is told', async () => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
       const lock = await acquireNow(native, key, { value: 'v' });

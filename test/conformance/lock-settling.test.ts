@@ -6,6 +6,7 @@ import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { FreeLock, HeldLock } from '../../shared/lock/record.ts';
 import type { LockStore } from '../../shared/lock/store.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
+import { PATIENT } from '../support/patient.ts';
 
 describeInEveryWorld('settling a doubt', (open) => {
   const T = 1_772_366_400_000;
@@ -15,7 +16,7 @@ describeInEveryWorld('settling a doubt', (open) => {
 
   beforeEach(() => {
     const { driver, table } = open();
-    locks = createLockStore(new Sender({ driver, runtime: systemRuntime }), table);
+    locks = createLockStore(new Sender({ driver, runtime: systemRuntime, policy: PATIENT }), table);
     key = `key-${systemRuntime.ids.unique()}`;
   });
 

@@ -209,6 +209,19 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       lock.ensureBelief();
     });
 
+    test('released for a holder of this library tell it, and go to another', async () => {
+      await using session = await gateway.leasehold.session({ ttl: '900ms' });
+      const lock = await session.lock(key);
+      const other = await newSession(gateway);
+
+      expect(await put(`?release=${session.id}`, 'left')).toBe('true');
+      expect(await put(`?acquire=${other}`, 'taken')).toBe('true');
+
+      await expect.poll(() => lock.signal.aborted).toBe(true);
+      session.ensureBelief();
+      expect(await pair()).toMatchObject({ Session: other, LockIndex: 2 });
+    });
+
     test('of a session that does not live are refused, and nothing is written', async () => {
       const session = await newSession(gateway);
       await ask(gateway, 'PUT', `session/destroy/${session}`);

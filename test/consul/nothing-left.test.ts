@@ -21,7 +21,8 @@ describe('deleting a prefix', () => {
     const begun: string[] = [];
     const keys = Array.from({ length: 100 }, (_, at) => `p/${at}`);
     const prefixes = {
-      view: () => Promise.resolve({ fingerprint: '00', entries: keys.map((key) => ({ key })) }),
+      view: () =>
+        Promise.resolve({ fingerprint: '00', entries: keys.map((key) => ({ key })), unread: [], unjudged: [] }),
     };
     const locks = {
       delete: (key: string) => {
