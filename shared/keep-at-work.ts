@@ -48,7 +48,20 @@ export async function keepAtWork(
   handBack: AbortSignal,
 ): Promise<WorkTotals> {
   const { runtime, leasehold, log } = ports;
-  await using sessions = new WorkerSession(leasehold, settings, sessionLog(log));
+  const sessionOptions = {
+    name: workerName(settings.queue),
+    ttl: settings.sessionTtlMs,
+    lockDelay: 0,
+    events: sessionLog(log),
+  };
+  let session: Session | undefined;
+  await using things = new AsyncDisposableStack();
+  things.defer(async () => {
+    await session?.end().catch((error: unknown) => {
+      // Without an answer of the store it is left to expire.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    });
+  });
   const schedules = work.schedules.map((each) => ({ ...each, options: { queue: settings.queue, ...each.options } }));
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
   let isDefined = false;
@@ -56,12 +69,10 @@ export async function keepAtWork(
     try {
       if (!isDefined) await leasehold.schedules.defineAll(schedules);
       isDefined = true;
-      const report = await standAtWork(
-        work.registry,
-        { ...ports, events: work.events, payloads: work.payloads, session: (await sessions.current()).holder },
-        settings,
-        handBack,
-      );
+      // One session for as long as it lives: an idle worker writes its heartbeats and no more.
+      if (session === undefined || session.signal.aborted) session = await leasehold.session(sessionOptions);
+      const standing = { ...ports, events: work.events, payloads: work.payloads, session: session.holder };
+      const report = await standAtWork(work.registry, standing, settings, handBack);
       count(report, totals);
       if (settings.untilDrained && report.ended === 'drained') break;
     } catch (error) {
@@ -72,39 +83,6 @@ export async function keepAtWork(
     await runtime.clock.sleep(RESTART_MS * (0.5 + runtime.random.next()), handBack);
   }
   return totals;
-}
-
-/**
- * The session of a worker for as long as it lives; one that was lost is followed by another.
- * An idle worker so writes heartbeats, and no more.
- */
-class WorkerSession implements AsyncDisposable {
-  readonly #leasehold: Pick<Leasehold, 'session'>;
-  readonly #settings: KeptSettings;
-  readonly #events: SessionEvents;
-  #session: Session | undefined;
-
-  constructor(leasehold: Pick<Leasehold, 'session'>, settings: KeptSettings, events: SessionEvents) {
-    this.#leasehold = leasehold;
-    this.#settings = settings;
-    this.#events = events;
-  }
-
-  async current(): Promise<Session> {
-    if (this.#session === undefined || this.#session.signal.aborted) {
-      const { queue, sessionTtlMs } = this.#settings;
-      const options = { name: workerName(queue), ttl: sessionTtlMs, lockDelay: 0, events: this.#events };
-      this.#session = await this.#leasehold.session(options);
-    }
-    return this.#session;
-  }
-
-  /** Without an answer of the store it is left to expire. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#session?.end().catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-    });
-  }
 }
 
 function sessionLog(log: TaskLog): SessionEvents {

@@ -17,16 +17,29 @@ export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise
     });
 }
 
+/** For a caller that does not wait for ever: what its work fails with, never begun, when the signal aborts first. */
+interface Patience {
+  readonly signal: AbortSignal;
+  readonly refusal: () => Error;
+}
+
 /** Runs work, so much of it at a time, in the order in which it is given; what fails stops nothing. */
-export function sideBySide(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function sideBySide(atMost: number): <T>(work: () => Promise<T>, patience?: Patience) => Promise<T> {
   let free = atMost;
   const waiting = new Set<() => void>();
-  return async (work) => {
+  return async (work, patience) => {
+    if (patience?.signal.aborted === true) throw patience.refusal();
     if (free > 0) free--;
     else {
       const turn = Promise.withResolvers<undefined>();
-      waiting.add(() => turn.resolve(undefined));
+      const begin = (): void => turn.resolve(undefined);
+      const giveUp = (): void => {
+        if (waiting.delete(begin)) turn.reject(patience?.refusal());
+      };
+      waiting.add(begin);
+      patience?.signal.addEventListener('abort', giveUp, { once: true });
       await turn.promise;
+      patience?.signal.removeEventListener('abort', giveUp);
     }
     try {
       return await work();

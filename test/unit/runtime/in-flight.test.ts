@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { inFlight } from '../../../shared/runtime/in-flight.ts';
+import { inFlight, sideBySide } from '../../../shared/runtime/in-flight.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 describe('inFlight', () => {
@@ -47,5 +47,52 @@ describe('inFlight', () => {
     expect(await begunByNow()).toEqual([0, 1]);
     const failed = { status: 'rejected', reason: failure };
     expect(await outcomes).toEqual([{ status: 'fulfilled', value: 0 }, failed, failed, failed]);
+  });
+});
+
+describe('sideBySide', () => {
+  const refusal = (): Error => new Error('it took too long');
+
+  function open() {
+    const run = sideBySide(1);
+    const first = Promise.withResolvers<undefined>();
+    const begun = ['first'];
+    const running = run(() => first.promise);
+    const begin = (name: string, signal: AbortSignal): Promise<void> =>
+      run(
+        async () => {
+          begun.push(name);
+        },
+        { signal, refusal },
+      );
+    return { begun, begin, end: () => first.resolve(undefined), running };
+  }
+
+  test('passes a place from the one who leaves to the one who came first', async () => {
+    const { begun, begin, end, running } = open();
+    const { signal } = new AbortController();
+    const later = Promise.all([begin('second', signal), begin('third', signal)]);
+
+    end();
+    await Promise.all([running, later]);
+
+    expect(begun).toEqual(['first', 'second', 'third']);
+    await expect(begin('fourth', AbortSignal.abort())).rejects.toThrow('it took too long');
+    await begin('fifth', signal);
+    expect(begun).toEqual(['first', 'second', 'third', 'fifth']);
+  });
+
+  test('does not begin what gives up while it waits, and its turn is the next one’s', async () => {
+    const { begun, begin, end, running } = open();
+    const impatient = new AbortController();
+    const second = begin('second', impatient.signal);
+    const third = begin('third', new AbortController().signal);
+
+    impatient.abort();
+    await expect(second).rejects.toThrow('it took too long');
+    end();
+    await Promise.all([running, third]);
+
+    expect(begun).toEqual(['first', 'third']);
   });
 });
