@@ -1,10 +1,9 @@
 /** The span of the write that ends an attempt. */
-import { messageOf } from '../errors.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import type { Span } from '../tracing/tracing.ts';
+import { sendWithin } from '../tracing/tracing.ts';
 import type { Settlement } from './settle.ts';
 
 /** What a run traces to; the spans of its code and its verbs are within that of its attempt. */
@@ -40,26 +39,6 @@ export function tracedEnd(
     const { clock } = runtime;
     const within = trace.attempt;
     const span = trace.spans.settle(name ?? VERBS[settlement], task, { at: clock.now(), within });
-    return settleWithin(span, clock, send, (isApplied) => isApplied);
+    return sendWithin(span, clock, send, (isApplied) => isApplied);
   };
-}
-
-/** Runs a request of a verb within its span, which ends with the answer. */
-export async function settleWithin<Answer>(
-  span: Span | undefined,
-  clock: Clock,
-  send: () => Promise<Answer>,
-  isApplied: (answer: Answer) => boolean,
-): Promise<Answer> {
-  if (span === undefined) return send();
-  try {
-    const answer = await span.within(send);
-    const refused = { type: 'refused', message: 'the claim is no longer the current one' };
-    span.end({ at: clock.now(), error: isApplied(answer) ? undefined : refused });
-    return answer;
-  } catch (error) {
-    const type = error instanceof Error ? error.name : 'Error';
-    span.end({ at: clock.now(), error: { type, message: messageOf(error) } });
-    throw error;
-  }
 }

@@ -16,7 +16,7 @@
  * A row without a context, enqueued where nothing was registered, has attempts that are traces of their own.
  */
 import type { RunningTask, TaskKey } from '../task/task.ts';
-import type { Attributes, Span, Tracing } from './tracing.ts';
+import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
 
 /**
  * How an attempt hangs on the context of its row.
@@ -74,29 +74,13 @@ export class TaskSpans {
 
   /** A task that is made by another write than its own: a child, a slot of a schedule, part of a transaction. */
   create<Task extends Named>(task: Task, at: number, attempt?: Span): Task {
-    const span = this.#tracing.begin(() => ({
-      name: `create ${task.queue}`,
-      kind: 'producer',
-      startAt: at,
-      fallback: attempt,
-      attributes: messaging('create', 'create', task),
-    }));
-    span?.end({ at });
-    return span?.traceparent === undefined ? task : { ...task, traceparent: span.traceparent };
+    const traceparent = this.#created(task, at, { fallback: attempt });
+    return traceparent === undefined ? task : { ...task, traceparent };
   }
 
   /** The first tasks of a bulk, under the span that sends it, which alone the rows keep: their attempts are found by their ids. */
   createItems(items: readonly Named[], at: number): void {
-    for (const item of items) {
-      const span = this.#tracing.begin(() => ({
-        name: `create ${item.queue}`,
-        kind: 'producer',
-        startAt: at,
-        parent: item.traceparent,
-        attributes: messaging('create', 'create', item),
-      }));
-      span?.end({ at });
-    }
+    for (const item of items) this.#created(item, at, { parent: item.traceparent });
   }
 
   /** An attempt that has just been claimed. Writes what came before it: its wait, or the attempt that died. */
@@ -162,6 +146,19 @@ export class TaskSpans {
         ...(how.count === undefined ? {} : { 'messaging.batch.message_count': how.count }),
       },
     }));
+  }
+
+  /** Its context, if anything listens. */
+  #created(task: Named, at: number, under: Pick<SpanDraft, 'parent' | 'fallback'>): string | undefined {
+    const span = this.#tracing.begin(() => ({
+      ...under,
+      name: `create ${task.queue}`,
+      kind: 'producer',
+      startAt: at,
+      attributes: messaging('create', 'create', task),
+    }));
+    span?.end({ at });
+    return span?.traceparent;
   }
 
   /** From when it was due, which the row still says. */

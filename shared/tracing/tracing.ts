@@ -1,4 +1,6 @@
 /** Spans as the code here asks for them. `open-telemetry.ts` makes them; without a listener there are none. */
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -39,4 +41,24 @@ export interface Span {
 export interface Tracing {
   /** Undefined while no provider is registered; the draft is not made then. */
   begin(draft: () => SpanDraft): Span | undefined;
+}
+
+/** Runs a request within its span, if anything listens. The span ends with the answer: without `isApplied` each answer is a success. */
+export async function sendWithin<Answer>(
+  span: Span | undefined,
+  clock: Clock,
+  send: () => Promise<Answer>,
+  isApplied: (answer: Answer) => boolean = () => true,
+): Promise<Answer> {
+  if (span === undefined) return send();
+  try {
+    const answer = await span.within(send);
+    const refused = { type: 'refused', message: 'the claim is no longer the current one' };
+    span.end({ at: clock.now(), error: isApplied(answer) ? undefined : refused });
+    return answer;
+  } catch (error) {
+    const type = error instanceof Error ? error.name : 'Error';
+    span.end({ at: clock.now(), error: { type, message: messageOf(error) } });
+    throw error;
+  }
 }
