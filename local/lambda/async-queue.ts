@@ -42,25 +42,13 @@ export interface AsyncQueueOptions {
 
 export class AsyncQueue {
   readonly #options: AsyncQueueOptions;
-  #waiting = 0;
 
   constructor(options: AsyncQueueOptions) {
     this.#options = options;
   }
 
-  /** Events that were accepted and are neither done nor given up. */
-  get size(): number {
-    return this.#waiting;
-  }
-
   /** Takes responsibility for the event; resolves when it is done with, which no caller of Lambda ever learns. */
   async accept(invocation: Invocation): Promise<void> {
-    this.#waiting++;
-    await this.#deliver(invocation);
-    this.#waiting--;
-  }
-
-  async #deliver(invocation: Invocation): Promise<void> {
     const { target, attempt, clock, signal, timing, random } = this.#options;
     const acceptedAt = clock.monotonic();
     let throttles = 0;

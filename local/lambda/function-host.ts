@@ -46,11 +46,6 @@ export class FunctionHost {
     return this.#fleet.environments;
   }
 
-  /** Asynchronous events that were accepted and are neither done nor given up. */
-  get pendingEvents(): number {
-    return this.#queue.size;
-  }
-
   /** @throws InvokeFault when a synchronous call finds no room */
   async invoke({ reference, type, payload }: InvokeRequest): Promise<InvokeResponse> {
     const requestId = this.#platform.runtime.ids.unique();

@@ -3,7 +3,6 @@
  */
 import type { EnvironmentEvent } from './events.ts';
 import type { LocalFunction } from './function-settings.ts';
-import { endLine, reportLine, startLine } from './log-lines.ts';
 import type { InvocationResult } from './outcomes.ts';
 import { timedOutText } from './outcomes.ts';
 
@@ -25,18 +24,27 @@ export interface EndedInvocation {
 export function tellStart(tell: Tell, start: { readonly requestId: string; readonly coldStart: boolean }): void {
   const { requestId, coldStart } = start;
   tell({ type: 'invocationStarted', requestId, coldStart });
-  tell({ type: 'log', stream: 'platform', line: startLine(requestId), requestId });
+  tell({ type: 'log', stream: 'platform', line: `START RequestId: ${requestId} Version: $LATEST`, requestId });
 }
 
+/** @see https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html */
 export function tellEnd(tell: Tell, ended: EndedInvocation): void {
   const { requestId, target, result, endedAt, durationMs, initDurationMs, maxMemoryUsedMb } = ended;
   const { outcome } = result;
   const timedOut = outcome === 'timeout';
-  const report = { durationMs, memoryMb: target.memoryMb, maxMemoryUsedMb, initDurationMs, timedOut };
+  const report = [
+    `REPORT RequestId: ${requestId}`,
+    `Duration: ${durationMs.toFixed(2)} ms`,
+    `Billed Duration: ${Math.ceil(durationMs + (initDurationMs ?? 0))} ms`,
+    `Memory Size: ${target.memoryMb} MB`,
+    ...(maxMemoryUsedMb === undefined ? [] : [`Max Memory Used: ${maxMemoryUsedMb} MB`]),
+    ...(initDurationMs === undefined ? [] : [`Init Duration: ${initDurationMs.toFixed(2)} ms`]),
+    ...(timedOut ? ['Status: timeout'] : []),
+  ];
   const lines = [
     ...(timedOut ? [`${new Date(endedAt).toISOString()} ${requestId} ${timedOutText(target.timeoutMs)}`] : []),
-    endLine(requestId),
-    reportLine(requestId, report),
+    `END RequestId: ${requestId}`,
+    report.join('\t'),
   ];
   for (const line of lines) tell({ type: 'log', stream: 'platform', line, requestId });
   const error = 'error' in result ? { error: result.error } : {};

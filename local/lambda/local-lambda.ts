@@ -112,11 +112,6 @@ export class LocalLambda {
     return this.#processes().map((environment) => environment.view);
   }
 
-  /** Asynchronous events that were accepted and are neither done nor given up. */
-  get pendingEvents(): number {
-    return [...this.#hosts.values()].reduce((sum, host) => sum + host.pendingEvents, 0);
-  }
-
   /** SIGKILL, in whatever it does. False when it is gone already. */
   kill(environmentId: string): boolean {
     return this.#find(environmentId)?.kill('operator') ?? false;
