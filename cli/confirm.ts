@@ -4,6 +4,7 @@
  */
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
 import { Option } from 'commander';
 import { ConfigurationError } from '../shared/errors.ts';
 import type { Operator } from '../shared/operate/operations.ts';
@@ -21,8 +22,16 @@ export interface AuditOptions extends ConfirmOptions {
   readonly by?: string;
 }
 
-export function yesOption(what: string): Option {
-  return new Option('--yes <name>', `confirm, by repeating ${what}`);
+/**
+ * With the options of an act that is confirmed and written down.
+ * @param what what the operator repeats to confirm it
+ * @param reasonByDefault as for `reasonOption`
+ */
+export function audited(command: Command, what: string, reasonByDefault?: string): Command {
+  return command
+    .addOption(reasonOption(reasonByDefault))
+    .addOption(byOption())
+    .addOption(new Option('--yes <name>', `confirm, by repeating ${what}`));
 }
 
 /** @param byDefault for acts that take nothing away; without it, the operator must say why */

@@ -9,7 +9,7 @@ import { allOf } from '../../shared/runtime/all-of.ts';
 import { inFlight } from '../../shared/runtime/in-flight.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
-import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -50,11 +50,8 @@ export function epochCommand(bind: Bind): Command {
         'restored to. Refuses while sessions live in this table or in the old one. May be repeated, and taken up where it was interrupted.',
     )
     .option('--old-table <name>', 'the table that this one was restored from, if it is still there', name)
-    .option('--resume <place>', 'go on where an earlier call said that it was')
-    .addOption(yesOption('the name of the table'))
-    .addOption(reasonOption())
-    .addOption(byOption());
-  epoch.addCommand(bind<Options>(raise, raiseEpoch));
+    .option('--resume <place>', 'go on where an earlier call said that it was');
+  epoch.addCommand(bind<Options>(audited(raise, 'the name of the table'), raiseEpoch));
   return epoch.addHelpText('after', HELP);
 }
 

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { LockInfo } from '../../shared/lock/record.ts';
 import { name, spanOption, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
-import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
@@ -40,11 +40,8 @@ export function locksCommand(bind: Bind): Command {
       wholeNumber(1),
     )
     .addOption(spanOption('--lock-delay <span>', 'how long the key stays closed (default: as its session has it)'))
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption('the key'))
     .addHelpText('after', RELEASE_HELP);
-  locks.addCommand(bind<ReleaseOptions>(release, releaseLock));
+  locks.addCommand(bind<ReleaseOptions>(audited(release, 'the key'), releaseLock));
   return locks.addHelpText('after', HELP);
 }
 

@@ -8,7 +8,7 @@ import type { Priority } from '../../shared/task/task.ts';
 import { DEFAULT_SHARDS, PRIORITIES } from '../../shared/task/task.ts';
 import { jsonInput, name, spanOption } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
-import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
@@ -64,11 +64,8 @@ export function schedulesCommand(bind: Bind): Command {
   const remove = new Command('remove')
     .argument('<name>', 'the schedule', name)
     .description('Removes a schedule. Tasks that it has become stay.')
-    .addOption(queueOption())
-    .addOption(yesOption('the name'))
-    .addOption(reasonOption())
-    .addOption(byOption());
-  schedules.addCommand(bind<Options & AuditOptions>(remove, removeSchedule));
+    .addOption(queueOption());
+  schedules.addCommand(bind<Options & AuditOptions>(audited(remove, 'the name'), removeSchedule));
   return schedules.addHelpText('after', HELP);
 }
 

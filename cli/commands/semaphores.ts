@@ -4,7 +4,7 @@ import type { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import type { SemaphoreState } from '../../shared/semaphore/state.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
-import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
@@ -30,21 +30,15 @@ export function semaphoresCommand(bind: Bind): Command {
   const evict = new Command('evict')
     .argument('<name>', 'the semaphore', name)
     .description('Takes one permit away. A live holder is told by its next heartbeat.')
-    .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1))
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption('the name'));
-  semaphores.addCommand(bind<EvictOptions>(evict, evictPermit));
+    .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1));
+  semaphores.addCommand(bind<EvictOptions>(audited(evict, 'the name'), evictPermit));
   const limit = new Command('limit')
     .argument('<name>', 'the semaphore', name)
     .argument('<limit>', "a whole number, or 'declared' for what its contenders declare", limitOrDeclared)
     .description(
       'Changes the limit in effect. Lowering it revokes no permit: new ones are given out once enough have come back.',
-    )
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption('the name'));
-  semaphores.addCommand(bind<AuditOptions>(limit, setLimit));
+    );
+  semaphores.addCommand(bind<AuditOptions>(audited(limit, 'the name'), setLimit));
   return semaphores.addHelpText('after', HELP);
 }
 

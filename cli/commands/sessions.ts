@@ -4,7 +4,7 @@ import type { SessionRecord } from '../../shared/session/record.ts';
 import { judgeSession } from '../../shared/session/record.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
-import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
@@ -31,11 +31,8 @@ export function sessionsCommand(bind: Bind): Command {
     .argument('<id>', 'its id', name)
     .description(
       'Ends a session: all that it holds is free when its lock-delay is over. Its holder learns of it with its next heartbeat.',
-    )
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption('the id'));
-  sessions.addCommand(bind<AuditOptions>(destroy, destroySession));
+    );
+  sessions.addCommand(bind<AuditOptions>(audited(destroy, 'the id'), destroySession));
   return sessions.addHelpText('after', HELP);
 }
 

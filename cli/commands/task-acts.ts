@@ -6,7 +6,7 @@ import type { TaskState } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
-import { byOption, confirm, operatorOf, reasonOption, yesOption } from '../confirm.ts';
+import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';
 import type { QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
@@ -29,23 +29,17 @@ export function taskActs(bind: Bind): readonly Command[] {
     .argument('<id>', 'its id', name)
     .description(
       'Ends a task without a result: at once while it waits; by its signal, with the next heartbeat, while it runs.',
-    )
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption('the id'));
+    );
   const redrive = new Command('redrive')
     .argument('[id]', 'its id', idOrNothing)
     .description('Brings dead tasks back, with all their attempts and their history: one, or all of a queue.')
     .option('--all', 'all dead tasks of the queue')
     .option('--name <name>', 'with --all: only those of this definition', name)
-    .option('--limit <n>', 'with --all: the largest number of tasks', wholeNumber(1))
-    .addOption(reasonOption('brought back by hand'))
-    .addOption(byOption())
-    .addOption(yesOption('the queue (with --all)'));
+    .option('--limit <n>', 'with --all: the largest number of tasks', wholeNumber(1));
   return [
     bind<RetryOptions>(retry, retryTask),
-    bind<QueueOptions & AuditOptions>(cancel, cancelTask),
-    bind<RedriveOptions>(redrive, redriveTasks),
+    bind<QueueOptions & AuditOptions>(audited(cancel, 'the id'), cancelTask),
+    bind<RedriveOptions>(audited(redrive, 'the queue (with --all)', 'brought back by hand'), redriveTasks),
   ];
 }
 
