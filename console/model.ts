@@ -2,8 +2,8 @@
 import type { AuditRecord } from '../shared/dynamo/audit/store.ts';
 import type { LockInfo } from '../shared/lock/record.ts';
 import type { SemaphoreState } from '../shared/semaphore/state.ts';
-import type { InvalidationReason } from '../shared/session/record.ts';
-import type { MissedPolicy } from '../shared/schedule/schedule.ts';
+import type { InvalidationReason, SessionRecord } from '../shared/session/record.ts';
+import type { ScheduleDefinition } from '../shared/schedule/schedule.ts';
 import type { FailureRecord } from '../shared/task/store.ts';
 import type { Priority, TaskRecord, TaskState } from '../shared/task/task.ts';
 
@@ -138,18 +138,13 @@ export interface TaskView {
 
 export type SessionStanding = 'live' | 'expired' | 'damaged' | 'ended' | 'lost';
 
-export interface SessionLine {
-  readonly id: string;
-  readonly name: string;
-  readonly node: string;
+export interface SessionLine extends Pick<
+  SessionRecord,
+  'id' | 'name' | 'node' | 'createdAt' | 'expiresAt' | 'ttlMs' | 'lockDelayMs' | 'renewals'
+> {
   readonly standing: SessionStanding;
-  readonly createdAt: number;
   /** By its holder's clock, when it was renewed last; null without a TTL. */
   readonly renewedAt: number | null;
-  readonly expiresAt: number | null;
-  readonly ttlMs: number | null;
-  readonly lockDelayMs: number;
-  readonly renewals: number;
   readonly endedAt: number | undefined;
   readonly reason: InvalidationReason | undefined;
   /** As far as the console has looked. */
@@ -190,14 +185,8 @@ export interface SlotLine {
   readonly task: string;
 }
 
-export interface ScheduleLine {
-  readonly queue: string;
-  readonly name: string;
-  readonly task: string;
-  readonly cron: string;
-  readonly zone: string;
-  readonly priority: Priority;
-  readonly missed: MissedPolicy;
+/** Without the input of its tasks, which may be large or private. */
+export interface ScheduleLine extends Omit<ScheduleDefinition, 'input' | 'toleranceMs'> {
   /** Null when no slot ever comes again. */
   readonly nextAt: number | null;
   /** Slots that are past and have neither become tasks nor been left out yet. */

@@ -29,8 +29,17 @@ function figures({ queues, readings, lostInHour }) {
   const running = queues.reduce((sum, queue) => sum + queue.running, 0);
   const looked = queues.reduce((sum, queue) => sum + queue.looked, 0);
   const isMore = queues.some((queue) => queue.isMore);
-  const of = (/** @type {(reading: Overview['readings'][number]) => number} */ value) =>
-    readings.map((reading) => ({ at: reading.at, value: value(reading) }));
+  /**
+   * @param {string} label
+   * @param {keyof Overview['readings'][number]} key
+   * @param {Parameters<typeof plot>[2]} [options]
+   */
+  const over = (label, key, options) =>
+    plot(
+      label,
+      readings.map((reading) => ({ at: reading.at, value: reading[key] })),
+      options,
+    );
   const dead = { count: last?.dead ?? 0, isMore: queues.some((queue) => queue.dead.isMore) };
   const limit = queues.reduce((sum, { workers }) => sum + workers.limit, 0);
   return [
@@ -38,60 +47,33 @@ function figures({ queues, readings, lostInHour }) {
       'Backlog',
       counted({ count: last?.backlog ?? 0, isMore }),
       `running: ${running} of the oldest ${looked}`,
-      plot(
-        'backlog over time',
-        of(({ backlog }) => backlog),
-      ),
+      over('backlog over time', 'backlog'),
     ),
     figure(
       'Oldest ready',
       last === undefined || last.oldestReadyAgeMs === 0 ? 'none' : span(last.oldestReadyAgeMs),
       last === undefined || last.oldestReadyAgeMs === 0 ? 'no due task is waiting' : 'waiting for a worker',
-      plot(
-        'age of the oldest ready task over time',
-        of(({ oldestReadyAgeMs }) => oldestReadyAgeMs),
-        { tone: 'warning' },
-      ),
+      over('age of the oldest ready task over time', 'oldestReadyAgeMs', { tone: 'warning' }),
     ),
     figure(
       'Finished',
       `≥ ${rate(last?.left ?? 0)}/s`,
       `added ≥ ${rate(last?.arrived ?? 0)}/s`,
-      plot(
-        'tasks that left the backlog, a second',
-        of(({ left }) => left),
-        { tone: 'good' },
-      ),
+      over('tasks that left the backlog, a second', 'left', { tone: 'good' }),
       FINISHED_NOTE,
     ),
     figure(
       'Workers',
       whole(last?.workers ?? 0),
       limit === 0 ? 'none deployed' : `of ${whole(limit)} at most`,
-      plot(
-        'live workers over time',
-        of(({ workers }) => workers),
-      ),
+      over('live workers over time', 'workers'),
     ),
-    figure(
-      'Dead tasks',
-      counted(dead),
-      'out of attempts',
-      plot(
-        'dead tasks over time',
-        of((reading) => reading.dead),
-        { tone: 'bad' },
-      ),
-    ),
+    figure('Dead tasks', counted(dead), 'out of attempts', over('dead tasks over time', 'dead', { tone: 'bad' })),
     figure(
       'Lost leases',
       whole(lostInHour),
       'in the last hour, while this console was open',
-      plot(
-        'leases lost over time',
-        of((reading) => reading.lost),
-        { tone: 'bad', asBars: true },
-      ),
+      over('leases lost over time', 'lost', { tone: 'bad', asBars: true }),
     ),
   ];
 }
