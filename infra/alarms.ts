@@ -64,17 +64,18 @@ const CRON_PATIENCE_MS = 25 * 60 * MINUTE_MS;
 /** Fewer claims than this say nothing about their share of refusals. */
 const CLAIMS_WORTH_JUDGING = 100;
 
-/** How many of the last periods must be above the threshold. */
+/** How many of the last periods must reach the threshold. Default: 1 of 1. */
 interface Evidence {
-  readonly breaching: number;
-  readonly of: number;
+  readonly breaching?: number;
+  readonly of?: number;
 }
 
 interface Rule extends Evidence {
   readonly id: string;
   readonly what: string;
   readonly metric: IMetric;
-  readonly threshold: number;
+  /** Default: 1. */
+  readonly threshold?: number | undefined;
   readonly missingData?: TreatMissingData;
   /** What has to be there before silence is judged. */
   readonly after?: IDependable;
@@ -92,10 +93,10 @@ export class Alarms extends Construct {
     const alarm = new Alarm(this, rule.id, {
       alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: ${runbooks}#runbook-${kebab(rule.id)}`,
       metric: rule.metric,
-      threshold: rule.threshold,
+      threshold: rule.threshold ?? 1,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      evaluationPeriods: rule.of,
-      datapointsToAlarm: rule.breaching,
+      evaluationPeriods: rule.of ?? 1,
+      datapointsToAlarm: rule.breaching ?? 1,
       treatMissingData: rule.missingData ?? TreatMissingData.NOT_BREACHING,
     });
     if (rule.after !== undefined) alarm.node.addDependency(rule.after);
@@ -109,7 +110,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
   const periodOfTicks = periodMs(props.scheduleExpression);
   const isFrequent = periodOfTicks !== undefined && periodOfTicks <= FREQUENT_MS;
   /** What ticks bring about comes once a tick: where that is rare, one report is all that there is to judge by. */
-  const perTick = (evidence: Evidence): Evidence => (isFrequent ? evidence : { breaching: 1, of: 1 });
+  const perTick = (evidence: Evidence): Evidence => (isFrequent ? evidence : {});
   return [
     {
       id: 'OldestReadyTask',
@@ -124,24 +125,20 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'DeadTasks',
       what: 'tasks have died and will not be tried again',
       metric: queueMetric(address, METRIC.tasksDead),
-      threshold: thresholds.deadTasks ?? 1,
-      breaching: 1,
-      of: 1,
+      threshold: thresholds.deadTasks,
     },
     {
       id: 'FailingTasks',
       what: 'tasks have been failing for ten minutes, and will be dead if they go on',
       metric: queueMetric(address, METRIC.tasksFailingLong),
-      threshold: thresholds.failingTasks ?? 1,
-      // Their attempts are far apart by then.
-      breaching: 1,
-      of: 1,
+      // Attempts are far apart by then: one report is enough.
+      threshold: thresholds.failingTasks,
     },
     {
       id: 'LostLeases',
       what: 'workers lose their sessions while they work',
       metric: queueMetric(address, METRIC.leasesLost),
-      threshold: thresholds.lostLeases ?? 1,
+      threshold: thresholds.lostLeases,
       ...perTick({ breaching: 2, of: 3 }),
     },
     {
@@ -156,7 +153,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'Throttles',
       what: 'DynamoDB throttles the table',
       metric: queueMetric(address, METRIC.storeThrottled),
-      threshold: thresholds.throttles ?? 1,
+      threshold: thresholds.throttles,
       breaching: 2,
       of: 3,
     },
@@ -164,7 +161,6 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'SkippedRows',
       what: 'rows are damaged, or were written by a later version, and are left alone',
       metric: queueMetric(address, METRIC.rowsSkipped),
-      threshold: 1,
       // An upgrade may show one for a moment; what stays for a quarter of an hour needs a person.
       ...perTick({ breaching: 3, of: 3 }),
     },
@@ -172,15 +168,11 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'StalledTasks',
       what: 'tasks are handed back at the deadline again and again, and come no further',
       metric: queueMetric(address, METRIC.tasksStalled),
-      threshold: 1,
-      breaching: 1,
-      of: 1,
     },
     {
       id: 'UnknownTasks',
       what: 'tasks wait whose names no worker that met them knows',
       metric: queueMetric(address, METRIC.tasksUnknown),
-      threshold: 1,
       // While a deployment that adds a task rolls out, old workers meet it.
       ...perTick({ breaching: 3, of: 3 }),
     },
@@ -188,15 +180,13 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'WorkerErrors',
       what: 'workers die: out of memory, at their timeout, of an error outside of a task, or before they work',
       metric: worker.metricErrors({ period: Duration.millis(FREQUENT_MS) }),
-      threshold: thresholds.workerErrors ?? 1,
-      breaching: 1,
+      threshold: thresholds.workerErrors,
       of: periodsOfInvocation(props.workerTimeout),
     },
     {
       id: 'DispatcherErrors',
       what: 'the dispatcher fails, or can start no worker',
       metric: dispatcher.metricErrors({ period: Duration.minutes(5) }),
-      threshold: 1,
       ...perTick({ breaching: 2, of: 3 }),
     },
     {
@@ -206,9 +196,6 @@ function alarmRules(props: AlarmsProps): Rule[] {
         period: Duration.minutes(5),
         statistic: 'Maximum',
       }),
-      threshold: 1,
-      breaching: 1,
-      of: 1,
     },
   ];
 }

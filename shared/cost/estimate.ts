@@ -10,7 +10,7 @@ import { ConfigurationError } from '../errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../task/payload.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../task/task.ts';
 import type { Architecture, Prices } from './prices.ts';
-import type { Standing, WorkerDays } from './standing.ts';
+import type { Standing, StandingWorkload, WorkerDays } from './standing.ts';
 import { DAYS_PER_MONTH, SECONDS_PER_DAY, dollarsOf, standingOf } from './standing.ts';
 import type { TaskCourse, TaskUnits } from './task-units.ts';
 import { taskUnits } from './task-units.ts';
@@ -22,22 +22,15 @@ import { verbTable } from './verbs.ts';
  * Then `concurrency` is of packs, whose tasks run one after the other.
  * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per pack.
  */
-export interface Workload extends TaskShape, TaskCourse {
-  readonly tasksPerDay: number;
+export interface Workload extends TaskShape, TaskCourse, StandingWorkload {
   /** The busiest time against the average. */
   readonly peakFactor: number;
   /** Tasks at work side by side in one worker. */
   readonly concurrency: number;
   /** Share of a worker's time in which all its places are taken. */
   readonly utilisation: number;
-  readonly memoryMb: number;
   readonly architecture: Architecture;
-  readonly heartbeatSeconds: number;
-  readonly tickSeconds: number;
-  readonly shards: number;
   readonly maxWorkers: number;
-  /** How long a worker stays with nothing to do. */
-  readonly lingerSeconds: number;
   readonly retentionDays: number;
 }
 
@@ -131,7 +124,7 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
   const flow = flowOf(workload);
   const standingAt = (tasksPerDay: number): StandingCost => {
     const load = { ...workload, tasksPerDay };
-    const each = standingOf(load, verbs, workerDays(flowOf(load)));
+    const each = standingOf(load, verbs, flowOf(load));
     const dollars = each.map((one) => [one.what, dollarsOf(one, prices, workload)] as const);
     return {
       tasksPerDay,
@@ -168,12 +161,10 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
   };
 }
 
-interface Flow {
+interface Flow extends WorkerDays {
   readonly tasksPerSecond: number;
   readonly inFlight: number;
   readonly workers: number;
-  readonly workerSecondsPerDay: number;
-  readonly workerStartsPerDay: number;
 }
 
 function flowOf(workload: Workload): Flow {
@@ -192,12 +183,8 @@ function flowOf(workload: Workload): Flow {
     workerSecondsPerDay,
     workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
     // Seldom work wakes a worker a task; steady work is ended and begun again by Lambda's limit.
-    workerStartsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),
+    startsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),
   };
-}
-
-function workerDays({ workerStartsPerDay: startsPerDay, workerSecondsPerDay }: Flow): WorkerDays {
-  return { startsPerDay, workerSecondsPerDay };
 }
 
 function partsOf(known: {
@@ -211,7 +198,7 @@ function partsOf(known: {
   const { workload, verbs, flow, prices, task } = known;
   const { tasksPerDay, memoryMb, architecture, retentionDays } = workload;
   const tasks = tasksPerDay * DAYS_PER_MONTH;
-  const standing = standingOf(workload, verbs, workerDays(flow));
+  const standing = standingOf(workload, verbs, flow);
   const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
   const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
   const invocations = standing.reduce((sum, one) => sum + one.invocations, 0);
@@ -282,16 +269,14 @@ function validate(workload: Workload): void {
   const positive = ['tasksPerDay', 'secondsPerTask', 'memoryMb', 'heartbeatSeconds', 'tickSeconds'] as const;
   const atLeastOne = ['attemptsPerTask', 'peakFactor', 'concurrency', 'shards', 'maxWorkers'] as const;
   const notNegative = [
-    ...([
-      'inputBytes',
-      'resultBytes',
-      'commitItems',
-      'refusedPerTask',
-      'retentionDays',
-      'flushSeconds',
-      'lingerSeconds',
-    ] as const),
-  ];
+    'inputBytes',
+    'resultBytes',
+    'commitItems',
+    'refusedPerTask',
+    'retentionDays',
+    'flushSeconds',
+    'lingerSeconds',
+  ] as const;
   for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
   for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');
   for (const figure of notNegative) ensure(figure, workload[figure], workload[figure] >= 0, '0 or more');
