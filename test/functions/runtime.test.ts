@@ -25,7 +25,9 @@ test('functions connect as every other client does: an emulator is not told thei
 
   await queues.get('media');
 
-  expect(authorizations).toEqual([expect.stringContaining('Credential=local/')]);
+  // On a busy machine it may have asked twice.
+  expect(authorizations).not.toHaveLength(0);
+  for (const authorization of authorizations) expect(authorization).toContain('Credential=local/');
   server.closeAllConnections();
   server.close();
 });

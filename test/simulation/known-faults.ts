@@ -31,7 +31,7 @@ export const KNOWN_FAULTS: readonly KnownFault[] = [
     profile: 'row',
     seed: 9n,
     row: /^semaphore#/,
-    message: /no code of it knows/,
+    message: /no code of it knows; a second delivery took it/,
     what: 'an admission that the network delivers twice, the second time after its permit came back, takes a permit that is not looked for',
   },
 ];

@@ -22,7 +22,12 @@ function violationsOf({ rows = {}, ids = [], believers = [], requesting = 0 }: W
   const checker = new Checker(assumptionsOf(drawProfile(new Prng(1n), 'calm')));
   const process = { name: 'w1.1', requesting };
   const fleet = { isIdle: true, environments: [{ name: 'w1', process, invocation: undefined }] } as unknown as Fleet;
-  const recorder = { rows: new Map(Object.entries(rows)), believers, askAll: () => undefined } as unknown as Recorder;
+  const recorder = {
+    rows: new Map(Object.entries(rows)),
+    believers,
+    takenByCopies: new Set<string>(),
+    askAll: () => undefined,
+  } as unknown as Recorder;
   new Liveness({ timeline: new Timeline(), fleet, checker, clocksHold: true }).judge(recorder, ids);
   return checker.violations.map(({ invariant }) => invariant);
 }
@@ -37,6 +42,14 @@ test.each(['ready', 'running'])('L3 notices a task that is still %s', (state) =>
 
 test('L3 notices a task that has not been enqueued', () => {
   expect(violationsOf({ ids: ['a'] })).toEqual(['L3']);
+});
+
+test('L18 notices a task that an outage has buried, unless it may be attempted once only', () => {
+  const lastError = { name: 'StoreUnavailableError', message: 'was not answered' };
+  const buried = (name: string) => ({ 'task#jobs#a': { state: 'dead', name, lastError } });
+
+  expect(violationsOf({ rows: buried('items'), ids: ['a'] })).toEqual(['L18']);
+  expect(violationsOf({ rows: buried('onceItems'), ids: ['a'] })).toEqual([]);
 });
 
 test('L7 notices a request that is left under way', () => {

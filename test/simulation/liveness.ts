@@ -2,7 +2,7 @@
  * What must happen once nothing goes wrong any more.
  *
  * L3 every task comes to its end within a bound made of TTL, clock bound, waits and ticks.
- * L18 no task is dead of an outage of the store.
+ * L18 no task is dead of an outage of the store, but one that may be attempted once only: its other effects must not repeat.
  * L7 nothing is left: no invocation, no timer, no request, no belief, no session but those of the dead.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
@@ -13,6 +13,7 @@ import { isSession, isTask } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 import { STAYS } from './workloads/flood.ts';
+import { maxAttemptsOf } from './workloads/task-code.ts';
 
 export interface LivenessPorts {
   readonly timeline: Timeline;
@@ -52,7 +53,7 @@ export class Liveness {
         );
       // What its code never caused must not bury it.
       const { name, message } = (item.lastError ?? {}) as { readonly name?: string; readonly message?: string };
-      if (state === 'dead' && name === 'StoreUnavailableError')
+      if (state === 'dead' && name === 'StoreUnavailableError' && maxAttemptsOf(String(item.name)) > 1)
         checker.report('L18', row, `is dead of an outage of the store: ${String(message)}`);
     }
     if (tasks.length < ids.length)

@@ -68,14 +68,13 @@ export function observeGroups(store: WaitGroupStore, process: SimulatedProcess, 
       write(group('complete', key.name, stamp), () => store.complete(key, counts, stamp)),
     begin: (key, stamp) => write(group('begin', key.name, stamp), () => store.begin(key, stamp)),
     // Its rows are the members', several at a time, and those that are there stay: judged by what becomes of them.
-    addMembers: (key, members, stamp, limits) =>
-      write(group('add', key.name, stamp), () => store.addMembers(key, members, stamp, limits)),
+    addMembers: (key, members, stamp) =>
+      write(group('add', key.name, stamp), () => store.addMembers(key, members, stamp)),
     leaseMember: (key, holder, stamp, limits) =>
       write({ ...member('lease', key, holder.id, stamp), session: holder.session }, () =>
         store.leaseMember(key, holder, stamp, limits),
       ),
-    finishMember: (key, id, stamp, limits) =>
-      write(member('done', key, id, stamp), () => store.finishMember(key, id, stamp, limits)),
+    finishMember: (key, id, stamp) => write(member('done', key, id, stamp), () => store.finishMember(key, id, stamp)),
     loseMember: (key, lost, stamp) =>
       write(member('lose', key, lost.id, stamp), () => store.loseMember(key, lost, stamp)),
   };
@@ -95,10 +94,9 @@ export function observeBuckets(store: RateLimitStore, process: SimulatedProcess,
   });
   return {
     ...store,
-    take: (bucket, draw, stamp, limits) =>
-      write(call('take', bucket, stamp), () => store.take(bucket, draw, stamp, limits)),
-    takeFromFull: (bucket, draw, stamp, limits) =>
-      write(call('takeFromFull', bucket, stamp), () => store.takeFromFull(bucket, draw, stamp, limits)),
+    take: (bucket, draw, stamp) => write(call('take', bucket, stamp), () => store.take(bucket, draw, stamp)),
+    takeFromFull: (bucket, draw, stamp) =>
+      write(call('takeFromFull', bucket, stamp), () => store.takeFromFull(bucket, draw, stamp)),
   };
 }
 

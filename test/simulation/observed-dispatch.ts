@@ -13,13 +13,13 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
     scheduleKey(queue, name).pk;
   return {
     ...store,
-    put: (definition, nextAt, observed, stamp, limits) =>
+    put: (definition, nextAt, observed, stamp) =>
       write({ verb: 'schedule.put', row: row(definition), nonce: stamp.nonce }, () =>
-        store.put(definition, nextAt, observed, stamp, limits),
+        store.put(definition, nextAt, observed, stamp),
       ),
-    advance: (observed, nextAt, stamp, limits) =>
+    advance: (observed, nextAt, stamp) =>
       write({ verb: 'schedule.advance', row: row(observed), nonce: stamp.nonce }, () =>
-        store.advance(observed, nextAt, stamp, limits),
+        store.advance(observed, nextAt, stamp),
       ),
   };
 }
@@ -28,9 +28,9 @@ export function observeSlots(store: SlotStore, process: SimulatedProcess, record
   const write = writerOf(process, recorder);
   return {
     ...store,
-    take: (tick, taking, limits) =>
+    take: (tick, taking) =>
       write({ verb: 'slot.take', row: slotKey(tick.schedule, tick.slot).pk, nonce: taking.nonce }, () =>
-        store.take(tick, taking, limits),
+        store.take(tick, taking),
       ),
   };
 }
@@ -39,13 +39,13 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
   const write = writerOf(process, recorder);
   return {
     ...store,
-    change: (queue, observed, to, stamp, limits) =>
+    change: (queue, observed, to, stamp) =>
       write({ verb: 'queue.change', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.change(queue, observed, to, stamp, limits),
+        store.change(queue, observed, to, stamp),
       ),
-    noteUse: (queue, observed, use, stamp, limits) =>
+    noteUse: (queue, observed, use, stamp) =>
       write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.noteUse(queue, observed, use, stamp, limits),
+        store.noteUse(queue, observed, use, stamp),
       ),
     announce: (observed, announcement, stamp, limits) =>
       write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>

@@ -15,8 +15,8 @@ export function observePacks(store: PackStore, process: SimulatedProcess, record
     claim: { row: taskRow(claim), token: claim.leaseCounter, session: claim.session },
   });
   return {
-    enqueue: (pack, stamp, limits) =>
-      write({ verb: 'pack.enqueue', row: taskRow(pack), nonce: stamp.nonce }, () => store.enqueue(pack, stamp, limits)),
+    enqueue: (pack, stamp) =>
+      write({ verb: 'pack.enqueue', row: taskRow(pack), nonce: stamp.nonce }, () => store.enqueue(pack, stamp)),
     record: (claim, entry, stamp, limits) =>
       write(held('record', claim, stamp), () => store.record(claim, entry, stamp, limits)),
     finish: (claim, entry, stamp, limits) =>
@@ -25,14 +25,14 @@ export function observePacks(store: PackStore, process: SimulatedProcess, record
       write(held('commit', claim, stamp), () => store.commit(claim, index, entry, effects, stamp, limits)),
     move: (claim, item, entry, stamp, limits) =>
       write(held('move', claim, stamp), () => store.move(claim, item, entry, stamp, limits)),
-    cancelItem: (observed, index, stamp, limits) =>
+    cancelItem: (observed, index, stamp) =>
       write({ verb: 'pack.cancelItem', row: taskRow(observed), nonce: stamp.nonce }, () =>
-        store.cancelItem(observed, index, stamp, limits),
+        store.cancelItem(observed, index, stamp),
       ),
-    cancelRunningItem: async (observed, index, stamp, limits) => {
+    cancelRunningItem: async (observed, index, stamp) => {
       const call = { verb: 'pack.cancelRunningItem', row: taskRow(observed), nonce: stamp.nonce };
       const { kind } = await write(call, async () => ({
-        ...(await store.cancelRunningItem(observed, index, stamp, limits)),
+        ...(await store.cancelRunningItem(observed, index, stamp)),
         earlierAttempt: 'unknown' as const,
       }));
       return { kind };

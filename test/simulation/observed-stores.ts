@@ -37,13 +37,13 @@ export function observeSessions(store: SessionStore, process: SimulatedProcess, 
         },
         () => store.renew(renewal, limits),
       ),
-    expire: (expiry, limits) =>
+    expire: (expiry) =>
       write({ verb: 'session.expire', row: sessionRow(expiry.observed.id), nonce: expiry.nonce }, () =>
-        store.expire(expiry, limits),
+        store.expire(expiry),
       ),
-    invalidate: (invalidation, limits) =>
+    invalidate: (invalidation) =>
       write({ verb: 'session.invalidate', row: sessionRow(invalidation.id), nonce: invalidation.nonce }, () =>
-        store.invalidate(invalidation, limits),
+        store.invalidate(invalidation),
       ),
   };
 }
@@ -64,12 +64,12 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
   });
   return {
     ...store,
-    enqueue: (task, stamp, limits) =>
-      write({ verb: 'task.enqueue', row: taskRow(task), nonce: stamp.nonce }, () => store.enqueue(task, stamp, limits)),
-    replace: (observed, task, stamp, limits) =>
-      write(byOthers('task.replace', observed, stamp), () => store.replace(observed, task, stamp, limits)),
-    renew: (observed, task, stamp, limits) =>
-      write(byOthers('task.renew', observed, stamp), () => store.renew(observed, task, stamp, limits)),
+    enqueue: (task, stamp) =>
+      write({ verb: 'task.enqueue', row: taskRow(task), nonce: stamp.nonce }, () => store.enqueue(task, stamp)),
+    replace: (observed, task, stamp) =>
+      write(byOthers('task.replace', observed, stamp), () => store.replace(observed, task, stamp)),
+    renew: (observed, task, stamp) =>
+      write(byOthers('task.renew', observed, stamp), () => store.renew(observed, task, stamp)),
     deletePayload: async (key, payload) => {
       // Its nonce is that of the payload's own writing: the call has a name of its own.
       const call = { verb: 'payload.delete', row: payloadRow(key), nonce: `drop ${payload.nonce} ${process.now}` };
@@ -86,9 +86,9 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
       write(take('task.claim', observed, session, stamp), () => store.claim(observed, session, stamp, limits)),
     takeOver: (observed, session, stamp, limits) =>
       write(take('task.takeOver', observed, session, stamp), () => store.takeOver(observed, session, stamp, limits)),
-    bury: (observed, error, stamp, limits) =>
+    bury: (observed, error, stamp) =>
       write({ verb: 'task.bury', row: taskRow(observed), nonce: stamp.nonce }, () =>
-        store.bury(observed, error, stamp, limits),
+        store.bury(observed, error, stamp),
       ),
     complete: (claim, result, stamp, limits) =>
       write(settle('task.complete', claim, stamp), () => store.complete(claim, result, stamp, limits)),
@@ -104,10 +104,9 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
       write(settle('task.wait', claim, stamp), () => store.waitForChildren(claim, batch, children, stamp, limits)),
     giveUp: (claim, reason, stamp, limits) =>
       write(settle('task.giveUp', claim, stamp), () => store.giveUp(claim, reason, stamp, limits)),
-    cancel: (observed, cancellation, stamp, limits) =>
-      write(byOthers('task.cancel', observed, stamp), () => store.cancel(observed, cancellation, stamp, limits)),
-    expire: (observed, stamp, limits) =>
-      write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp, limits)),
+    cancel: (observed, cancellation, stamp) =>
+      write(byOthers('task.cancel', observed, stamp), () => store.cancel(observed, cancellation, stamp)),
+    expire: (observed, stamp) => write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp)),
     parking: {
       ...store.parking,
       // What became of each is not told; what is put back is not stamped.
@@ -129,9 +128,9 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
         });
       },
     },
-    createBatch: (batch, stamp, limits) =>
+    createBatch: (batch, stamp) =>
       write({ verb: 'batch.create', row: batchKey(batch.queue, batch.id).pk, nonce: stamp.nonce }, () =>
-        store.createBatch(batch, stamp, limits),
+        store.createBatch(batch, stamp),
       ),
     snooze: (claim, readyAt, stamp, limits) =>
       write(settle('task.snooze', claim, stamp), () => store.snooze(claim, readyAt, stamp, limits)),
@@ -148,22 +147,22 @@ export function observeOperations(
   const write = writerOf(process, recorder);
   return {
     ...store,
-    cancelAbandoned: (observed, cancellation, stamp, limits) =>
+    cancelAbandoned: (observed, cancellation, stamp) =>
       write(byOthers('task.cancelAbandoned', observed, stamp), () =>
-        store.cancelAbandoned(observed, cancellation, stamp, limits),
+        store.cancelAbandoned(observed, cancellation, stamp),
       ),
-    requestCancel: async (observed, cancellation, stamp, limits) => {
+    requestCancel: async (observed, cancellation, stamp) => {
       const call = byOthers('task.requestCancel', observed, stamp);
       const { kind } = await write(call, async () => ({
-        ...(await store.requestCancel(observed, cancellation, stamp, limits)),
+        ...(await store.requestCancel(observed, cancellation, stamp)),
         earlierAttempt: 'unknown' as const,
       }));
       return { kind };
     },
-    reschedule: (observed, to, stamp, limits) =>
-      write(byOthers('task.reschedule', observed, stamp), () => store.reschedule(observed, to, stamp, limits)),
-    revive: (observed, runAt, stamp, limits) =>
-      write(byOthers('task.revive', observed, stamp), () => store.revive(observed, runAt, stamp, limits)),
+    reschedule: (observed, to, stamp) =>
+      write(byOthers('task.reschedule', observed, stamp), () => store.reschedule(observed, to, stamp)),
+    revive: (observed, runAt, stamp) =>
+      write(byOthers('task.revive', observed, stamp), () => store.revive(observed, runAt, stamp)),
   };
 }
 

@@ -8,6 +8,8 @@ import type { SimulatedProcess } from './machines/process.ts';
 import type { Timeline } from './machines/timeline.ts';
 import type { Called, HistoryEvent, Returned, RightName } from './history.ts';
 import { Digest } from './history.ts';
+import { isSemaphore } from './invariants/rule.ts';
+import { holdersOf } from './invariants/semaphores.ts';
 import type { Row } from './rows.ts';
 import { rowsWrittenBy } from './rows.ts';
 
@@ -47,6 +49,8 @@ export class Recorder {
   readonly #rows = new Map<string, DynamoItem>();
   /** Operations that end a session, of which an attempt was sent. */
   readonly #ending = new Set<number>();
+  /** Rows and tokens of the permits that the second delivery of a request took. */
+  readonly takenByCopies = new Set<string>();
   #operations = 0;
   readonly counts = { sent: 0, written: 0, called: 0 };
 
@@ -155,6 +159,7 @@ export class Recorder {
       this.#askBelievers(row.name);
       if (after === undefined) this.#rows.delete(row.name);
       else this.#rows.set(row.name, after);
+      if (copy && isSemaphore(row.name)) this.#tookByCopy(row.name, before, after);
       this.counts.written++;
       const { now } = this.#ports.timeline;
       const { name } = request.process;
@@ -171,6 +176,11 @@ export class Recorder {
         values: row.values,
       });
     }
+  }
+
+  #tookByCopy(row: string, before: DynamoItem | undefined, after: DynamoItem | undefined): void {
+    const were = new Set(holdersOf(before).map(({ token }) => token));
+    for (const { token } of holdersOf(after)) if (!were.has(token)) this.takenByCopies.add(`${row} ${token}`);
   }
 
   #refused(request: Request, { kind, reasons }: DynamoFault, operation: number | undefined, copy: boolean): void {

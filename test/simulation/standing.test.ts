@@ -32,7 +32,12 @@ function violationsOf({ rows, believers = [], asks = [], seconds = 300 }: Scene)
   const registry = new Asks(() => time.now);
   for (const ask of asks) registry.begin({ ...ask, process: ALIVE });
   const standing = new Standing(PROFILE, {
-    recorder: { rows: new Map(Object.entries(rows)), believers, askAll: () => undefined },
+    recorder: {
+      rows: new Map(Object.entries(rows)),
+      believers,
+      takenByCopies: new Set<string>(),
+      askAll: () => undefined,
+    },
     asks: registry,
     report: (rule) => void found.add(rule),
     now: () => time.now,

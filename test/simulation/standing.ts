@@ -32,7 +32,7 @@ const REFUSED_WINDOW_MS = 60_000;
 const STARVING_MS = 120_000;
 
 export interface StandingPorts {
-  readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'askAll'>;
+  readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
   readonly asks: Asks;
   readonly report: Report;
   /** True time. */
@@ -202,11 +202,12 @@ export class Standing {
     const check = (row: string, session: string, token: number): void => {
       const { isAlive = false, name } = sessions.get(session) ?? {};
       if (!isAlive || name !== USERS_SESSION || believed.has(`${row} ${token}`)) return;
+      const isByCopy = this.#ports.recorder.takenByCopies.has(`${row} ${token}`);
       if (this.#stands('L12', `${row} ${token}`, boundMs))
         this.#ports.report(
           'L12',
           row,
-          `is held under token ${token} by live session ${session}, and no code of it knows`,
+          `is held under token ${token} by live session ${session}, and no code of it knows${isByCopy ? '; a second delivery took it' : ''}`,
         );
     };
     for (const [row, item] of rows) {

@@ -14,7 +14,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a queue on this machine', 
     await using files = new AsyncDisposableStack();
     files.defer(() => rm(folder, { recursive: true }));
     const file = path.join(folder, 'tasks.jsonl');
-    const tasks = Array.from({ length: 30 }, (_, n) => ({ name: 'long', id: `task-${n}`, input: 5 }));
+    const tasks = Array.from({ length: 30 }, (_, n) => ({ name: 'long', id: `task-${n}`, input: 10 }));
     await writeFile(file, tasks.map((task) => JSON.stringify(task)).join('\n'));
 
     const run = await runStart(

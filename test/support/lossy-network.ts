@@ -2,9 +2,9 @@ import type { DynamoCalls, DynamoKind } from '../../shared/dynamo/engine/driver.
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { Process } from './coordination.ts';
 
-/** What becomes of some of a process's requests; `late`: its writes are on their way until they are delivered. */
+/** What becomes of some of a process's requests; `late`: its writes are on their way until they are delivered; `lateOnce`: the next one is. */
 export class LossyNetwork {
-  fate: 'none' | 'loseAnswer' | 'late' = 'none';
+  fate: 'none' | 'loseAnswer' | 'late' | 'lateOnce' = 'none';
   readonly #late: (() => Promise<unknown>)[] = [];
 
   /** @param which requests, by their text */
@@ -16,10 +16,11 @@ export class LossyNetwork {
       signal: AbortSignal,
     ): Promise<DynamoCalls[K]['output']> => {
       const isRead = kind === 'get' || kind === 'batchGet' || kind === 'query';
-      const isSpared = this.fate === 'none' || (this.fate === 'late' && isRead);
+      const isSpared = this.fate === 'none' || (this.fate !== 'loseAnswer' && isRead);
       if (isSpared || !which.test(JSON.stringify(input))) return attempt(kind, input, signal);
       if (this.fate === 'loseAnswer') await attempt(kind, input, signal).catch(() => undefined);
       else this.#late.push(() => attempt(kind, input, new AbortController().signal));
+      if (this.fate === 'lateOnce') this.fate = 'none';
       throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
     };
   }

@@ -53,7 +53,7 @@ const LAYERS: readonly Layer[] = [
   // What a task is; one run of it; packs of tasks; what a worker tries next; a worker; those who enqueue, and operators.
   { name: 'task', holds: ['shared/task/'], imports: PROTOCOL },
   // The spans of a task's life.
-  { name: 'tracing', holds: ['shared/tracing/'], imports: ['task'] },
+  { name: 'tracing', holds: ['shared/tracing/'], imports: ['runtime', 'errors', 'task'] },
   // Tasks that recur.
   { name: 'schedule', holds: ['shared/schedule/'], imports: [...PROTOCOL, 'task'] },
   { name: 'run', holds: ['shared/run/'], imports: [...PROTOCOL, 'task', 'tracing', 'schedule'] },
@@ -230,7 +230,6 @@ const LONG_FILES: Readonly<Record<string, string>> = {
   'shared/backlog/backlog.ts': 'looking at home and helping elsewhere fill one buffer',
   'shared/run/run.ts':
     'the ways of one attempt from its first line to its end, which share its belief and its one verb under way',
-  'shared/dynamo/task/statements.ts': 'the picture of the task row, and all that its holder may write, side by side',
   'shared/dynamo/lock/statements.ts': 'all that is ever asked of one row, in whole literals',
   'shared/worker/worker.ts':
     'one worker from its first look to its last hand-back, whose slots share one backlog, gate and pause',

@@ -1,7 +1,8 @@
 /** Guards are taken apart at their conjuncts, and nowhere else; and each conjunct is needed, or known to be redundant. */
 import { describe, expect, test } from 'vitest';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
-import { transactStatement, updateStatement } from '../../../shared/dynamo/engine/statement.ts';
+import { updateStatement } from '../../../shared/dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../shared/dynamo/engine/transaction.ts';
 import { CASES } from '../../unit/dynamo/guards/cases.ts';
 import { Rows } from '../../unit/dynamo/guards/rows.ts';
 import { allConjuncts, conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
@@ -44,7 +45,7 @@ describe('a statement', () => {
   });
 
   test('names what stands beside its first action by what that does', () => {
-    expect(conjunctsOf(transactStatement('lock.both', [update('a'), update('b')], 'token'))).toEqual([
+    expect(conjunctsOf(together(update('a', 'lock.both'), [actionOf(update('b'))], 'token'))).toEqual([
       'lock.both: #session = :session',
       'lock.both: #nonce = :seen',
       'lock, SET #ttl = :ttl: #session = :session',

@@ -1,6 +1,6 @@
 import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { clause, condition, entry, operation, part, statement } from './place.ts';
+import { argument, clause, condition, entry, operation, part, statement } from './place.ts';
 
 const SEMAPHORE = 'shared/dynamo/semaphore/statements.ts';
 const RULES = 'shared/semaphore/semaphore.ts';
@@ -139,7 +139,8 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: WAIT_GROUP,
-        in: 'addMembers.ConditionExpression',
+        in: 'addMembers',
+        at: argument('checkStatement', 2),
         change: becomes(
           "'(#generation = :generation OR #generation <> :generation) AND (#state = :expected OR #state <> :expected)'",
         ),

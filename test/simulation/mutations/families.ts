@@ -17,7 +17,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
       {
         file: 'shared/dynamo/task/store.ts',
         in: 'createTaskStore.commit',
-        at: argument('commitTask', 2),
+        at: argument('completeTask', 2),
         change: becomes('undefined'),
       },
     ],

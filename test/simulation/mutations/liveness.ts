@@ -119,7 +119,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
       {
         file: 'shared/semaphore/survey.ts',
         in: 'Surveyor.survey',
-        at: choice('isOpen', 'free'),
+        at: choice('knows', 'free'),
         change: ({ condition, whenTrue }) => `${condition} && ${whenTrue}`,
       },
     ],

@@ -64,7 +64,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M16',
     what: 'a renewal does not compare the nonce of the one before',
-    edits: disarmed(STATEMENTS, 'renewSession.guard', '#nonce = :lastNonce'),
+    edits: disarmed(STATEMENTS, 'renewSession.follows', '#nonce = :lastNonce'),
     killedBy: ['I4', 'I9'],
     profile: 'network',
   },

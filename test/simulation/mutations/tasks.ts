@@ -85,7 +85,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M52',
     what: 'a completion does not compare session and counter',
-    edits: [{ file: STATEMENTS, in: 'completion.guard', change: becomes(ANYBODYS) }],
+    edits: [{ file: STATEMENTS, in: 'completeTask.guard', change: becomes(ANYBODYS) }],
     killedBy: ['I16'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },

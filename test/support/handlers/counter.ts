@@ -22,6 +22,13 @@ export async function handler(event: unknown, context: LambdaContext) {
   };
 }
 
+/** Tells its remaining time twice, that long apart. */
+export async function remaining({ ms }: { readonly ms: number }, context: LambdaContext) {
+  const first = context.getRemainingTimeInMillis();
+  await sleep(ms);
+  return { first, second: context.getRemainingTimeInMillis() };
+}
+
 /** Leaves a timer behind, as no handler should, and tells the longest pause between two of its ticks so far. */
 export async function tickFor({ ms }: { readonly ms: number }) {
   ticking ??= setInterval(noteTick, 5);

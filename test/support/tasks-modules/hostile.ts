@@ -81,7 +81,7 @@ export const boasts = defineTask({
 /** Longer than any deadline of a test, and obedient. Its input may be a number of steps, ten a second. */
 export const long = defineTask({
   name: 'long',
-  retry: { maxAttempts: 3 },
+  retry: { maxAttempts: 25, maxDeaths: 25 },
   async run(input: unknown, task) {
     const steps = typeof input === 'number' ? input : 40;
     const from = typeof task.progress === 'number' ? task.progress : 0;
