@@ -63,7 +63,7 @@ async function exerciseLimits(leasehold: Leasehold, session: Session): Promise<v
 
   const first = await session.permit('fair', { limit: 1, wait: '1s', fair: true });
   await using rival = await leasehold.session({ name: 'rival for a permit' });
-  const waiting = rival.permit('fair', { limit: 1, wait: '5s', fair: true });
+  const waiting = rival.permit('fair', { limit: 1, wait: '5m', fair: true });
   // Long enough for the rival to stand in the queue.
   await systemRuntime.clock.sleep(100);
   await first.release();

@@ -36,7 +36,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   const stores = createStores(sender, { table, shards: SHARDS });
   let renewals = 0;
   const events = { onRenewed: () => void renewals++ };
-  await using session = await leasehold.session({ name: 'worker/default', ttl: '9s', heartbeat: '200ms', events });
+  await using session = await leasehold.session({ name: 'worker/default', ttl: '10m', heartbeat: '200ms', events });
   await exerciseLocks(leasehold, session);
   await settleDoubts(stores, session);
   await settleExpired(stores);
