@@ -2,12 +2,10 @@
  * The console: a page on loopback that shows a table, and acts on it, with its operator's own credentials.
  * It has no protocol of its own: whatever it reads or writes goes through the library's clients and stores.
  */
-import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
-import { ConfigurationError } from '../shared/errors.ts';
+import { LOOPBACK, close, listen } from '../shared/listen.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
 import { readAssets } from './assets.ts';
 import type { ConnectionSettings } from './connection.ts';
@@ -41,7 +39,6 @@ export interface RunningConsole {
 
 /** What each page may cost while it is looked at: about a cent an hour. */
 const UNITS_PER_SECOND = 20;
-const LOOPBACK = '127.0.0.1';
 
 /** @throws ConfigurationError when the port cannot be had */
 export async function startConsole(options: ConsoleOptions, runtime: Runtime): Promise<RunningConsole> {
@@ -64,40 +61,23 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
   });
 
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
-  try {
-    gate.port = await listen(server, options.port);
-  } catch (error) {
+  const { port } = options;
+  const refusal = (code: string): string =>
+    `cannot listen on ${LOOPBACK} port ${port} (${code}): give another --port, or none`;
+  const address = await listen(server, { host: LOOPBACK, port, refusal }).catch((error: unknown) => {
     connection[Symbol.dispose]();
     throw error;
-  }
+  });
+  gate.port = address.port;
   return {
     invite: () => gate.invite(),
-    port: (server.address() as AddressInfo).port,
+    port: address.port,
     readUnits: () => connection.readUnits(),
     isLooking: () => feed.isRunning,
     async close() {
       await feed.close();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await close(server);
       connection[Symbol.dispose]();
     },
   };
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  try {
-    server.listen(port, LOOPBACK);
-    await once(server, 'listening');
-  } catch (cause) {
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    if (['EADDRINUSE', 'EACCES'].includes(code))
-      throw new ConfigurationError(
-        `cannot listen on ${LOOPBACK} port ${port} (${code}): give another --port, or none`,
-        { cause },
-      );
-    throw cause;
-  }
-  return (server.address() as AddressInfo).port;
 }

@@ -1,11 +1,10 @@
 /** The gateway as a process: for a laptop, or beside a program that speaks to Consul. */
-import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { isLoopbackHost } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/errors.ts';
+import { close, listen } from '../shared/listen.ts';
 import type { GatewayOptions } from './app.ts';
 import { createConsulApp } from './app.ts';
 import { refusalOf } from './gate.ts';
@@ -39,30 +38,14 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
         );
   };
   const server = createAdaptorServer({ fetch: guarded, overrideGlobalObjects: false }) as Server;
-  await listen(server, host, port);
-  const address = server.address() as AddressInfo;
+  const refusal = (code: string): string =>
+    `cannot listen on ${host} port ${port} (${code}): give another --host or --port`;
+  const { address, port: taken } = await listen(server, { host, port, refusal });
   return {
-    url: `http://${isIP(address.address) === 6 ? `[${address.address}]` : address.address}:${address.port}`,
+    url: `http://${isIP(address) === 6 ? `[${address}]` : address}:${taken}`,
     async close() {
-      const closed = once(server, 'close');
       closing.abort();
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await close(server);
     },
   };
-}
-
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (cause) {
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    if (['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(code))
-      throw new ConfigurationError(`cannot listen on ${host} port ${port} (${code}): give another --host or --port`, {
-        cause,
-      });
-    throw cause;
-  }
 }

@@ -2,12 +2,12 @@
  * A DynamoDB engine as a child process on a loopback port: started, waited for, stopped, never left behind.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer } from 'node:http';
 import { ConfigurationError } from '../../shared/errors.ts';
+import { LOOPBACK, close } from '../../shared/listen.ts';
 import { systemClock as clock } from '../../shared/runtime/clock.ts';
 import { leash, signalGroup } from '../leash.ts';
-import { LOOPBACK, listenOnLoopback } from './listen.ts';
+import { listenOnLoopback } from './listen.ts';
 import { probe } from './probe.ts';
 
 export interface EngineProgram {
@@ -123,7 +123,6 @@ function explain(program: EngineProgram, outcome: StartOutcome & { kind: 'failed
 async function findFreePort(port: number | undefined): Promise<number> {
   const server = createServer();
   const free = await listenOnLoopback(server, port);
-  server.close();
-  await once(server, 'close');
+  await close(server);
   return free;
 }

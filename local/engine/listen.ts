@@ -1,25 +1,14 @@
-/** A server on a port of loopback. */
-import { once } from 'node:events';
-import type { AddressInfo, Server } from 'node:net';
-import { ConfigurationError } from '../../shared/errors.ts';
-
-export const LOOPBACK = '127.0.0.1';
+/** An engine's port of loopback. */
+import type { Server } from 'node:http';
+import { LOOPBACK, listen } from '../../shared/listen.ts';
 
 /**
- * @param port absent: a free one
  * @returns the port
  * @throws ConfigurationError when a port was asked for and is taken
  */
-export async function listenOnLoopback(server: Server, port: number | undefined): Promise<number> {
-  try {
-    server.listen(port ?? 0, LOOPBACK);
-    await once(server, 'listening');
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new ConfigurationError(
-      `port ${port ?? 0} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`,
-      { cause: error },
-    );
-  }
-  return (server.address() as AddressInfo).port;
+export async function listenOnLoopback(server: Server, port = 0): Promise<number> {
+  const refusal = (code: string): string =>
+    `port ${port} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`;
+  const address = await listen(server, { host: LOOPBACK, port, refusal });
+  return address.port;
 }

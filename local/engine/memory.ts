@@ -5,7 +5,6 @@
  * and global indexes, those that make, describe and delete tables, and those that read their streams; scans, batch writes and
  * PartiQL it refuses by name. Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
  */
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -13,9 +12,10 @@ import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
 import type { CancellationReason } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { messageOf } from '../../shared/errors.ts';
+import { LOOPBACK, close } from '../../shared/listen.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { LOOPBACK, listenOnLoopback } from './listen.ts';
+import { listenOnLoopback } from './listen.ts';
 import type { Members } from './memory-requests.ts';
 import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf } from './memory-requests.ts';
 import { MemoryTables } from './memory-tables.ts';
@@ -50,10 +50,7 @@ export async function startMemoryEngine(port: number | undefined, clock: Clock =
     endpoint,
     async stop() {
       stopped.abort();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await Promise.all([closed, sweeping]);
+      await Promise.all([close(server), sweeping]);
     },
   };
 }

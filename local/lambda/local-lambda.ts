@@ -11,9 +11,9 @@
  *
  * No environment outlives this process (see `../leash.ts`).
  */
-import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { ConfigurationError, assert } from '../../shared/errors.ts';
+import { assert } from '../../shared/errors.ts';
+import { LOOPBACK, close, listen } from '../../shared/listen.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { assertPosix } from '../leash.ts';
@@ -77,12 +77,8 @@ export class LocalLambda {
   async start(): Promise<void> {
     assertPosix();
     const { port = 0 } = this.#options;
-    try {
-      this.#server.listen(port, '127.0.0.1');
-      await once(this.#server, 'listening');
-    } catch (cause) {
-      throw new ConfigurationError(`the local Lambda cannot listen on port ${port}: choose another`, { cause });
-    }
+    const refusal = (): string => `the local Lambda cannot listen on port ${port}: choose another`;
+    await listen(this.#server, { host: LOOPBACK, port, refusal });
     const platform = this.#platform();
     for (const target of this.#functions) this.#hosts.set(target.name, new FunctionHost(target, platform));
   }
@@ -91,7 +87,7 @@ export class LocalLambda {
   get endpoint(): string {
     const address = this.#server.address();
     assert(address !== null && typeof address === 'object', 'the local Lambda has no endpoint before start()');
-    return `http://127.0.0.1:${address.port}`;
+    return `http://${LOOPBACK}:${address.port}`;
   }
 
   /**
@@ -133,11 +129,7 @@ export class LocalLambda {
     const processes = this.#processes();
     for (const environment of processes) environment.kill('shutdown');
     await Promise.all(processes.map((environment) => environment.exited));
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+    if (this.#server.listening) await close(this.#server);
   }
 
   async #serve(request: InvokeRequest): Promise<InvokeResponse> {

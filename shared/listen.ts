@@ -1,0 +1,34 @@
+/** Servers of this machine's processes: they take an address, and leave it with all their connections. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigurationError } from './errors.ts';
+
+export const LOOPBACK = '127.0.0.1';
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** The message when the address cannot be had, for the system's code of the reason. */
+  readonly refusal: (code: string) => string;
+}
+
+/** @throws ConfigurationError when the address cannot be had */
+export async function listen(server: Server, { host, port, refusal }: ListenOptions): Promise<AddressInfo> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new ConfigurationError(refusal((cause as NodeJS.ErrnoException).code ?? 'unknown'), { cause });
+  }
+  return server.address() as AddressInfo;
+}
+
+/** Ends what is under way as well. */
+export async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
