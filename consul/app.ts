@@ -2,15 +2,12 @@
  * Consul's HTTP API for sessions and keys, over the library: no protocol of its own.
  * A gateway keeps nothing but polls of what is waited for: any number of them on one table are one service. See docs/consul.md.
  */
-import type { Leasehold } from '../shared/leasehold.ts';
-import type { Remote } from '../shared/remote/remote.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
 import { agentMembers, agentSelf, statusLeader, statusPeers } from './agent.ts';
 import { deregisterNode, healthState, listDatacenters, listNodes, nodeHealth, registerNode } from './catalog.ts';
 import { agentChecks, deregisterCheck, registerCheck, reportAs, updateCheck } from './checks.ts';
 import type { Endpoint } from './exchange.ts';
-import { serve } from './exchange.ts';
-import type { Gateway, GatewaySettings, ReportFailure } from './gateway.ts';
+import { serve, textResponse } from './exchange.ts';
+import type { Gateway } from './gateway.ts';
 import { deleteKeys, readKeys, writeKey } from './kv.ts';
 import { Polls } from './polls.ts';
 import { PrefixIndexes } from './prefix-index.ts';
@@ -21,17 +18,10 @@ import type { TokenRules } from './tokens.ts';
 import { TokenBook } from './tokens.ts';
 import { runTransaction } from './txn.ts';
 
-export interface GatewayOptions {
-  readonly leasehold: Leasehold;
-  /** Over the same table. */
-  readonly remote: Remote;
-  readonly runtime: Runtime;
-  readonly settings: GatewaySettings;
+/** What a gateway is given; the rest of it is its own. */
+export interface GatewayOptions extends Omit<Gateway, 'tokens' | 'indexes' | 'polls'> {
   /** Absent: no caller is asked for a token. */
   readonly tokens: readonly TokenRules[] | undefined;
-  /** Aborts when the gateway closes. */
-  readonly closing: AbortSignal;
-  readonly onFailure: ReportFailure;
 }
 
 type Methods = Readonly<Record<string, Endpoint>>;
@@ -85,37 +75,22 @@ export interface ConsulApp {
   readonly fetch: (request: Request, bindings?: Bindings) => Promise<Response>;
 }
 
-export function createConsulApp({
-  leasehold,
-  remote,
-  runtime,
-  settings,
-  tokens,
-  closing,
-  onFailure,
-}: GatewayOptions): ConsulApp {
+export function createConsulApp({ tokens, ...given }: GatewayOptions): ConsulApp {
   const gateway: Gateway = {
-    leasehold,
-    remote,
-    runtime,
-    settings,
-    closing,
-    onFailure,
+    ...given,
     tokens: new TokenBook(tokens),
     indexes: new PrefixIndexes(),
-    polls: new Polls(runtime),
+    polls: new Polls(given.runtime),
   };
   return {
     async fetch(request, { target, incoming } = {}) {
       const route = routeOf(target ?? incoming?.url ?? request.url, ENDPOINTS);
       if (route.kind === 'moved') return new Response(null, { status: 301, headers: { Location: route.location } });
-      if (route.kind === 'refused') return plain(route.status, route.text);
+      if (route.kind === 'refused')
+        return route.text === ''
+          ? new Response(null, { status: route.status })
+          : textResponse(route.status, route.text);
       return serve(gateway, request, route);
     },
   };
-}
-
-function plain(status: number, text: string): Response {
-  const headers = text === '' ? {} : { 'Content-Type': 'text/plain; charset=utf-8' };
-  return new Response(text === '' ? null : text, { status, headers });
 }

@@ -45,10 +45,6 @@ export class Exchange {
     for (const error of errors) tellFailure(this.gateway, this.#request, error);
   }
 
-  has(name: string): boolean {
-    return this.query.has(name);
-  }
-
   /** A parameter that is a whole number of 64 bits. @throws Problem */
   number(name: string): bigint | undefined {
     const text = this.query.get(name);
@@ -131,8 +127,12 @@ export async function serve(gateway: Gateway, request: Request, route: Found): P
     // A caller that hung up needs no answer, and nothing failed.
     if (isFailure(error) && !request.signal.aborted) tellFailure(gateway, request, error);
     const { status, message, headers } = problemOf(error);
-    return new Response(message, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } });
+    return textResponse(status, message, headers);
   }
+}
+
+export function textResponse(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(text, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } });
 }
 
 function tellFailure({ onFailure }: Gateway, { method, url }: Request, error: unknown): void {
@@ -150,7 +150,7 @@ export function metaHeaders(index: number): Record<string, string> {
 }
 
 function jsonResponse(answer: Exclude<Answer, Response>, exchange: Exchange): Response {
-  const isPretty = exchange.has('pretty');
+  const isPretty = exchange.query.has('pretty');
   const body = stringifyExactly(answer.json, isPretty ? 4 : 0);
   return new Response(isPretty ? `${body}\n` : body, {
     status: answer.status ?? 200,
@@ -164,7 +164,7 @@ function jsonResponse(answer: Exclude<Answer, Response>, exchange: Exchange): Re
 
 /** Both are served alike, and asking for both makes no sense to Consul. */
 function ensureConsistency(exchange: Exchange): void {
-  if (exchange.has('stale') && exchange.has('consistent'))
+  if (exchange.query.has('stale') && exchange.query.has('consistent'))
     throw badRequest('Cannot specify ?stale with ?consistent, conflicting semantics.');
 }
 

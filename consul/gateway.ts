@@ -30,6 +30,7 @@ export const DEFAULT_SETTINGS = {
 
 export interface Gateway {
   readonly leasehold: Leasehold;
+  /** Over the same table. */
   readonly remote: Remote;
   readonly runtime: Runtime;
   readonly settings: GatewaySettings;

@@ -21,8 +21,8 @@ const DELETIONS_IN_FLIGHT = 16;
 const APPLY_FAILED = 'raft apply failed';
 
 export const readKeys: Endpoint = (exchange) => {
-  if (exchange.has('keys')) return listKeys(exchange);
-  return exchange.has('recurse') ? readPrefix(exchange) : readKey(exchange);
+  if (exchange.query.has('keys')) return listKeys(exchange);
+  return exchange.query.has('recurse') ? readPrefix(exchange) : readKey(exchange);
 };
 
 async function readKey(exchange: Exchange): Promise<Answer> {
@@ -38,7 +38,7 @@ async function readKey(exchange: Exchange): Promise<Answer> {
   const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
   if (seen.info === undefined) return notFound(index);
   const facts = factsOf(seen.info);
-  return exchange.has('raw') ? rawValue(facts, index) : { json: [keyPair(facts, { withValue: true })], index };
+  return exchange.query.has('raw') ? rawValue(facts, index) : { json: [keyPair(facts, { withValue: true })], index };
 }
 
 async function readPrefix(exchange: Exchange): Promise<Answer> {
@@ -84,7 +84,7 @@ export const writeKey: Endpoint = async (exchange) => {
   ensureOneOf(exchange, ['cas', 'acquire', 'release']);
   exchange.rights.ensureKey('write', key);
   const flags = exchange.number('flags') ?? 0n;
-  const cas = exchange.number('cas');
+  const ifIndex = casOf(exchange);
   const content = contentFor(key, await exchange.bytes(VALUE_LIMIT_BYTES), flags);
   const { remote } = exchange.gateway;
   const { locks } = exchange.gateway.leasehold;
@@ -96,7 +96,7 @@ export const writeKey: Endpoint = async (exchange) => {
   return { json: isDone };
 
   async function write(): Promise<{ readonly isDone: boolean; readonly createdAt?: number | undefined }> {
-    if (exchange.has('acquire')) {
+    if (exchange.query.has('acquire')) {
       const session = sessionParameter(exchange, 'acquire');
       const acquisition = await remote.locks.acquire(key, session, content);
       if (acquisition.kind === 'sessionGone')
@@ -104,26 +104,24 @@ export const writeKey: Endpoint = async (exchange) => {
       if (acquisition.kind !== 'acquired') return { isDone: false };
       return { isDone: true, createdAt: acquisition.lock.entry?.createIndex };
     }
-    if (exchange.has('release')) {
+    if (exchange.query.has('release')) {
       const release = await remote.locks.release(key, sessionParameter(exchange, 'release'), content);
       return { isDone: release === 'released' };
     }
     const { value, ...options } = content;
-    const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
-    const result = await locks.put(key, value, { ...options, ...ifIndex, evenIfHeld: true });
+    const result = await locks.put(key, value, { ...options, ifIndex, evenIfHeld: true });
     return result.kind === 'written' ? { isDone: true, createdAt: result.info.createIndex } : { isDone: false };
   }
 };
 
 export const deleteKeys: Endpoint = async (exchange) => {
   ensureOneOf(exchange, ['recurse', 'cas']);
-  if (exchange.has('recurse')) return { json: await deletePrefix(exchange) };
+  if (exchange.query.has('recurse')) return { json: await deletePrefix(exchange) };
   const key = keyOf(exchange);
   exchange.rights.ensureKey('write', key);
-  const cas = exchange.number('cas');
+  const ifIndex = casOf(exchange);
   const { locks } = exchange.gateway.leasehold;
-  const ifIndex = cas === undefined ? {} : { ifIndex: Number(cas) };
-  const result = await locks.delete(key, { ...ifIndex, evenIfHeld: true });
+  const result = await locks.delete(key, { ifIndex, evenIfHeld: true });
   tellWritten(exchange.gateway, [key]);
   // What is not there need not be deleted, whatever index was expected.
   return { json: result.kind !== 'conflict' || result.current === undefined };
@@ -164,6 +162,11 @@ export function contentFor(key: string, bytes: Uint8Array, flags: bigint): Conte
 function keyOf({ rest }: Exchange): string {
   if (rest === '') throw badRequest('Missing key name');
   return validName('key', rest);
+}
+
+function casOf(exchange: Exchange): number | undefined {
+  const cas = exchange.number('cas');
+  return cas === undefined ? undefined : Number(cas);
 }
 
 function sessionParameter({ query }: Exchange, name: 'acquire' | 'release'): string {

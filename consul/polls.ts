@@ -3,8 +3,8 @@
  * One poll for each thing and process, shared by all that wait for it, and none when none do.
  */
 import { hash } from 'node:crypto';
-import { messageOf } from '../shared/errors.ts';
 import type { Runtime } from '../shared/runtime/runtime.ts';
+import { SharedPoll, oneByOne } from '../shared/wait/shared-poll.ts';
 import type { Content } from './prefix-index.ts';
 
 export interface Look<T> extends Content {
@@ -18,93 +18,56 @@ export function lookOf<T>(value: T, facts: readonly unknown[], newestAt: number)
 
 const POLL_MS = { min: 800, max: 950 };
 
-type Listener = (look: Look<unknown> | Error) => void;
-
-interface Poll {
-  /** Aborts the pause before the next look; another one for each pause. */
-  pause: AbortController;
-  isNudged: boolean;
-  readonly listeners: Set<Listener>;
-  readonly idle: AbortController;
-  /** When its last look is over. */
-  readonly ended: Promise<void>;
+/** Something that is waited for, as the first to wait looks at it. */
+interface Watched {
+  readonly look: () => Promise<Look<unknown>>;
+  waiters: number;
+  /** Its last look. */
+  looking: Promise<Look<unknown>> | undefined;
 }
 
 export class Polls {
-  readonly #runtime: Runtime;
-  readonly #polls = new Map<string, Poll>();
+  readonly #watched = new Map<string, Watched>();
+  readonly #poll: SharedPoll<Look<unknown>>;
 
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
+  constructor({ clock, random }: Runtime) {
+    this.#poll = new SharedPoll<Look<unknown>>(clock, {
+      begin: () => undefined,
+      pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
+      look: oneByOne(async ({ key }) => {
+        const watched = this.#watched.get(key);
+        if (watched !== undefined) watched.looking = watched.look();
+        return watched?.looking;
+      }),
+    });
   }
 
   /**
    * The first look that is news to the caller; undefined when `signal` aborts before:
    * a look without another waiting caller is then over, too.
    */
-  next<T>(
+  async next<T>(
     what: string,
     look: () => Promise<Look<T>>,
     isNews: (look: Look<T>) => boolean,
     signal: AbortSignal,
   ): Promise<Look<T> | undefined> {
-    if (signal.aborted) return Promise.resolve(undefined);
-    return new Promise((resolve, reject) => {
-      const listener = (seen: Look<unknown> | Error): void => {
-        if (!(seen instanceof Error) && !isNews(seen as Look<T>)) return;
-        signal.removeEventListener('abort', abort);
-        this.#leave(what, listener);
-        if (seen instanceof Error) reject(seen);
-        else resolve(seen as Look<T>);
-      };
-      const abort = (): void => {
-        const left = this.#leave(what, listener);
-        resolve(left?.ended.then(() => undefined));
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      const known = this.#polls.get(what);
-      if (known === undefined) this.#polls.set(what, this.#begin(look, listener));
-      else known.listeners.add(listener);
-    });
+    const watched = this.#watched.get(what) ?? { look, waiters: 0, looking: undefined };
+    this.#watched.set(what, watched);
+    watched.waiters++;
+    try {
+      const seen = await this.#poll.next(what, (found) => isNews(found as Look<T>), signal);
+      return seen as Look<T> | undefined;
+    } finally {
+      if (--watched.waiters === 0) {
+        this.#watched.delete(what);
+        await watched.looking?.catch(() => undefined); // What it throws was told to those who waited then.
+      }
+    }
   }
 
   /** Something of all that was just changed by this gateway: those who wait here need not wait for the next poll. */
   nudge(): void {
-    for (const poll of this.#polls.values()) {
-      poll.isNudged = true;
-      poll.pause.abort();
-    }
-  }
-
-  #begin(look: () => Promise<Look<unknown>>, listener: Listener): Poll {
-    const [listeners, idle] = [new Set([listener]), new AbortController()];
-    const poll = { listeners, idle, pause: new AbortController(), isNudged: false };
-    return Object.assign(poll, { ended: this.#run(look, poll) });
-  }
-
-  /** @returns the poll, if that was the last to wait for it */
-  #leave(what: string, listener: Listener): Poll | undefined {
-    const poll = this.#polls.get(what);
-    poll?.listeners.delete(listener);
-    if (poll === undefined || poll.listeners.size > 0) return undefined;
-    this.#polls.delete(what);
-    poll.idle.abort();
-    return poll;
-  }
-
-  async #run(look: () => Promise<Look<unknown>>, poll: Omit<Poll, 'ended'>): Promise<void> {
-    const { clock, random } = this.#runtime;
-    const { listeners, idle } = poll;
-    for (;;) {
-      const pauseMs = POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next();
-      if (!poll.isNudged) await clock.sleep(pauseMs, AbortSignal.any([idle.signal, poll.pause.signal]));
-      if (idle.signal.aborted) return;
-      poll.pause = new AbortController();
-      poll.isNudged = false;
-      const seen = await look().catch((error: unknown) =>
-        error instanceof Error ? error : new Error(messageOf(error)),
-      );
-      for (const listener of [...listeners]) listener(seen);
-    }
+    this.#poll.nudge(() => true);
   }
 }

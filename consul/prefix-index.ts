@@ -41,11 +41,8 @@ export class PrefixIndexes {
   #remember(what: string, index: number): void {
     this.#told.delete(what);
     this.#told.set(what, index);
-    if (this.#told.size <= REMEMBERED_LIMIT) return;
-    for (const oldest of this.#told.keys()) {
-      this.#told.delete(oldest);
-      return;
-    }
+    const [oldest = ''] = this.#told.keys();
+    if (this.#told.size > REMEMBERED_LIMIT) this.#told.delete(oldest);
   }
 }
 

@@ -7,6 +7,7 @@ import { ConfigurationError } from '../shared/errors.ts';
 import { close, listen } from '../shared/listen.ts';
 import type { GatewayOptions } from './app.ts';
 import { createConsulApp } from './app.ts';
+import { textResponse } from './exchange.ts';
 import { refusalOf } from './gate.ts';
 
 export interface RunningGateway {
@@ -29,13 +30,9 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
     );
   const closing = new AbortController();
   const app = createConsulApp({ ...options, closing: closing.signal });
-  const guarded: typeof app.fetch = (request, bindings) => {
+  const guarded: typeof app.fetch = async (request, bindings) => {
     const refusal = options.tokens === undefined ? refusalOf(request) : undefined;
-    return refusal === undefined
-      ? app.fetch(request, bindings)
-      : Promise.resolve(
-          new Response(refusal, { status: 403, headers: { 'Content-Type': 'text/plain; charset=utf-8' } }),
-        );
+    return refusal === undefined ? app.fetch(request, bindings) : textResponse(403, refusal);
   };
   const server = createAdaptorServer({ fetch: guarded, overrideGlobalObjects: false }) as Server;
   const refusal = (code: string): string =>
