@@ -5,7 +5,6 @@ import type { Duration } from '../validate/duration.ts';
 import { givenMs } from '../validate/duration.ts';
 import { validName } from '../validate/name.ts';
 import { validOptions } from '../validate/options.ts';
-import type { Outcome } from '../lease/outcome.ts';
 import { ensureUnwritten } from '../lease/outcome.ts';
 import { stampOf } from '../lease/stamp.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -163,18 +162,15 @@ export class Check {
     });
   }
 
-  #report(status: CheckStatus, note: string): Promise<void> {
-    const report = { status, note: validNote(note) };
-    return this.#write((observed) => this.#ports.checks.report(observed, report, stampOf(this.#ports.runtime)));
-  }
-
   /** Builds on what was written last, by us or by another reporter; the last report is right. */
-  async #write(send: (observed: CheckRecord) => Promise<Outcome<CheckRecord>>): Promise<void> {
+  async #report(status: CheckStatus, text: string): Promise<void> {
+    const { checks, runtime } = this.#ports;
     const what = describe(this);
+    const note = validNote(text);
     await retryContended(what, CONTENTION, async () => {
       if (this.#record.status === 'deregistered')
         throw new ConfigurationError(`${what} is not registered any more: register it again before reporting on it`);
-      const outcome = await send(this.#record);
+      const outcome = await checks.report(this.#record, { status, note }, stampOf(runtime));
       if (outcome.kind === 'refused' && outcome.current === undefined)
         throw new ConfigurationError(`${what} was deregistered long ago: register it again before reporting on it`);
       this.#record = outcome.kind === 'applied' ? outcome.row : (outcome.current ?? this.#record);

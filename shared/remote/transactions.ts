@@ -194,18 +194,17 @@ export class KeyTransactions {
   }
 }
 
-/** Whose tenures end, and can be told: a remote session has no heartbeat of ours to be told by. */
+/** The tenures that end, by sessions that can be told: a remote session has no heartbeat of ours to be told by. */
 function endedTenures(
   drafts: ReadonlyMap<string, Draft>,
   holders: ReadonlyMap<string, SessionRecord>,
 ): Map<string, readonly HeldLock[]> {
-  const ended = new Map<string, readonly HeldLock[]>();
-  for (const { ended: tenure } of drafts.values()) {
-    const session = tenure === undefined ? undefined : holders.get(tenure.session);
-    if (tenure === undefined || session?.status !== 'live' || session.remote === true) continue;
-    ended.set(session.id, [...(ended.get(session.id) ?? []), tenure]);
-  }
-  return ended;
+  const ended = [...drafts.values()].flatMap((draft) => draft.ended ?? []);
+  const told = ended.filter(({ session: id }) => {
+    const session = holders.get(id);
+    return session?.status === 'live' && session.remote !== true;
+  });
+  return Map.groupBy(told, ({ session }) => session);
 }
 
 function isShown(operation: Extract<KeyOperation, { prefix: string }>, key: string): boolean {
