@@ -11,7 +11,7 @@
  * Every leashed child leads its own process group (spawn it with `detached: true`).
  * Then a signal reaches its children as well, and Ctrl-C in the terminal reaches only us, who decide in which order things end.
  */
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { ConfigurationError } from '../shared/errors.ts';
@@ -51,7 +51,7 @@ export function leash(child: ChildProcess): void {
   const watch = (watcher ??= startWatcher());
   watch.write(`hold ${pid}\n`);
   child.once('exit', () => {
-    signalQuietly(-pid, 'SIGKILL'); // What it started ends with it, as a Lambda sandbox ends as a whole.
+    signalQuietly(pid, 'SIGKILL'); // What it started ends with it, as a Lambda sandbox ends as a whole.
     watch.write(`free ${pid}\n`);
   });
 }
@@ -60,28 +60,35 @@ export function leash(child: ChildProcess): void {
 export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   const ended = child.exitCode !== null || child.signalCode !== null;
   // A pid that was given back may belong to a stranger.
-  if (child.pid !== undefined && !ended) signalQuietly(-child.pid, signal);
+  if (child.pid !== undefined && !ended) signalQuietly(child.pid, signal);
 }
 
 function startWatcher(): Writable {
-  const shell = spawn('/bin/sh', ['-c', WATCH], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  // Neither may keep this process alive: that it ends is the message.
-  shell.unref();
-  (shell.stdin as Writable & { unref?(): void }).unref?.();
   const forget = (): void => {
     // Killed from outside. Children already running lose this guard; the next one gets a new watcher.
     watcher = undefined;
   };
+  const shell = startShell(WATCH);
   shell.once('error', forget);
   shell.once('exit', forget);
   shell.stdin.on('error', forget);
   return shell.stdin;
 }
 
-function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+/** A shell that learns from the end of its input that this process is gone. */
+export function startShell(script: string): ChildProcessByStdio<Writable, null, null> {
+  const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  // Neither may keep this process alive: that it ends is the message.
+  shell.unref();
+  (shell.stdin as Writable & { unref?(): void }).unref?.();
+  return shell;
+}
+
+/** To a process group; false when nothing of it is left (ESRCH), which is what a signal to a finished process amounts to. */
+export function signalQuietly(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, signal);
+    return process.kill(-group, signal);
   } catch {
-    // ESRCH: nothing of that group is left, which is what a signal to a finished process amounts to.
+    return false;
   }
 }

@@ -4,10 +4,12 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { access, constants as fs, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { signalQuietly } from '../../local/leash.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -56,10 +58,7 @@ export class Child {
       detached: true,
       env: named,
     });
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', reject);
-    });
+    await once(child, 'spawn');
     if (child.pid === undefined)
       throw new CommandError(EXIT.cannotExecute, `${argv[0]} was started without a process id`);
     const started = new Child(child, child.pid);
@@ -76,7 +75,7 @@ export class Child {
 
   /** To the command and everything that it has started; nothing when they are gone. */
   signal(signal: NodeJS.Signals): void {
-    send(this.group, signal);
+    signalQuietly(this.group, signal);
   }
 
   /** Ends whatever is left of the group: asks, waits as long as the grace lasts, and kills. */
@@ -90,15 +89,7 @@ export class Child {
   }
 
   #isRunning(): boolean {
-    return send(this.group, 0);
-  }
-}
-
-function send(group: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(-group, signal);
-  } catch {
-    return false; // ESRCH: nothing of that group is left.
+    return signalQuietly(this.group, 0);
   }
 }
 

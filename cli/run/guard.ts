@@ -8,8 +8,9 @@
  * A shell of about a megabyte, started before the command.
  * Does not survive being killed itself; and cannot reach what has left the command's process group.
  */
-import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { startShell } from '../../local/leash.ts';
 
 /**
  * Reads `hold <group>`, `until <seconds from now>` and `free`, one a line.
@@ -46,17 +47,11 @@ export class Guard {
 
   /** @throws when there is no POSIX shell to be had */
   static async start(): Promise<Guard> {
-    const shell = spawn('/bin/sh', ['-c', WATCH], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-    await new Promise<void>((resolve, reject) => {
-      shell.once('spawn', resolve);
-      shell.once('error', reject);
-    });
+    const shell = startShell(WATCH);
     shell.stdin.on('error', () => {
       // Killed from outside: the command loses this guard, and its wrapper still watches over it.
     });
-    // Neither may keep this process alive: that it ends is the message.
-    shell.unref();
-    (shell.stdin as Writable & { unref?(): void }).unref?.();
+    await once(shell, 'spawn');
     return new Guard(shell.stdin);
   }
 
