@@ -144,12 +144,22 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
 }
 
 function functionsOf(endpoint: string, options: PlatformOptions) {
+  const { queue, maxWorkers, tasksPerWorker, concurrency, maxClockSkewMs } = options;
+  const wake: WakeSettings = {
+    queue,
+    workerFunction: WORK_FUNCTION,
+    shards: SHARDS,
+    maxWorkers,
+    tasksPerWorker,
+    concurrency,
+    maxClockSkewMs,
+  };
   const shared = {
     [ENV.table]: TABLE_NAME,
-    [ENV.queue]: options.queue,
+    [ENV.queue]: queue,
     [ENV.shards]: String(SHARDS),
-    [ENV.maxWorkers]: String(options.maxWorkers),
-    [ENV.maxClockSkewMs]: String(options.maxClockSkewMs),
+    [ENV.maxWorkers]: String(maxWorkers),
+    [ENV.maxClockSkewMs]: String(maxClockSkewMs),
     [ENV.endpoint]: endpoint,
     POWERTOOLS_LOG_LEVEL: 'DEBUG',
   };
@@ -161,49 +171,31 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
       environment: {
         ...shared,
         [ENV.workerFunction]: WORK_FUNCTION,
-        [ENV.tasksPerWorker]: String(options.tasksPerWorker),
+        [ENV.tasksPerWorker]: String(tasksPerWorker),
       },
     },
     [WAKE_FUNCTION]: {
       entry: moduleBeside('../functions/wake.ts'),
       timeoutMs: WAKE_TIMEOUT_MS,
       memoryMb: 256,
-      environment: { ...shared, [ENV.wakeQueues]: JSON.stringify([wakeSettings(options)]) },
+      environment: { ...shared, [ENV.wakeQueues]: JSON.stringify([wake]) },
     },
     [WORK_FUNCTION]: {
       entry: moduleBeside('./worker-entry.ts'),
       timeoutMs: options.workerTimeoutMs,
       memoryMb: options.workerMemoryMb,
-      maxConcurrency: options.maxWorkers + SPARE_ENVIRONMENTS,
+      maxConcurrency: maxWorkers + SPARE_ENVIRONMENTS,
       // The lease is the retry.
       maximumRetryAttempts: 0,
       environment: {
         ...shared,
-        [ENV.concurrency]: String(options.concurrency),
+        [ENV.concurrency]: String(concurrency),
         [ENV.sessionTtlMs]: String(options.sessionTtlMs),
         [ENV.lockDelayMs]: '0',
         [ENV.deadlineMarginMs]: String(options.deadlineMarginMs),
         [TASKS_ENTRY_VARIABLE]: options.tasksEntry,
       },
     },
-  };
-}
-
-function wakeSettings({
-  queue,
-  maxWorkers,
-  tasksPerWorker,
-  concurrency,
-  maxClockSkewMs,
-}: PlatformOptions): WakeSettings {
-  return {
-    queue,
-    workerFunction: WORK_FUNCTION,
-    shards: SHARDS,
-    maxWorkers,
-    tasksPerWorker,
-    concurrency,
-    maxClockSkewMs,
   };
 }
 

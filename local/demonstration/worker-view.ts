@@ -9,7 +9,6 @@ export interface WorkerView {
   /** Tasks in its hands, with their lease counters, oldest first. */
   readonly running: Map<string, number>;
   settled: number;
-  takenOver: number;
   lastHeartbeatAt: number | undefined;
   writeUnits: number;
   readUnits: number;
@@ -30,7 +29,6 @@ interface LogLine {
 
 export interface TakeOver {
   readonly task: string;
-  readonly session: string;
   readonly at: number;
 }
 
@@ -81,7 +79,6 @@ export class FleetView {
       session: undefined,
       running: new Map(),
       settled: before?.settled ?? 0,
-      takenOver: before?.takenOver ?? 0,
       lastHeartbeatAt: undefined,
       writeUnits: 0,
       readUnits: 0,
@@ -124,10 +121,7 @@ export class FleetView {
         break;
       case 'task claimed':
         if (log.task !== undefined) worker.running.set(log.task, log.leaseCounter ?? 0);
-        if (log.takenOver === true && log.task !== undefined) {
-          worker.takenOver++;
-          this.takeOvers.push({ task: log.task, session: log.session ?? '', at: now });
-        }
+        if (log.takenOver === true && log.task !== undefined) this.takeOvers.push({ task: log.task, at: now });
         break;
       case 'task settled':
         if (log.task !== undefined) worker.running.delete(log.task);

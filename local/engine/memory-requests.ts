@@ -1,5 +1,6 @@
 /** Requests as a client of DynamoDB writes them, into the simulated store's form, and its answers back. */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { base64, decodeMap, encodeMap } from '../../shared/dynamo/wire/attribute-value.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -66,6 +67,10 @@ export function listOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error('a list is missing');
   return value;
+}
+
+export function rejected(code: string, message: string): DynamoFault {
+  return new DynamoFault('rejected', { code, message });
 }
 
 const DOCUMENTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'] as const;

@@ -2,13 +2,12 @@
  * Streams of the engine in memory, in DynamoDB's words: one shard a table, which says the keys of what changed and never ends.
  * It keeps a day's worth of a laptop: the newest records, and not by their age.
  */
-import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { StoredItem } from '../../testing/simulated-dynamo/attribute-value.ts';
 import { keyPart } from '../../testing/simulated-dynamo/table.ts';
 import type { TableDefinition } from '../../testing/simulated-dynamo/table-definition.ts';
 import type { Members } from './memory-requests.ts';
-import { encodeItem } from './memory-requests.ts';
+import { encodeItem, rejected } from './memory-requests.ts';
 
 const KEPT = 10_000;
 const MOST_RECORDS = 1_000;
@@ -63,16 +62,16 @@ export class MemoryStream {
 
   /** @throws DynamoFault */
   iterator({ ShardId, ShardIteratorType }: Members): Members {
-    if (ShardId !== SHARD) throw fault('ResourceNotFoundException', `there is no shard ${String(ShardId)}`);
+    if (ShardId !== SHARD) throw rejected('ResourceNotFoundException', `there is no shard ${String(ShardId)}`);
     if (ShardIteratorType !== 'LATEST' && ShardIteratorType !== 'TRIM_HORIZON')
-      throw fault('NotSimulated', `ShardIteratorType ${String(ShardIteratorType)}: it has LATEST and TRIM_HORIZON`);
+      throw rejected('NotSimulated', `ShardIteratorType ${String(ShardIteratorType)}: it has LATEST and TRIM_HORIZON`);
     return { ShardIterator: this.#iteratorAt(ShardIteratorType === 'LATEST' ? this.#end : this.#trimmed) };
   }
 
   /** @throws DynamoFault */
   recordsFrom(sequence: number, limit: number): Members {
     if (sequence < this.#trimmed)
-      throw fault('TrimmedDataAccessException', 'what this iterator points to is no longer kept');
+      throw rejected('TrimmedDataAccessException', 'what this iterator points to is no longer kept');
     const from = sequence - this.#trimmed;
     const Records = this.#records.slice(from, from + Math.min(limit, MOST_RECORDS));
     return { Records, NextShardIterator: this.#iteratorAt(sequence + Records.length) };
@@ -93,7 +92,7 @@ export function streamOperations(
 ): Readonly<Record<string, (members: Members) => Members>> {
   const find = (arn: unknown): MemoryStream => {
     const stream = streams().find((one) => one.arn === arn);
-    if (stream === undefined) throw fault('ResourceNotFoundException', `there is no stream ${String(arn)}`);
+    if (stream === undefined) throw rejected('ResourceNotFoundException', `there is no stream ${String(arn)}`);
     return stream;
   };
   return {
@@ -104,8 +103,4 @@ export function streamOperations(
       return find(arn).recordsFrom(Number(sequence), Number(Limit));
     },
   };
-}
-
-function fault(code: string, message: string): DynamoFault {
-  return new DynamoFault('rejected', { code, message });
 }

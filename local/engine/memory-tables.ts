@@ -5,8 +5,8 @@ import type {
   KeySchemaElement,
   Projection,
 } from '@aws-sdk/client-dynamodb';
-import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { tableNotFound, validationFault } from '../../testing/simulated-dynamo/fault.ts';
 import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
 import type {
   IndexDefinition,
@@ -15,6 +15,7 @@ import type {
   TableDefinition,
 } from '../../testing/simulated-dynamo/table-definition.ts';
 import type { Members } from './memory-requests.ts';
+import { rejected } from './memory-requests.ts';
 import { MemoryStream, streamOperations } from './memory-streams.ts';
 
 interface Described {
@@ -59,7 +60,7 @@ export class MemoryTables {
   #create(input: CreateTableCommandInput): Members {
     const definition = definitionOf(input);
     if (this.#tables.has(definition.name))
-      throw fault('ResourceInUseException', `Table already exists: ${definition.name}`);
+      throw rejected('ResourceInUseException', `Table already exists: ${definition.name}`);
     const stream = streamOf(input, definition, this.#clock);
     const described = { input, createdAt: this.#clock.now(), definition, stream };
     this.store.createTable(definition, (before, after) => stream?.record(before, after));
@@ -86,17 +87,16 @@ export class MemoryTables {
     const { definition } = this.#find(TableName);
     const { AttributeName, Enabled } = (TimeToLiveSpecification ?? {}) as Members;
     if (typeof AttributeName !== 'string' || typeof Enabled !== 'boolean')
-      throw invalid('TimeToLiveSpecification needs AttributeName and Enabled');
+      throw validationFault('TimeToLiveSpecification needs AttributeName and Enabled');
     if ((definition.ttlAttribute !== undefined) === Enabled)
-      throw invalid(`TimeToLive is already ${Enabled ? 'enabled' : 'disabled'}`);
+      throw validationFault(`TimeToLive is already ${Enabled ? 'enabled' : 'disabled'}`);
     definition.ttlAttribute = Enabled ? AttributeName : undefined;
     return { TimeToLiveSpecification };
   }
 
   #find(name: unknown): Described {
     const described = this.#tables.get(String(name));
-    if (described === undefined)
-      throw fault('ResourceNotFoundException', `Requested resource not found: Table: ${String(name)} not found`);
+    if (described === undefined) throw tableNotFound(String(name));
     return described;
   }
 
@@ -132,26 +132,26 @@ function streamOf(
 ): MemoryStream | undefined {
   if (wanted?.StreamEnabled !== true) return undefined;
   if (wanted.StreamViewType !== 'KEYS_ONLY')
-    throw fault('NotSimulated', `StreamViewType ${String(wanted.StreamViewType)}: streams say KEYS_ONLY`);
+    throw rejected('NotSimulated', `StreamViewType ${String(wanted.StreamViewType)}: streams say KEYS_ONLY`);
   return new MemoryStream(definition, arnOf(definition), clock);
 }
 
 /** @throws DynamoFault for a table that DynamoDB would not make, or that is not simulated */
 function definitionOf(input: CreateTableCommandInput): TableDefinition {
   const name = input.TableName ?? '';
-  if (!/^[\w.-]{3,255}$/.test(name)) throw invalid(`TableName ${name} is not the name of a table`);
-  if ((input.LocalSecondaryIndexes ?? []).length > 0) throw fault('NotSimulated', 'local indexes are not simulated');
+  if (!/^[\w.-]{3,255}$/.test(name)) throw validationFault(`TableName ${name} is not the name of a table`);
+  if ((input.LocalSecondaryIndexes ?? []).length > 0) throw rejected('NotSimulated', 'local indexes are not simulated');
   const types = new Map((input.AttributeDefinitions ?? []).map((one) => [one.AttributeName, one.AttributeType]));
   const keyAttribute = (key: KeySchemaElement): KeyAttribute => {
     const type = types.get(key.AttributeName);
     if (type !== 'S' && type !== 'N' && type !== 'B')
-      throw invalid(`key ${String(key.AttributeName)} is not in AttributeDefinitions`);
+      throw validationFault(`key ${String(key.AttributeName)} is not in AttributeDefinitions`);
     return { name: key.AttributeName ?? '', type };
   };
   const keysOf = (schema: readonly KeySchemaElement[] = []): KeySchema => {
     const [partition, sort] = ['HASH', 'RANGE'].map((role) => schema.find(({ KeyType }) => KeyType === role));
     if (partition === undefined || schema.length > 2)
-      throw invalid('KeySchema needs one HASH key and one RANGE key at most');
+      throw validationFault('KeySchema needs one HASH key and one RANGE key at most');
     return { partition: keyAttribute(partition), sort: sort && keyAttribute(sort) };
   };
   const indexOf = (index: GlobalSecondaryIndex): IndexDefinition => ({
@@ -165,7 +165,7 @@ function definitionOf(input: CreateTableCommandInput): TableDefinition {
 function projectionOf(projection: Projection | undefined): IndexDefinition['projection'] {
   const { ProjectionType: type, NonKeyAttributes: include = [] } = projection ?? {};
   if (type === 'ALL' || type === 'KEYS_ONLY') return type;
-  if (type !== 'INCLUDE') throw invalid(`Projection ${String(type)} is none of ALL, KEYS_ONLY and INCLUDE`);
+  if (type !== 'INCLUDE') throw validationFault(`Projection ${String(type)} is none of ALL, KEYS_ONLY and INCLUDE`);
   return { include };
 }
 
@@ -173,12 +173,4 @@ function timeToLive({ definition: { ttlAttribute } }: Described): Members {
   return ttlAttribute === undefined
     ? { TimeToLiveStatus: 'DISABLED' }
     : { TimeToLiveStatus: 'ENABLED', AttributeName: ttlAttribute };
-}
-
-function invalid(message: string): DynamoFault {
-  return fault('ValidationException', message);
-}
-
-function fault(code: string, message: string): DynamoFault {
-  return new DynamoFault('rejected', { code, message });
 }

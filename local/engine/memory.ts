@@ -17,7 +17,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { listenOnLoopback } from './listen.ts';
 import type { Members } from './memory-requests.ts';
-import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf } from './memory-requests.ts';
+import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf, rejected } from './memory-requests.ts';
 import { MemoryTables } from './memory-tables.ts';
 
 export interface MemoryEngine {
@@ -120,10 +120,6 @@ function serialized<T>(read: () => T): T {
   } catch (error) {
     throw rejected('SerializationException', messageOf(error));
   }
-}
-
-function rejected(code: string, message: string): DynamoFault {
-  return new DynamoFault('rejected', { code, message });
 }
 
 const SERVICE = 'com.amazonaws.dynamodb.v20120810';

@@ -1,15 +1,13 @@
 /** What functions print, line by line. */
 import type { Readable } from 'node:stream';
-import { StringDecoder } from 'node:string_decoder';
 
 /** A line longer than this is passed on in pieces, so that a function cannot fill our memory. */
 const LONGEST_LINE_CHARACTERS = 256 * 1024;
 
 export function forEachLine(stream: Readable, onLine: (line: string) => void): void {
-  const decoder = new StringDecoder('utf8');
   let rest = '';
-  stream.on('data', (chunk: Buffer) => {
-    const lines = (rest + decoder.write(chunk)).split('\n');
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     lines.forEach((line) => onLine(line.replace(/\r$/, '')));
     if (rest.length > LONGEST_LINE_CHARACTERS) {
