@@ -5,7 +5,7 @@ import type { Duration } from '../shared/validate/duration.ts';
 import { durationMs } from '../shared/validate/duration.ts';
 import { validName } from '../shared/validate/name.ts';
 import { momentOf } from '../shared/queue/task-file.ts';
-import { numberOf, wholeNumber } from '../local/arguments.ts';
+import { checked, numberOf, wholeNumber } from '../local/arguments.ts';
 import { span } from './output.ts';
 
 export { wholeNumber };
@@ -23,8 +23,8 @@ export function spanOption(flags: string, description: string, defaultMs?: numbe
 
 const MAX_PORT = 65_535;
 
-export function portOption(defaultPort: number): Option {
-  return new Option('--port <n>', 'where to listen (0: any that is free)')
+export function portOption(defaultPort: number, flag = '--port', what = 'where to listen'): Option {
+  return new Option(`${flag} <n>`, `${what} (0: any that is free)`)
     .argParser(wholeNumber(0, MAX_PORT))
     .default(defaultPort);
 }
@@ -80,12 +80,4 @@ export function jsonInput(input: string | undefined): unknown {
 function finite(_: string, value: unknown): unknown {
   if (value === Infinity || value === -Infinity) throw new RangeError('a number in it is too large');
   return value;
-}
-
-function checked<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new InvalidArgumentError(messageOf(error));
-  }
 }

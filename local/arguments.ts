@@ -1,5 +1,6 @@
 /** Numbers on a command line, for every command of ours; what they refuse is said by commander, with the option's name. */
 import { InvalidArgumentError } from 'commander';
+import { messageOf } from '../shared/errors.ts';
 
 /** A whole number of at least `min`; `1e6` and `1_000_000` are welcome. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -19,4 +20,13 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
 export function numberOf(text: string): number {
   // `Number` alone would read '' and ' ' as 0, and '0x10' as 16.
   return /^\d[\d_]*(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text.replaceAll('_', '')) : NaN;
+}
+
+/** What the product refuses, commander says. */
+export function checked<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error));
+  }
 }

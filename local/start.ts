@@ -1,16 +1,16 @@
 /** `npm start`: the whole story on this machine. See `--help`. */
 import path from 'node:path';
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { MAX_CONCURRENCY } from '../functions/env.ts';
-import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
+import { ConfigurationError, StoreUnavailableError } from '../shared/errors.ts';
 import type { Duration } from '../shared/validate/duration.ts';
 import { durationMs } from '../shared/validate/duration.ts';
 import { createDisplay } from './demonstration/display.ts';
 import { demonstrate } from './demonstration/demonstration.ts';
 import type { Verdict } from './demonstration/verdict.ts';
 import { isKept } from './demonstration/verdict.ts';
-import { wholeNumber } from './arguments.ts';
+import { checked, wholeNumber } from './arguments.ts';
 import type { EngineOptions } from './engine.ts';
 import { defaultEngine } from './engine.ts';
 
@@ -135,13 +135,7 @@ const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
 };
 
 function span(option: string): (text: string) => number {
-  return (text) => {
-    try {
-      return durationMs(option, text as Duration);
-    } catch (error) {
-      throw new InvalidArgumentError(messageOf(error));
-    }
-  };
+  return (text) => checked(() => durationMs(option, text as Duration));
 }
 
 const HELP = `

@@ -44,7 +44,7 @@ export function devCommand(bind: Bind): Command {
     .argument('<module>', 'the module that defines the tasks')
     .addOption(queueOption())
     .addOption(portOption(DEFAULT_PORT))
-    .option('--console-port <n>', 'where the console listens (0: any that is free)', wholeNumber(0, MAX_PORT), 0)
+    .addOption(portOption(0, '--console-port', 'where the console listens'))
     .addOption(
       new Option('--engine <kind>', 'which DynamoDB (default: embedded where it is installed, else memory)').choices([
         'embedded',
@@ -55,8 +55,6 @@ export function devCommand(bind: Bind): Command {
     .addHelpText('after', HELP);
   return bind<Options>(command, dev);
 }
-
-const MAX_PORT = 65_535;
 
 async function dev(context: Context, options: Options, module = ''): Promise<ExitCode> {
   ensureOwnEngine(context, options);
