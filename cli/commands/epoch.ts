@@ -1,6 +1,6 @@
 /** `leasehold epoch`: makes a table safe to work on that was restored, or kept by a deployment that is gone. */
 import { Command } from 'commander';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { CountingRow } from '../../shared/dynamo/epoch/statements.ts';
 import { RAISES } from '../../shared/dynamo/epoch/statements.ts';
@@ -86,14 +86,11 @@ async function walk(
   const { floor } = start;
   const report: Report = { floor, looked: 0, raised: 0, ended: 0, changed: 0 };
   const send = inFlight(WRITES_AT_ONCE);
-  let { after } = start;
-  do {
-    const page = await readPage(client, connection.table, after);
-    report.looked += page.rows.length;
-    await allOf(page.rows.map((row) => send(() => treat(row, connection, report))));
-    after = page.next;
-    if (after !== undefined) onPage(placeOf({ floor, after }));
-  } while (after !== undefined);
+  for await (const { rows, next } of pagesOf(client, connection.table, start.after)) {
+    report.looked += rows.length;
+    await allOf(rows.map((row) => send(() => treat(row, connection, report))));
+    if (next !== undefined) onPage(placeOf({ floor, after: next }));
+  }
   return report;
 }
 
@@ -121,53 +118,46 @@ interface Row {
   readonly expiresAt: number | undefined;
 }
 
-async function readPage(
+/** From the beginning, or from behind a row. */
+async function* pagesOf(
   client: DynamoDBClient,
   table: string,
-  after: Record<string, unknown> | undefined,
-): Promise<{ readonly rows: readonly Row[]; readonly next: Record<string, unknown> | undefined }> {
-  const { ScanCommand } = await loadSdk();
-  const { Items = [], LastEvaluatedKey } = await client.send(
-    new ScanCommand({
-      TableName: table,
-      ConsistentRead: true,
-      Limit: PAGE_ROWS,
-      ...(after === undefined ? {} : { ExclusiveStartKey: after as never }),
-    }),
-  );
-  const rows = Items.map((item): Row => {
-    const text = (attribute: string): string | undefined => item[attribute]?.S;
-    const number = (attribute: string): number | undefined =>
-      item[attribute]?.N === undefined ? undefined : Number(item[attribute].N);
-    const [pk = '', sk = ''] = [text('pk'), text('sk')];
-    const raise = RAISES[sk]?.find(({ counter }) => number(counter) !== undefined);
-    return {
-      sk,
-      id: text('id') ?? '',
-      state: text('state'),
-      counting: raise === undefined ? undefined : { pk, sk, raise, counter: number(raise.counter) ?? 0 },
-      isLive: text('status') === 'live',
-      expiresAt: number('expiresAt'),
-    };
-  });
-  return { rows, next: LastEvaluatedKey };
+  startingToken?: Record<string, unknown>,
+): AsyncGenerator<{ readonly rows: readonly Row[]; readonly next: Record<string, unknown> | undefined }> {
+  const { paginateScan } = await loadSdk();
+  const scan = { TableName: table, ConsistentRead: true, Limit: PAGE_ROWS };
+  for await (const { Items = [], LastEvaluatedKey: next } of paginateScan({ client, startingToken }, scan))
+    yield { rows: Items.map(rowOf), next };
+}
+
+function rowOf(item: Record<string, AttributeValue>): Row {
+  const text = (attribute: string): string | undefined => item[attribute]?.S;
+  const number = (attribute: string): number | undefined =>
+    item[attribute]?.N === undefined ? undefined : Number(item[attribute].N);
+  const [pk = '', sk = ''] = [text('pk'), text('sk')];
+  const raise = RAISES[sk]?.find(({ counter }) => number(counter) !== undefined);
+  return {
+    sk,
+    id: text('id') ?? '',
+    state: text('state'),
+    counting: raise === undefined ? undefined : { pk, sk, raise, counter: number(raise.counter) ?? 0 },
+    isLive: text('status') === 'live',
+    expiresAt: number('expiresAt'),
+  };
 }
 
 /** A session with a TTL that has not expired belongs to something that is at work. */
 async function ensureQuiet(client: DynamoDBClient, table: string, connection: Connection): Promise<void> {
   const now = connection.runtime.clock.now() - connection.maxClockSkewMs;
-  let after: Record<string, unknown> | undefined;
-  do {
-    const page = await readPage(client, table, after);
-    const live = page.rows.find(({ sk, isLive, expiresAt }) => sk === 'session' && isLive && (expiresAt ?? 0) > now);
+  for await (const { rows } of pagesOf(client, table)) {
+    const live = rows.find(({ sk, isLive, expiresAt }) => sk === 'session' && isLive && (expiresAt ?? 0) > now);
     if (live !== undefined)
       throw new CommandError(
         EXIT.refused,
         `session ${printable(live.id)} lives in table ${table}: stop what works on it (its schedule, its workers, its programs), ` +
           'wait until its TTL is over, and call this again; nothing was done',
       );
-    after = page.next;
-  } while (after !== undefined);
+  }
 }
 
 function placeOf(progress: Progress): string {

@@ -19,21 +19,16 @@ export async function* endedTasks(
   { queue, state, maxReadUnits }: EndedQuery,
   { onCut, onDamaged }: { readonly onCut: (units: number) => void; readonly onDamaged: (error: unknown) => void },
 ): AsyncGenerator<TaskRecord> {
-  const { ScanCommand } = await loadSdk();
-  const client = await openClient();
+  const { paginateScan } = await loadSdk();
+  const scan = {
+    TableName: table,
+    FilterExpression: '#sk = :task AND #queue = :queue AND #state = :state',
+    ExpressionAttributeNames: { '#sk': 'sk', '#queue': 'queue', '#state': 'state' },
+    ExpressionAttributeValues: { ':task': { S: 'task' }, ':queue': { S: queue }, ':state': { S: state } },
+    ReturnConsumedCapacity: 'TOTAL' as const,
+  };
   let units = 0;
-  let after: Record<string, never> | undefined;
-  do {
-    const page = await client.send(
-      new ScanCommand({
-        TableName: table,
-        FilterExpression: '#sk = :task AND #queue = :queue AND #state = :state',
-        ExpressionAttributeNames: { '#sk': 'sk', '#queue': 'queue', '#state': 'state' },
-        ExpressionAttributeValues: { ':task': { S: 'task' }, ':queue': { S: queue }, ':state': { S: state } },
-        ReturnConsumedCapacity: 'TOTAL',
-        ...(after === undefined ? {} : { ExclusiveStartKey: after }),
-      }),
-    );
+  for await (const page of paginateScan({ client: await openClient() }, scan)) {
     units += page.ConsumedCapacity?.CapacityUnits ?? 0;
     for (const item of page.Items ?? []) {
       try {
@@ -42,10 +37,9 @@ export async function* endedTasks(
         onDamaged(error);
       }
     }
-    after = page.LastEvaluatedKey as Record<string, never> | undefined;
-    if (after !== undefined && units >= maxReadUnits) {
+    if (page.LastEvaluatedKey !== undefined && units >= maxReadUnits) {
       onCut(Math.ceil(units));
       return;
     }
-  } while (after !== undefined);
+  }
 }
