@@ -11,6 +11,8 @@ import {
   messageOf,
 } from '../shared/errors.ts';
 import { LockUnavailableError } from '../shared/lock/record.ts';
+import type { TaskKey } from '../shared/task/task.ts';
+import { describeTask } from '../shared/task/task.ts';
 
 export const EXIT = {
   done: 0,
@@ -60,6 +62,10 @@ export class CommandError extends Error {
 
 export function notFound(what: string, hint: string): CommandError {
   return new CommandError(EXIT.notFound, `there is no ${what}: ${hint}`);
+}
+
+export function taskNotFound(key: TaskKey): CommandError {
+  return notFound(describeTask(key), 'not found; finished tasks are deleted 14 days after they end');
 }
 
 export interface Failure {

@@ -56,21 +56,15 @@ export class Output {
   }
 }
 
-const NO_LINES = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'].map((part) => [
-    part,
-    '',
-  ]),
-);
-const NO_RULES = Object.fromEntries(
-  ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((part) => [part, '']),
-);
+const EDGES = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
+const RULES = ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'];
+const NO_LINES = Object.fromEntries([...EDGES, ...RULES].map((part) => [part, '']));
 
 /** Columns side by side, without lines: it greps and it fits. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({
     head: head.map((title) => styleText('bold', title.toUpperCase())),
-    chars: { ...NO_LINES, ...NO_RULES, middle: '  ' },
+    chars: { ...NO_LINES, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
   table.push(...rows.map((row) => [...row]));
@@ -115,6 +109,11 @@ export function relative(at: number, now: number): string {
 
 export function moment(at: number): string {
   return new Date(at).toISOString();
+}
+
+/** Until when a right is believed in that its session keeps. */
+export function untilText(until: number | null, now: number): string {
+  return until === null ? 'it is destroyed: it has no TTL' : `${relative(until, now)}, unless it is renewed`;
 }
 
 /** When, and how long ago that is. */

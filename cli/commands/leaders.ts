@@ -9,7 +9,7 @@ import type { ExitCode } from '../exit.ts';
 import { notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
-import { factsOf, moment, momentAndAge, printable, relative, shortened } from '../output.ts';
+import { factsOf, moment, momentAndAge, printable, relative, shortened, untilText } from '../output.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
 export function leadersCommand(bind: Bind): Command {
@@ -96,10 +96,7 @@ function leaderText(leader: Leader, now: number): string {
     ['term', String(leader.term)],
     ['session', leader.session],
     ['since', momentAndAge(leader.since, now)],
-    [
-      'until',
-      leader.until === null ? 'it is destroyed: it has no TTL' : `${relative(leader.until, now)}, unless it is renewed`,
-    ],
+    ['until', untilText(leader.until, now)],
     ['proclaims', shortened(leader.value, 200)],
   ]);
 }

@@ -9,7 +9,7 @@ import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
-import { factsOf, moment, momentAndAge, printable, relative, shortened } from '../output.ts';
+import { factsOf, moment, momentAndAge, printable, relative, shortened, untilText } from '../output.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
 export interface ReleaseOptions extends AuditOptions {
@@ -81,10 +81,10 @@ async function watchLock({ output, connect }: Context, _options: object, key: st
   using connection = await connect();
   return await untilInterrupted(async (signal) => {
     let index = 0;
-    while (!signal.aborted) {
+    for (;;) {
       const { index: next, info } = await connection.leasehold.locks.watch(key, { index, signal });
       index = next;
-      if (isAborted(signal)) return;
+      if (signal.aborted) return;
       const now = connection.runtime.clock.now();
       output.answer(
         info ?? { key, absent: true },
@@ -109,11 +109,6 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
     const open = result.closedUntil > context.runtime.clock.now() ? `; closed until ${moment(result.closedUntil)}` : '';
     return `released lock ${printable(key)}, counter ${leaseCounter}${open}`;
   });
-}
-
-/** Asked again: the compiler takes an earlier answer for the last. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }
 
 /** Before the operator is asked: a decision about an older tenure was about another holder. */
@@ -152,13 +147,7 @@ function lockText(info: LockInfo, now: number): string {
     ['holder', holder && printable(`${holder.name} on ${holder.node}`)],
     ['session', holder?.session],
     ['since', holder && momentAndAge(holder.since, now)],
-    [
-      'until',
-      holder &&
-        (holder.until === null
-          ? 'it is destroyed: it has no TTL'
-          : `${relative(holder.until, now)}, unless it is renewed`),
-    ],
+    ['until', holder && untilText(holder.until, now)],
     ['value', info.value === undefined ? undefined : shortened(info.value, 200)],
     ['flags', info.flags === 0 ? undefined : String(info.flags)],
     ['created', momentAndAge(info.createIndex, now)],

@@ -50,9 +50,9 @@ export function queuesCommand(bind: Bind): Command {
       'Within a few seconds, workers stop claiming its tasks. Running tasks finish; enqueueing stays possible.',
     );
   const resume = new Command('resume').argument('<name>', 'the queue', name).description('Tasks are claimed again.');
-  for (const command of [pause, resume]) {
+  for (const [verb, command] of [['pause', pause] as const, ['resume', resume] as const]) {
     command.addOption(shardsOption()).addOption(reasonOption()).addOption(byOption());
-    queues.addCommand(bind<ChangeOptions>(command, command === pause ? pauseQueue : resumeQueue));
+    queues.addCommand(bind<ChangeOptions>(command, (context, options, queue) => change(context, options, queue, verb)));
   }
   const drain = new Command('drain')
     .argument('<name>', 'the queue', name)
@@ -107,11 +107,6 @@ async function showStats({ output, connect }: Context, { shards }: ShardsOptions
   const census = await takeCensus(connection, connection.queue(queue, shards));
   output.answer(census, () => censusText(census));
 }
-
-const pauseQueue = (context: Context, options: ChangeOptions, queue: string): Promise<void> =>
-  change(context, options, queue, 'pause');
-const resumeQueue = (context: Context, options: ChangeOptions, queue: string): Promise<void> =>
-  change(context, options, queue, 'resume');
 
 async function change(
   { output, connect }: Context,

@@ -2,14 +2,13 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { findItem } from '../../shared/bulk/client.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
-import type { TaskState } from '../../shared/task/task.ts';
+import type { TaskKey, TaskState } from '../../shared/task/task.ts';
 import { describeTask } from '../../shared/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';
-import type { QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
-import { CommandError, EXIT, notFound } from '../exit.ts';
+import { CommandError, EXIT, taskNotFound } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 
@@ -53,7 +52,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
   const task = await there.store.get(key);
-  if (task === undefined) throw missing(there, id);
+  if (task === undefined) throw taskNotFound(key);
   if (task.state === 'ready' && !task.isParked && task.readyAt <= runtime.clock.now()) {
     output.answer(task, () => `${printable(describeTask(key))} is due already: it waits for a worker`);
     return;
@@ -65,9 +64,9 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
     input,
     operatorOf(options),
   );
-  if (report.kind === 'missing') throw missing(there, id);
+  if (report.kind === 'missing') throw taskNotFound(key);
   if (report.kind === 'unfit')
-    throw unfit(there, id, report.state, 'only one that waits, is dead or cancelled can be retried');
+    throw unfit(key, report.state, 'only one that waits, is dead or cancelled can be retried');
   output.answer(report.task, () => `${printable(describeTask(key))} is due now`);
 }
 
@@ -76,12 +75,12 @@ async function cancelTask(context: Context, options: QueueOptions & AuditOptions
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
   const task = (await there.store.get(key)) ?? (await findItem(key, there.store));
-  if (task === undefined) throw missing(there, id);
+  if (task === undefined) throw taskNotFound(key);
   await confirm(context, `cancels in queue ${options.queue} the ${task.state} task`, id, options);
   const input = { ...key, leaseCounter: 'leaseCounter' in task ? task.leaseCounter : undefined };
   const report = await there.operations.execute('task.cancel', input, operatorOf(options));
-  if (report.kind === 'missing') throw missing(there, id);
-  if (report.kind === 'ended') throw unfit(there, id, report.state, 'it has ended already');
+  if (report.kind === 'missing') throw taskNotFound(key);
+  if (report.kind === 'ended') throw unfit(key, report.state, 'it has ended already');
   context.output.answer({ queue: options.queue, id, ...report }, () =>
     report.kind === 'cancelled'
       ? `cancelled ${printable(id)}`
@@ -103,13 +102,13 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
     context.output.answer({ redriven }, () => `brought back ${plural(redriven, 'task')}`);
     return;
   }
-  const task = await there.store.get({ queue: options.queue, id });
-  if (task === undefined) throw missing(there, id);
-  const input = { queue: options.queue, id, leaseCounter: task.leaseCounter };
+  const key = { queue: options.queue, id };
+  const task = await there.store.get(key);
+  if (task === undefined) throw taskNotFound(key);
+  const input = { ...key, leaseCounter: task.leaseCounter };
   const report = await there.operations.execute('task.redrive', input, operatorOf(options));
-  if (report.kind === 'missing') throw missing(there, id);
-  if (report.kind === 'unfit')
-    throw unfit(there, id, report.state, 'only dead and cancelled tasks can be brought back');
+  if (report.kind === 'missing') throw taskNotFound(key);
+  if (report.kind === 'unfit') throw unfit(key, report.state, 'only dead and cancelled tasks can be brought back');
   context.output.answer(report.task, () => `brought back ${printable(id)}`);
 }
 
@@ -122,10 +121,6 @@ function ensureOfOne(options: RedriveOptions): void {
     );
 }
 
-function missing({ queue }: QueueConnection, id: string): CommandError {
-  return notFound(describeTask({ queue, id }), 'not found; finished tasks are deleted 14 days after they end');
-}
-
-function unfit({ queue }: QueueConnection, id: string, state: TaskState, why: string): CommandError {
-  return new CommandError(EXIT.refused, `${describeTask({ queue, id })} is ${state}: ${why}; nothing was done`);
+function unfit(key: TaskKey, state: TaskState, why: string): CommandError {
+  return new CommandError(EXIT.refused, `${describeTask(key)} is ${state}: ${why}; nothing was done`);
 }

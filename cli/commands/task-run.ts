@@ -15,7 +15,7 @@ import { name } from '../arguments.ts';
 import type { QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
-import { CommandError, EXIT, notFound } from '../exit.ts';
+import { CommandError, EXIT, taskNotFound } from '../exit.ts';
 import { momentAndAge, printable } from '../output.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
@@ -111,7 +111,7 @@ function reportText(report: ClaimReport, after: TaskRecord | undefined): string 
 async function waitingTask({ store, queue }: QueueConnection, id: string, now: number): Promise<ReadyTask> {
   const what = describeTask({ queue, id });
   const task = await store.get({ queue, id });
-  if (task === undefined) throw notFound(what, 'not found; finished tasks are deleted 14 days after they end');
+  if (task === undefined) throw taskNotFound({ queue, id });
   const obstacle = obstacleOf(task, now);
   if (task.state === 'ready' && obstacle === undefined) return task;
   throw new CommandError(EXIT.refused, `${what} ${obstacle}`);

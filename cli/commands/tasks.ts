@@ -6,11 +6,10 @@ import type { PackState } from '../../shared/task/task.ts';
 import { isOpen, isPack } from '../../shared/task/pack.ts';
 import type { FailureRecord } from '../../shared/task/store.ts';
 import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/task/task.ts';
-import { describeTask } from '../../shared/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
-import { notFound } from '../exit.ts';
+import { taskNotFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import type { Output } from '../output.ts';
@@ -137,8 +136,7 @@ async function showTask(
     return;
   }
   const item = await findItem({ queue, id }, store);
-  if (item === undefined)
-    throw notFound(describeTask({ queue, id }), 'not found; finished tasks are deleted 14 days after they end');
+  if (item === undefined) throw taskNotFound({ queue, id });
   const { pack, ...rest } = item;
   // In JSON a pack is called what it was before 1.0.
   output.answer({ ...rest, page: pack }, () => itemText(item));
