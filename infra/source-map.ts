@@ -6,6 +6,8 @@
  * the code of dependencies, minified by their authors or not, keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { SourceMapSegment } from '@jridgewell/sourcemap-codec';
+import { decode, encode } from '@jridgewell/sourcemap-codec';
 
 export interface SourceMap {
   readonly version: number;
@@ -14,10 +16,6 @@ export interface SourceMap {
   readonly mappings: string;
 }
 
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** The bit of a base-64 digit that says that more digits follow; the five others are its value. */
-const MORE = 32;
-
 /**
  * The lines of those sources that `keeps`: where a piece of the bundle comes from another line than the piece before it, the map says so.
  * What is dropped maps to nothing, so that it is not taken for its kept neighbour.
@@ -25,85 +23,35 @@ const MORE = 32;
  * the bundler keeps those of functions, and Node would look for them by columns.
  */
 export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean): SourceMap {
-  const sources = new Renumbering(map.sources);
-  const read = { source: 0, line: 0 };
-  const written = { source: 0, line: 0 };
   const kept = map.sources.map((source) => keeps(source));
+  /** New numbers of the sources that are used, in the order of their first use. */
+  const numbers = new Map<number, number>();
 
   /** The source line of the code before, kept across lines: Node takes what stands before a line's first segment for its last one's. */
   let known: { readonly source: number; readonly line: number } | undefined;
-  const lines = map.mappings.split(';').map((line) => {
-    let generatedRead = 0;
-    let generatedWritten = 0;
-    const segments: string[] = [];
-    for (const segment of line === '' ? [] : line.split(',')) {
-      const [generated = 0, source, originalLine = 0] = decode(segment);
-      generatedRead += generated;
-      read.source += source ?? 0;
-      read.line += originalLine;
-      const found = source !== undefined && kept[read.source] === true ? { ...read } : undefined;
+  const lines = decode(map.mappings).map((line) => {
+    const segments: SourceMapSegment[] = [];
+    for (const [generated, source = -1, originalLine = 0] of line) {
+      const found = kept[source] === true ? { source, line: originalLine } : undefined;
       if (found?.source === known?.source && found?.line === known?.line) continue;
       known = found;
-      const numbers = [generatedRead - generatedWritten];
-      generatedWritten = generatedRead;
-      if (found !== undefined) {
-        const next = { source: sources.of(found.source), line: found.line };
-        numbers.push(next.source - written.source, next.line - written.line, 0);
-        Object.assign(written, next);
+      if (found === undefined) {
+        segments.push([generated]);
+        continue;
       }
-      segments.push(numbers.map(encode).join(''));
+      const number = numbers.get(found.source) ?? numbers.size;
+      numbers.set(found.source, number);
+      segments.push([generated, number, found.line, 0]);
     }
-    return segments.join(',');
+    return segments;
   });
-  // With an empty line at the end, because Node reads a last segment that maps to nothing as one of a source, unless something follows.
-  return { ...map, sources: sources.used, names: [], mappings: `${lines.join(';')};` };
-}
-
-/** Gives the used ones of a list new numbers, in the order of their first use. */
-class Renumbering {
-  readonly used: string[] = [];
-  private readonly all: readonly string[];
-  private readonly numbers = new Map<number, number>();
-
-  constructor(all: readonly string[]) {
-    this.all = all;
-  }
-
-  of(old: number): number {
-    let number = this.numbers.get(old);
-    if (number === undefined) {
-      number = this.used.push(this.all[old] ?? '') - 1;
-      this.numbers.set(old, number);
-    }
-    return number;
-  }
-}
-
-function decode(segment: string): number[] {
-  const numbers: number[] = [];
-  let value = 0;
-  let shift = 0;
-  for (const character of segment) {
-    const digit = DIGITS.indexOf(character);
-    value += (digit & (MORE - 1)) * 2 ** shift;
-    shift += 5;
-    if ((digit & MORE) !== 0) continue;
-    numbers.push(value % 2 === 1 ? -(value - 1) / 2 : value / 2);
-    value = 0;
-    shift = 0;
-  }
-  return numbers;
-}
-
-function encode(number: number): string {
-  let rest = number < 0 ? -number * 2 + 1 : number * 2;
-  let text = '';
-  do {
-    const digit = rest % MORE;
-    rest = Math.floor(rest / MORE);
-    text += DIGITS.charAt(rest > 0 ? digit + MORE : digit);
-  } while (rest > 0);
-  return text;
+  return {
+    ...map,
+    sources: [...numbers.keys()].map((used) => map.sources[used] ?? ''),
+    names: [],
+    // With an empty line at the end, because Node reads a last segment that maps to nothing as one of a source, unless something follows.
+    mappings: encode([...lines, []]),
+  };
 }
 
 /** After bundling, the bundler runs this file with the path of a map. */
