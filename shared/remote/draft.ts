@@ -43,16 +43,22 @@ export class Draft {
     return this.observed?.state === 'free' ? this.observed.notBefore : 0;
   }
 
-  put(content: Content): DraftEntry[] {
-    return this.#become(content, this.session);
-  }
-
-  take(session: string, content: Content): DraftEntry[] {
-    return this.#become(content, session);
-  }
-
-  leave(content: Content): DraftEntry[] {
-    return this.#become(content, undefined);
+  /**
+   * This content, and who holds it from then on; undefined: no session.
+   * The indexes are those that one write gives to the row as it was read, whatever the operations before have done to the draft.
+   */
+  become(content: Content, session: string | undefined): DraftEntry[] {
+    this.#isChanged = true;
+    const { createIndex = this.#now, lockIndex = 0 } = this.observed?.entry ?? {};
+    this.#entry = {
+      key: this.key,
+      session,
+      createIndex,
+      modifyIndex: this.#nextIndex,
+      ...content,
+      lockIndex: session !== undefined && this.#isAnothers(session) ? lockIndex + 1 : lockIndex,
+    };
+    return [this.#entry];
   }
 
   remove(): DraftEntry[] {
@@ -78,21 +84,6 @@ export class Draft {
       return { kind: 'take', observed: { key, record: observed, isFresh: false }, session, content };
     if (session === undefined && observed?.state === 'held') return { kind: 'leave', observed, content };
     return { kind: 'put', key, observed, content };
-  }
-
-  /** The indexes are those that one write gives to the row as it was read, whatever the operations before have done to the draft. */
-  #become(content: Content, session: string | undefined): DraftEntry[] {
-    this.#isChanged = true;
-    const { createIndex = this.#now, lockIndex = 0 } = this.observed?.entry ?? {};
-    this.#entry = {
-      key: this.key,
-      session,
-      createIndex,
-      modifyIndex: this.#nextIndex,
-      ...content,
-      lockIndex: session !== undefined && this.#isAnothers(session) ? lockIndex + 1 : lockIndex,
-    };
-    return [this.#entry];
   }
 
   /** Whether the row as it was read is not this session's: with it, a tenure begins. */

@@ -139,10 +139,7 @@ export class PrefixReader {
       damaged.add(id);
       onDamaged(error);
     };
-    const records =
-      holders.size === 0
-        ? new Map<string, never>()
-        : await this.#ports.sessions.getMany([...holders], onDamagedSession);
+    const records = await this.#ports.sessions.getMany([...holders], onDamagedSession);
     const sightings: Sighting[] = [];
     for (const row of rows.values())
       sightings.push(await this.#reader.judgeListed(row, { records, damaged }, onDamaged));

@@ -260,7 +260,7 @@ class Trial {
         return this.#acquire(draft, operation);
       case 'release':
         if (draft.session === undefined || draft.session !== operation.session) return { kind: 'notHeld' };
-        return draft.leave(operation.content);
+        return draft.become(operation.content, undefined);
       case 'delete':
         return draft.remove();
       case 'deleteIf':
@@ -283,7 +283,8 @@ class Trial {
   }
 
   #store(draft: Draft, content: Content): DraftEntry[] {
-    return isStored(content, draft.entry) && draft.entry !== undefined ? [draft.entry] : draft.put(content);
+    const { entry, session } = draft;
+    return entry !== undefined && isStored(content, entry) ? [entry] : draft.become(content, session);
   }
 
   #acquire(
@@ -293,7 +294,7 @@ class Trial {
     if (!this.#live.has(session)) return { kind: 'sessionGone' };
     if (draft.session === session) return this.#store(draft, content);
     if (draft.session !== undefined) return { kind: 'held' };
-    return draft.take(session, content);
+    return draft.become(content, session);
   }
 
   #draft(key: string): Draft {
