@@ -106,14 +106,13 @@ export class EnvironmentProcess {
   }
 
   get view(): EnvironmentView {
-    const request = this.#requestId === undefined ? {} : { requestId: this.#requestId };
     return {
       id: this.id,
       functionName: this.#options.target.name,
       pid: this.#sandbox.pid,
       state: this.#state,
       since: this.#since,
-      ...request,
+      ...this.#requestOf(),
     };
   }
 

@@ -50,10 +50,7 @@ export const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
 export const DEFAULT_INIT_TIMEOUT_MS = 30_000;
 
 /** An answer to a direct call, with the payload as a value. */
-export interface DirectResponse {
-  readonly status: 200 | 202 | 204;
-  readonly requestId: string;
-  readonly functionError?: 'Unhandled';
+export interface DirectResponse extends Omit<InvokeResponse, 'payload'> {
   readonly payload?: unknown;
 }
 
