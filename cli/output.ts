@@ -68,7 +68,7 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
   table.push(...rows.map((row) => [...row]));
-  return trimLines(table.toString());
+  return table.toString().replaceAll(/[^\S\n]+$/gm, '');
 }
 
 /** Names and values of one thing, below each other. */
@@ -123,13 +123,6 @@ export function momentAndAge(at: number, now: number): string {
 
 export function plural(count: number, singular: string, several = `${singular}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? singular : several}`;
-}
-
-function trimLines(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
 }
 
 /** A count that ended at a bound may be less than there are. */

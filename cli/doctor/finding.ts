@@ -16,23 +16,18 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-export const ok = (check: string, found: string): Finding => ({ check, health: 'ok', found });
+export const ok = plain('ok');
+export const unknown = plain('unknown');
+export const warning = curable('warning');
+export const broken = curable('broken');
 
-export const warning = (check: string, found: string, remedy: string): Finding => ({
-  check,
-  health: 'warning',
-  found,
-  remedy,
-});
+function plain(health: Health) {
+  return (check: string, found: string): Finding => ({ check, health, found });
+}
 
-export const broken = (check: string, found: string, remedy: string): Finding => ({
-  check,
-  health: 'broken',
-  found,
-  remedy,
-});
-
-export const unknown = (check: string, found: string): Finding => ({ check, health: 'unknown', found });
+function curable(health: Health) {
+  return (check: string, found: string, remedy: string): Finding => ({ check, health, found, remedy });
+}
 
 /** By severity, the worst first. */
 export function worstOf(findings: readonly Finding[]): Health {
