@@ -3,6 +3,7 @@
 /** @import { Act } from '../model.ts' */
 import { Refusal, perform } from './api.js';
 import { h } from './dom.js';
+import { button } from './parts.js';
 import { toast } from './toast.js';
 
 /**
@@ -12,10 +13,20 @@ import { toast } from './toast.js';
  * @property {string} confirm what the button says
  * @property {Record<string, unknown> & { verb: Act['verb'] }} act all of it but the reason
  * @property {() => void} [onDone]
+ * @property {string} [class] of the button that leads to it
  */
 
+/**
+ * A button that does nothing before it has asked.
+ * @param {string} text
+ * @param {Question} question
+ */
+export function actButton(text, question) {
+  return button(text, () => askToAct(question), { class: question.class });
+}
+
 /** @param {Question} question */
-export function askToAct(question) {
+function askToAct(question) {
   const dialog = /** @type {HTMLDialogElement} */ (document.getElementById('act'));
   const { title, consequence, confirm, act } = question;
   const hasCounter = 'leaseCounter' in act;

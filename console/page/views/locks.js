@@ -2,10 +2,10 @@
 
 /** @import { LockPage } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
-import { askToAct } from '../act-dialog.js';
+import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { span } from '../format.js';
-import { badge, button, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
+import { badge, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
 
 /** @typedef {LockPage['locks'][number]} Lock */
 
@@ -116,16 +116,12 @@ function stateBadge({ holder, closedUntil }, now) {
 function releaseButton({ key, holder }, refresh) {
   if (holder === undefined) return undefined;
   const { name, node, leaseCounter } = holder;
-  return button(
-    'Force release…',
-    () =>
-      askToAct({
-        title: `Force release ${key}`,
-        consequence: `${name} on ${node} loses the lock: its token is refused at once, and it learns of it with its next heartbeat. The key stays closed until the lock-delay is over. This cannot be undone.`,
-        confirm: 'Force release lock',
-        act: { verb: 'lock.release', key, leaseCounter },
-        onDone: refresh,
-      }),
-    { class: 'small' },
-  );
+  return actButton('Force release…', {
+    title: `Force release ${key}`,
+    consequence: `${name} on ${node} loses the lock: its token is refused at once, and it learns of it with its next heartbeat. The key stays closed until the lock-delay is over. This cannot be undone.`,
+    confirm: 'Force release lock',
+    act: { verb: 'lock.release', key, leaseCounter },
+    onDone: refresh,
+    class: 'small',
+  });
 }

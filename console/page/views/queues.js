@@ -3,10 +3,10 @@
 /** @import { Child } from '../dom.js' */
 /** @import { QueueFigures } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
-import { askToAct } from '../act-dialog.js';
+import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { counted, rate, span, whole, workersText } from '../format.js';
-import { FINISHED_NOTE, badge, button, empty, factsOf, heading, to, when } from '../parts.js';
+import { FINISHED_NOTE, badge, empty, factsOf, heading, to, when } from '../parts.js';
 
 const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
 
@@ -109,26 +109,22 @@ function actsOf({ queue, isPaused, dead }, refresh) {
   const verb = isPaused ? 'resume' : 'pause';
   return [
     dead.count > 0 &&
-      button('Redrive dead tasks…', () =>
-        askToAct({
-          title: `Redrive ${counted(dead)} dead tasks of ${queue}`,
-          consequence: 'Every dead task of the queue becomes ready again, with all its attempts; its history is kept.',
-          confirm: 'Redrive dead tasks',
-          act: { verb: 'queue.redrive', queue },
-          onDone: refresh,
-        }),
-      ),
-    button(isPaused ? 'Resume…' : 'Pause…', () =>
-      askToAct({
-        title: `${isPaused ? 'Resume' : 'Pause'} ${queue}`,
-        consequence: isPaused
-          ? 'Workers claim its tasks again from the next tick.'
-          : 'No task of it is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
-        confirm: isPaused ? 'Resume queue' : 'Pause queue',
-        act: { verb: `queue.${verb}`, queue },
+      actButton('Redrive dead tasks…', {
+        title: `Redrive ${counted(dead)} dead tasks of ${queue}`,
+        consequence: 'Every dead task of the queue becomes ready again, with all its attempts; its history is kept.',
+        confirm: 'Redrive dead tasks',
+        act: { verb: 'queue.redrive', queue },
         onDone: refresh,
       }),
-    ),
+    actButton(isPaused ? 'Resume…' : 'Pause…', {
+      title: `${isPaused ? 'Resume' : 'Pause'} ${queue}`,
+      consequence: isPaused
+        ? 'Workers claim its tasks again from the next tick.'
+        : 'No task of it is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
+      confirm: isPaused ? 'Resume queue' : 'Pause queue',
+      act: { verb: `queue.${verb}`, queue },
+      onDone: refresh,
+    }),
   ];
 }
 

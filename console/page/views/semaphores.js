@@ -2,10 +2,10 @@
 
 /** @import { SemaphorePage } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
-import { askToAct } from '../act-dialog.js';
+import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { plural, whole } from '../format.js';
-import { badge, button, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
+import { badge, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
 
 /** @typedef {SemaphorePage['semaphores'][number]} Semaphore */
 /** @typedef {Semaphore['holders'][number]} Holder */
@@ -150,16 +150,12 @@ function holdersTable({ name, holders }, now, { mayAct, refresh }) {
  */
 function evictButton(name, { token, sessionName: who = 'unknown', node = 'unknown', closedUntil }, refresh) {
   if (closedUntil !== undefined) return undefined;
-  return button(
-    'Evict…',
-    () =>
-      askToAct({
-        title: `Evict permit of ${name}`,
-        consequence: `${who} on ${node} loses its permit and learns of it with its next heartbeat. The permit becomes free after the lock-delay. This cannot be undone.`,
-        confirm: 'Evict',
-        act: { verb: 'semaphore.evict', name, leaseCounter: token },
-        onDone: refresh,
-      }),
-    { class: 'small' },
-  );
+  return actButton('Evict…', {
+    title: `Evict permit of ${name}`,
+    consequence: `${who} on ${node} loses its permit and learns of it with its next heartbeat. The permit becomes free after the lock-delay. This cannot be undone.`,
+    confirm: 'Evict',
+    act: { verb: 'semaphore.evict', name, leaseCounter: token },
+    onDone: refresh,
+    class: 'small',
+  });
 }

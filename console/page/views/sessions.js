@@ -2,21 +2,10 @@
 
 /** @import { SessionLine, SessionPage } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
-import { askToAct } from '../act-dialog.js';
+import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { plural, span, whole } from '../format.js';
-import {
-  badge,
-  button,
-  empty,
-  heading,
-  holdingLink,
-  sessionName,
-  since,
-  standingBadge,
-  tableOf,
-  when,
-} from '../parts.js';
+import { badge, empty, heading, holdingLink, sessionName, since, standingBadge, tableOf, when } from '../parts.js';
 
 const HELD_SHOWN = 8;
 
@@ -112,18 +101,14 @@ function held(holds) {
  * @param {() => void} refresh
  */
 function endButton({ id, name, node, lockDelayMs }, refresh) {
-  return button(
-    'Destroy…',
-    () =>
-      askToAct({
-        title: `Destroy session ${name}`,
-        consequence: `Session ${id} on ${node} learns of it with its next heartbeat. All that it holds becomes free after its lock-delay of ${span(lockDelayMs)}. This cannot be undone.`,
-        confirm: 'Destroy session',
-        act: { verb: 'session.destroy', id },
-        onDone: refresh,
-      }),
-    { class: 'small' },
-  );
+  return actButton('Destroy…', {
+    title: `Destroy session ${name}`,
+    consequence: `Session ${id} on ${node} learns of it with its next heartbeat. All that it holds becomes free after its lock-delay of ${span(lockDelayMs)}. This cannot be undone.`,
+    confirm: 'Destroy session',
+    act: { verb: 'session.destroy', id },
+    onDone: refresh,
+    class: 'small',
+  });
 }
 
 /**

@@ -3,10 +3,10 @@
 /** @import { Child } from '../dom.js' */
 /** @import { TaskView } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
-import { askToAct } from '../act-dialog.js';
+import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { span, whole } from '../format.js';
-import { button, code, factsOf, heading, json, standingBadge, taskBadge, taskState, to, when } from '../parts.js';
+import { code, factsOf, heading, json, standingBadge, taskBadge, taskState, to, when } from '../parts.js';
 import { attemptsTable, timeline } from '../timeline.js';
 import { attemptsOf } from '../waterfall.js';
 
@@ -129,37 +129,31 @@ function acts(found, { data: { now }, refresh }) {
   const isWaiting = state === 'ready' && found.readyAt > now;
   return [
     isWaiting &&
-      button('Run now…', () =>
-        askToAct({
-          title: `Make ${id} due now`,
-          consequence: 'The task is due at once; a worker claims it with its next look.',
-          confirm: 'Run task now',
-          act: act('task.retry'),
-          onDone: refresh,
-        }),
-      ),
+      actButton('Run now…', {
+        title: `Make ${id} due now`,
+        consequence: 'The task is due at once; a worker claims it with its next look.',
+        confirm: 'Run task now',
+        act: act('task.retry'),
+        onDone: refresh,
+      }),
     (state === 'dead' || state === 'cancelled') &&
-      button('Redrive…', () =>
-        askToAct({
-          title: `Redrive ${id}`,
-          consequence: 'The task becomes ready, with all its attempts; its history and its token are kept.',
-          confirm: 'Redrive task',
-          act: act('task.redrive'),
-          onDone: refresh,
-        }),
-      ),
+      actButton('Redrive…', {
+        title: `Redrive ${id}`,
+        consequence: 'The task becomes ready, with all its attempts; its history and its token are kept.',
+        confirm: 'Redrive task',
+        act: act('task.redrive'),
+        onDone: refresh,
+      }),
     (state === 'ready' || state === 'running') &&
-      button('Cancel…', () =>
-        askToAct({
-          title: `Cancel ${id}`,
-          consequence:
-            state === 'running'
-              ? 'Its worker learns of it with its next heartbeat and stops, unless the task completes first.'
-              : 'The task will not run.',
-          confirm: 'Cancel task',
-          act: act('task.cancel'),
-          onDone: refresh,
-        }),
-      ),
+      actButton('Cancel…', {
+        title: `Cancel ${id}`,
+        consequence:
+          state === 'running'
+            ? 'Its worker learns of it with its next heartbeat and stops, unless the task completes first.'
+            : 'The task will not run.',
+        confirm: 'Cancel task',
+        act: act('task.cancel'),
+        onDone: refresh,
+      }),
   ];
 }
