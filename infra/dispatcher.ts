@@ -13,7 +13,7 @@ import { Construct } from 'constructs';
 import { ENV, schedulesText } from '../functions/env.ts';
 import { dispatchAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
-import { HandlerFunction, handlerModule } from './handler-function.ts';
+import { HandlerFunction, allowInvoking, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
@@ -53,12 +53,7 @@ export class Dispatcher extends Construct {
       environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
     });
     table.grant(this.function, dispatchAccess(settings.queue));
-    // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.
-    Grant.addToPrincipal({
-      grantee: this.function,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: [worker.functionArn],
-    });
+    allowInvoking(this.function, worker);
     this.deadLetters = this.createDeadLetters();
     // Dispatching twice is harmless: the tick's slot is taken once, and the workers' permits are counted.
     this.function.configureAsyncInvoke({
@@ -122,11 +117,7 @@ export class Dispatcher extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': group } },
       }),
     });
-    Grant.addToPrincipal({
-      grantee: role,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: [this.function.functionArn],
-    });
+    allowInvoking(role, this.function);
     Grant.addToPrincipal({ grantee: role, actions: ['sqs:SendMessage'], resourceArns: [this.deadLetters.queueArn] });
     return role;
   }

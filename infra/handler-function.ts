@@ -3,8 +3,9 @@ import path from 'node:path';
 import type { Duration } from 'aws-cdk-lib';
 import { AssetStaging, RemovalPolicy } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
-import { Effect, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { CfnFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Effect, Grant, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { CfnFunction, IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import { Architecture, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -153,6 +154,11 @@ export class HandlerFunction extends Construct {
     // Lambda checks the permission when tracing is switched on.
     this.function.node.addDependency(policy);
   }
+}
+
+/** Not `grantInvoke`, which adds every version and alias by a wildcard. */
+export function allowInvoking(grantee: IGrantable, invoked: IFunction): void {
+  Grant.addToPrincipal({ grantee, actions: ['lambda:InvokeFunction'], resourceArns: [invoked.functionArn] });
 }
 
 /** @throws ConfigurationError when there is a place in a network, and no network */

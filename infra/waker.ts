@@ -6,7 +6,7 @@
  * table has a waker there: the table's stack cannot name functions of stacks that depend on it.
  */
 import { Annotations, Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
-import { Grant, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { CfnEventSourceMapping, IFunction, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -24,7 +24,7 @@ import { ConfigurationError } from '../shared/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
 import { wakeAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
-import { HandlerFunction, handlerModule } from './handler-function.ts';
+import { HandlerFunction, allowInvoking, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
@@ -135,12 +135,7 @@ export class Waker extends Construct {
           `where a minute's wait does not matter, or use another table`,
       );
     this.#table.grant(this.function, wakeAccess(settings.queue));
-    // Not `worker.grantInvoke`, which adds every version and alias by a wildcard.
-    Grant.addToPrincipal({
-      grantee: this.function,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: [worker.functionArn],
-    });
+    allowInvoking(this.function, worker);
   }
 
   private allowReading(stream: string): Policy {
