@@ -164,16 +164,7 @@ function wakeQueues(env: Environment): readonly WakeSettings[] {
 
 /** The variables in which a dispatcher finds the same settings. */
 function variablesOf(settings: WakeSettings): Environment {
-  const names = [
-    'queue',
-    'workerFunction',
-    'maxWorkers',
-    'tasksPerWorker',
-    'concurrency',
-    'shards',
-    'maxClockSkewMs',
-  ] as const;
-  const given = names.flatMap((name) => (settings[name] === undefined ? [] : [[ENV[name], String(settings[name])]]));
+  const given = Object.entries(settings).map(([name, value]) => [ENV[name as keyof WakeSettings], String(value)]);
   return Object.fromEntries(given) as Environment;
 }
 
