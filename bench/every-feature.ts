@@ -133,7 +133,7 @@ export async function exerciseFeatures(
   await systemRuntime.clock.sleep(5);
   await store.expire((await store.get(expiring)) as ReadyTask, stamp());
   await store.giveUp(claimOf(await start('cancelled')), 'bench', stamp());
-  await operations.cancelAbandoned(await start('abandoned too'), { at: 0, reason: 'bench' }, stamp());
+  await store.cancel(await start('abandoned too'), { at: 0, reason: 'bench' }, stamp());
   await client.enqueue('thumbnail', INPUT, { id: 'replaced', delay: '1h' });
   await client.enqueue('thumbnail', { n: 2 }, { id: 'replaced', delay: '1h', onDuplicate: 'replace' });
   await store.renew((await store.get({ queue: QUEUE, id: 'late' })) as EndedTask, child('late'), stamp());

@@ -186,13 +186,13 @@ export class TaskOperator {
   }
 
   async #cancelRunning(task: RunningTask, cancellation: Cancellation): Promise<CancelReport | undefined> {
-    const { operations, sessions, runtime } = this.#ports;
+    const { tasks, operations, sessions, runtime } = this.#ports;
     const standing = await settleSession(await sessions.get(task.session), this.#ports, this.#maxClockSkewMs);
     if (standing.kind === 'free' || standing.kind === 'closed') {
-      const outcome = await operations.cancelAbandoned(task, cancellation, stampOf(runtime));
+      const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
       if (outcome.kind !== 'applied') return undefined;
       const key = task.links?.concurrency;
-      if (key !== undefined) await this.#ports.tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
+      if (key !== undefined) await tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
       return { kind: 'cancelled' };
     }
     const outcome = await operations.requestCancel(task, cancellation, stampOf(runtime));

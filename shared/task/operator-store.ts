@@ -1,12 +1,9 @@
 import type { Outcome } from '../lease/outcome.ts';
 import type { Stamp } from '../lease/stamp.ts';
-import type { Settled } from './store.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
 
 /** What operators may do to tasks. Every write is conditional; see `dynamo/task/operator-statements.ts` for the guards. */
 export interface TaskOperatorStore {
-  /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
-  cancelAbandoned(observed: RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
   /**
    * Its holder learns of it with the next heartbeat.
    * Refused unless it still runs under the observed session and counter, and that session is live.

@@ -176,8 +176,11 @@ export interface TaskStore {
   discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Cancelled, because its holder was told to give it up. */
   giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** Cancelled while it waits; refused once it was claimed. */
-  cancel(observed: ReadyTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
+  /**
+   * Cancelled while it waits, or while it runs under a session that the caller has found dead.
+   * Refused once it was claimed, or no longer runs as it was observed.
+   */
+  cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
   /** Cancelled, because its time to be started has passed; refused once it was claimed. */
   expire(observed: ReadyTask, write: Stamp): Promise<Settled>;
   /** Ready again at once, attempt refunded. */

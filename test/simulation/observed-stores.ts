@@ -147,10 +147,6 @@ export function observeOperations(
   const write = writerOf(process, recorder);
   return {
     ...store,
-    cancelAbandoned: (observed, cancellation, stamp) =>
-      write(byOthers('task.cancelAbandoned', observed, stamp), () =>
-        store.cancelAbandoned(observed, cancellation, stamp),
-      ),
     requestCancel: async (observed, cancellation, stamp) => {
       const call = byOthers('task.requestCancel', observed, stamp);
       const { kind } = await write(call, async () => ({

@@ -4,20 +4,23 @@
  * A task on which nothing hangs is written alone, at its plain price; everything else goes through one transaction
  * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.
  */
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError, StoreUnavailableError } from '../../errors.ts';
 import type { WriteLimits } from '../../lease/outcome.ts';
 import type { BatchKey, ChildEnding, Waiter } from '../../task/batch.ts';
 import type { Stamp } from '../../lease/stamp.ts';
 import { allOf } from '../../runtime/all-of.ts';
 import { contended, retryContended } from '../../wait/retry-contended.ts';
 import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';
-import type { NewTask } from '../../task/store.ts';
+import type { CommitOutcome, NewTask, Settled } from '../../task/store.ts';
 import type { TaskKey, TaskLinks } from '../../task/task.ts';
 import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch/codec.ts';
+import { decodeTask } from './codec.ts';
 import type { CancellationReason } from '../engine/driver.ts';
 import { creationOf } from './effects.ts';
 import { lineKey, taskKey } from '../engine/keys.ts';
+import { outcomeOf } from '../engine/outcomes.ts';
+import { committedOutcome } from './outcomes.ts';
 import type { LineMove } from './lines.ts';
 import { LINE_CONTENTION, lineOf } from './adding-store.ts';
 import { Lines } from './lines.ts';
@@ -28,21 +31,20 @@ import { wakeParent } from './children-statements.ts';
 import { leaveKey } from '../task-key/statements.ts';
 import { enqueueTask } from './statements.ts';
 import type { Action } from '../engine/transaction.ts';
-import { actionOf, rowOf, tokenOf } from '../engine/transaction.ts';
+import { actionOf, rowOf, together, tokenOf } from '../engine/transaction.ts';
 
 /** A change of a task that others have to follow. */
 export interface Change {
   readonly task: TaskKey & { readonly links?: TaskLinks | undefined };
-  readonly from: 'ready' | 'running';
+  /** Running, if it is absent. */
+  readonly from?: 'ready' | 'running';
   readonly to: 'ready' | 'running' | ChildEnding;
+  /** The task's own write, whose guard and nonce are those of the whole. */
+  readonly own: Statement<'update'>;
+  /** What is written with it into other rows. */
+  readonly writes?: readonly Action[];
   /** Tasks that are created with it. */
   readonly children?: readonly NewTask[];
-  /** The transaction of the task's own action, its companions, and its children's rows, in this order. */
-  readonly statement: (
-    companions: readonly Action[],
-    token: string,
-    children: readonly Action[],
-  ) => Statement<'transactWrite'>;
 }
 
 /** A transaction's result, and how many companions it had. */
@@ -64,14 +66,36 @@ export class LinkedRows {
     this.#lines = new Lines(sender, table);
   }
 
-  /** Sends a change with all that follows from it. A `canceled` one names the reasons of those actions that are no companions. */
-  async change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<TransactionResult> {
+  /** A change that comes alone if nothing hangs on the task. */
+  async settle(
+    own: Change['own'],
+    change: Pick<Change, 'task' | 'from' | 'to'>,
+    stamp: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Settled> {
+    if (change.task.links === undefined) {
+      const written = await this.#sender.write(own, stamp.nonce, limits);
+      if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
+      return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
+    }
+    const { result } = await this.#change({ ...change, own }, stamp, limits);
+    if (result.kind === 'applied') return { kind: 'applied', row: undefined };
+    if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
+    throw new StoreUnavailableError(`${own.verb}: what hangs on the task refused to change with it`, {
+      applied: result.earlierAttempt === 'unknown' ? 'unknown' : 'no',
+    });
+  }
+
+  /** A change with writes or children of its own. A `canceled` one names the reasons of these, and not those of its companions. */
+  async commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     const { result, companions } = await this.#change(change, stamp, limits);
-    return result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result;
+    return committedOutcome(
+      result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result,
+    );
   }
 
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
-    const { task, from, to } = change;
+    const { task, from = 'running', to } = change;
     const { batch, concurrency: key } = task.links ?? {};
     const send = (companions: readonly Action[]): Promise<Sent> => {
       const leave =
@@ -153,13 +177,13 @@ export class LinkedRows {
   }
 
   async #send(
-    { statement, task }: Change,
+    { task, own, writes = [] }: Change,
     companions: readonly Action[],
     children: readonly Action[],
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
-    const transaction = statement(companions, tokenOf(stamp, companions), children);
+    const transaction = together(own, [...companions, ...writes, ...children], tokenOf(stamp, companions));
     const actions = transaction.input.TransactItems?.length ?? 0;
     if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(

@@ -1,6 +1,5 @@
 import type { TaskOperatorStore } from '../../task/operator-store.ts';
 import { decodeTask } from './codec.ts';
-import { LinkedRows } from './linked-rows.ts';
 import { splitKey } from '../engine/keys.ts';
 import { Rows } from '../engine/rows.ts';
 import { DEAD_SHARDS } from '../engine/schema.ts';
@@ -8,21 +7,10 @@ import type { Sender } from '../engine/send.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './store.ts';
 import { Beginnings } from './beginnings.ts';
-import { settleTask } from './store.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
   const rows = new Rows(sender, decodeTask);
-  const companions = new LinkedRows(sender, { table, shards });
   return {
-    cancelAbandoned: (observed, cancellation, stamp) =>
-      settleTask(
-        companions,
-        sender,
-        statements.cancelAbandonedTask(table, observed, cancellation, stamp),
-        { task: observed, from: 'running', to: 'cancelled' },
-        stamp,
-      ),
-
     async requestCancel(observed, cancellation, stamp) {
       const statement = statements.requestCancel(table, observed, cancellation, stamp);
       const { kind } = await sender.transact(statement, stamp.nonce);

@@ -1,7 +1,7 @@
 import type { PackStore } from '../../bulk/store.ts';
 import type { ReadyTask } from '../../task/task.ts';
 import { decodeTask } from './codec.ts';
-import type { Change, LinkedRows } from './linked-rows.ts';
+import type { LinkedRows } from './linked-rows.ts';
 import { partedEffects } from './effects.ts';
 import { Rows } from '../engine/rows.ts';
 import { committedOutcome } from './outcomes.ts';
@@ -11,7 +11,7 @@ import { actionOf, together } from '../engine/transaction.ts';
 
 export function createPackStore(
   sender: Sender,
-  companions: LinkedRows,
+  linked: LinkedRows,
   { table, shards }: { readonly table: string; readonly shards: number },
 ): PackStore {
   const rows = new Rows(sender, decodeTask);
@@ -27,10 +27,7 @@ export function createPackStore(
     async commit(claim, index, entry, effects, stamp, limits) {
       const { writes, children } = partedEffects(effects);
       const own = statements.commitItem(table, claim, index, entry, stamp);
-      const statement: Change['statement'] = (others, token, rows) =>
-        together(own, [...others, ...writes, ...rows], token);
-      const change: Change = { task: claim, from: 'running', to: 'running', children, statement };
-      return committedOutcome(await companions.change(change, stamp, limits));
+      return linked.commit({ task: claim, to: 'running', own, writes, children }, stamp, limits);
     },
 
     async move(claim, item, entry, stamp, limits) {

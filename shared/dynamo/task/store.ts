@@ -1,14 +1,12 @@
-import { StoreUnavailableError } from '../../errors.ts';
 import type { WriteLimits } from '../../lease/outcome.ts';
 import type { Fullness } from '../../task/key-limit.ts';
 import { fullnessOf } from '../../task/key-limit.ts';
 import type { Stamp } from '../../lease/stamp.ts';
-import type { Settled, UserWrite } from '../../task/store.ts';
+import type { UserWrite } from '../../task/store.ts';
 import type { TaskAndPackStore } from '../../bulk/store.ts';
 import type { Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch/codec.ts';
 import { decodeTask } from './codec.ts';
-import type { Change } from './linked-rows.ts';
 import { LinkedRows } from './linked-rows.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { creationOf, partedEffects } from './effects.ts';
@@ -17,7 +15,6 @@ import { createEnqueueStore } from './enqueue-store.ts';
 import { parseTenantPlace, splitKey } from '../engine/keys.ts';
 import { outcomeOf } from '../engine/outcomes.ts';
 import { Rows } from '../engine/rows.ts';
-import { committedOutcome } from './outcomes.ts';
 import { createPackStore } from './pack-store.ts';
 import { createParkingStore } from './parking-store.ts';
 import type { Sender, WriteResult } from '../engine/send.ts';
@@ -29,7 +26,7 @@ import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { waitForChildren } from './children-statements.ts';
 import { decodeKey } from '../task-key/codec.ts';
 import { enterKey, readKey } from '../task-key/statements.ts';
-import { cancelWaitingTask, expireTask } from './operator-statements.ts';
+import { cancelAbandonedTask, cancelWaitingTask, expireTask } from './operator-statements.ts';
 import * as statements from './statements.ts';
 import { actionOf, together } from '../engine/transaction.ts';
 
@@ -40,12 +37,12 @@ export interface TaskStoreOptions {
 }
 
 export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPackStore {
-  const companions = new LinkedRows(sender, { table, shards });
+  const linked = new LinkedRows(sender, { table, shards });
   const tasks = new Rows(sender, decodeTask);
   const batches = new Rows(sender, decodeBatch);
   return {
     table,
-    bulk: createPackStore(sender, companions, { table, shards }),
+    bulk: createPackStore(sender, linked, { table, shards }),
     parking: createParkingStore(sender, table),
 
     ...createEnqueueStore(sender, { table, shards }),
@@ -111,70 +108,70 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       tasks.writeAs<RunningTask>(statements.takeOverTask(table, observed, session, stamp), stamp, limits),
 
     bury: (observed, error, stamp) =>
-      settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp),
+      linked.settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp),
 
     complete: (claim, result, stamp, limits) =>
-      settle(statements.completeTask(table, claim, encode(result), stamp), { task: claim, to: 'done' }, stamp, limits),
+      linked.settle(
+        statements.completeTask(table, claim, encode(result), stamp),
+        { task: claim, to: 'done' },
+        stamp,
+        limits,
+      ),
 
     async commit(claim, result, effects, stamp, limits) {
       // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
       const { writes, children } = partedEffects(effects);
       const own = statements.completeTask(table, claim, encode(result), stamp, 'task.commit');
-      const statement: Change['statement'] = (others, token, rows) =>
-        together(own, [...others, ...writes, ...rows], token);
-      const change: Change = { task: claim, from: 'running', to: 'done', children, statement };
-      return committedOutcome(await companions.change(change, stamp, limits));
+      return linked.commit({ task: claim, to: 'done', own, writes, children }, stamp, limits);
     },
 
     retry: (claim, failure, stamp, limits) =>
-      settle(statements.retryTask(table, claim, failure, stamp), { task: claim, to: 'ready' }, stamp, limits),
+      linked.settle(statements.retryTask(table, claim, failure, stamp), { task: claim, to: 'ready' }, stamp, limits),
 
     async waitForChildren(claim, id, children, stamp, limits) {
       const { queue, tenant } = claim;
       const parent = tenant === undefined ? { queue, id: claim.id } : { queue, id: claim.id, tenant };
       const waiter = { kind: 'parent', task: parent } as const;
       const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter }, stamp));
-      const statement: Change['statement'] = (others, token, rows) =>
-        together(waitForChildren(table, claim, id, stamp), [...others, batch, ...rows], token);
-      const change: Change = { task: claim, from: 'running', to: 'ready', children, statement };
-      return committedOutcome(await companions.change(change, stamp, limits));
+      const own = waitForChildren(table, claim, id, stamp);
+      return linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
     },
 
     discard: (claim, error, stamp, limits) =>
-      settle(statements.discardTask(table, claim, error, stamp), { task: claim, to: 'dead' }, stamp, limits),
+      linked.settle(statements.discardTask(table, claim, error, stamp), { task: claim, to: 'dead' }, stamp, limits),
 
     giveUp: (claim, reason, stamp, limits) =>
-      settle(statements.giveUpTask(table, claim, reason, stamp), { task: claim, to: 'cancelled' }, stamp, limits),
+      linked.settle(
+        statements.giveUpTask(table, claim, reason, stamp),
+        { task: claim, to: 'cancelled' },
+        stamp,
+        limits,
+      ),
 
-    cancel: (observed, cancellation, stamp) =>
-      settle(
-        cancelWaitingTask(table, observed, cancellation, stamp),
+    cancel(observed, cancellation, stamp) {
+      const own =
+        observed.state === 'ready'
+          ? cancelWaitingTask(table, observed, cancellation, stamp)
+          : cancelAbandonedTask(table, observed, cancellation, stamp);
+      return linked.settle(own, { task: observed, from: observed.state, to: 'cancelled' }, stamp);
+    },
+
+    expire: (observed, stamp) =>
+      linked.settle(
+        expireTask(table, observed, EXPIRED, stamp),
         { task: observed, from: 'ready', to: 'cancelled' },
         stamp,
       ),
 
-    expire: (observed, stamp) =>
-      settle(expireTask(table, observed, EXPIRED, stamp), { task: observed, from: 'ready', to: 'cancelled' }, stamp),
-
     release: (claim, stamp, limits) =>
-      settle(statements.releaseTask(table, claim, stamp), { task: claim, to: 'ready' }, stamp, limits),
+      linked.settle(statements.releaseTask(table, claim, stamp), { task: claim, to: 'ready' }, stamp, limits),
 
     snooze: (claim, readyAt, stamp, limits) =>
-      settle(statements.snoozeTask(table, claim, readyAt, stamp), { task: claim, to: 'ready' }, stamp, limits),
+      linked.settle(statements.snoozeTask(table, claim, readyAt, stamp), { task: claim, to: 'ready' }, stamp, limits),
 
     progress: (claim, progress, stamp, limits) =>
       tasks.write(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp, limits),
   };
-
-  /** A verb that changes a task's state: alone if nothing hangs on the task. */
-  function settle(
-    own: Statement<'update'>,
-    { task, from = 'running', to }: Pick<Change, 'task' | 'to'> & { readonly from?: Change['from'] },
-    stamp: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Settled> {
-    return settleTask(companions, sender, own, { task, from, to }, stamp, limits);
-  }
 
   /** A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused. */
   async function claimWithPlace(
@@ -192,29 +189,6 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     const result = await sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
     return result.kind === 'canceled' ? { ...result, kind: 'refused', item: undefined } : result;
   }
-}
-
-/** Sends a verb that changes a task's state, with all that hangs on the task. */
-export async function settleTask(
-  companions: LinkedRows,
-  sender: Sender,
-  own: Statement<'update'>,
-  change: Omit<Change, 'statement'>,
-  stamp: Stamp,
-  limits?: WriteLimits,
-): Promise<Settled> {
-  if (change.task.links === undefined) {
-    const written = await sender.write(own, stamp.nonce, limits);
-    if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
-    return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
-  }
-  const statement: Change['statement'] = (others, token) => together(own, others, token);
-  const result = await companions.change({ ...change, statement }, stamp, limits);
-  if (result.kind === 'applied') return { kind: 'applied', row: undefined };
-  if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
-  throw new StoreUnavailableError(`${own.verb}: what hangs on the task refused to change with it`, {
-    applied: result.earlierAttempt === 'unknown' ? 'unknown' : 'no',
-  });
 }
 
 const EXPIRED = 'not started before it expired';

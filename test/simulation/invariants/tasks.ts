@@ -144,7 +144,7 @@ export const tasks: Family = (assumptions, report) => {
       if (!isCalledOff) report('I16', row, `became ${String(after.state)} without having been claimed`);
       if (verb === 'task.expire' && Number(after.attempts) > 0 && before.expiresAt === undefined)
         report('I16', row, 'expired although it had been started');
-    } else if (verb === 'task.bury' || verb === 'task.cancelAbandoned') onTakenFrom(row, before, verb);
+    } else if (verb === 'task.bury' || verb === 'task.cancel') onTakenFrom(row, before, verb);
     else mustBeHolder('I16', event, before);
     if (after.state === 'done' && !isPack(after) && !ended.has(`${row} ${String(before.leaseCounter)}`))
       report('I16', row, `is done under counter ${String(before.leaseCounter)}, and its code did not end under that`);

@@ -5,7 +5,6 @@ import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { LinkedRows } from '../../../shared/dynamo/task/linked-rows.ts';
 import { releaseTask } from '../../../shared/dynamo/task/statements.ts';
-import { settleTask } from '../../../shared/dynamo/task/store.ts';
 import { systemIds } from '../../../shared/runtime/ids.ts';
 import type { Claim } from '../../../shared/task/task.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
@@ -38,9 +37,8 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
   const sender = new Sender({ driver, runtime: { clock, random: { next: () => 0.5 }, ids: systemIds } });
   const links = { concurrency: { key: 'k', limit: 1, rate: undefined } };
   const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
-  const companions = new LinkedRows(sender, { table: TABLE, shards: 1 });
-  const change = { task: claim, from: 'running', to: 'ready' } as const;
-  const settled = settleTask(companions, sender, releaseTask(TABLE, claim, STAMP), change, STAMP, undefined);
+  const linked = new LinkedRows(sender, { table: TABLE, shards: 1 });
+  const settled = linked.settle(releaseTask(TABLE, claim, STAMP), { task: claim, to: 'ready' }, STAMP);
   return clock.runUntil(
     settled.catch((error: unknown) => error),
     () => true,

@@ -273,7 +273,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     return (later) => later.tasks.cancel(task, CANCELLATION, later.stamp());
   },
   'cancel an abandoned one': holder({ links: KEY }, (world, task) =>
-    world.operations.cancelAbandoned(task, CANCELLATION, world.stamp()),
+    world.tasks.cancel(task, CANCELLATION, world.stamp()),
   ),
   'ask a holder to give up': async (world) => {
     const session = await world.session();
