@@ -14,6 +14,7 @@ import type { Standing } from '../session/contender.ts';
 import { settleSession } from '../session/contender.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
+import { parentOf } from '../task/batch.ts';
 import type { TaskStore } from '../task/store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-places.ts';
@@ -56,6 +57,8 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that are not for us, and until when it is not worth looking. */
   readonly #heldUntil = new Map<string, number>();
+  /** Parents whose children have ended here while rows were read, which are older: one set for each reading. */
+  readonly #calledWhileReading = new Set<Set<string>>();
 
   constructor(
     {
@@ -88,6 +91,17 @@ export class Candidates {
    */
   async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Candidate[]> {
     if (hints.length === 0) return [];
+    const called = new Set<string>();
+    this.#calledWhileReading.add(called);
+    try {
+      return await this.#choose(hints, claimedBefore);
+    } finally {
+      this.#calledWhileReading.delete(called);
+      for (const name of called) this.#heldUntil.delete(name);
+    }
+  }
+
+  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Candidate[]> {
     const { tasks, runtime, onDamaged } = this.#ports;
     const rows = await tasks.getMany(hints, onDamaged);
     const running = rows.filter((row) => row.state === 'running');
@@ -134,9 +148,13 @@ export class Candidates {
     this.places.turnAway(task, HELD_RECHECK_MS);
   }
 
-  /** A task of its key has ended here. */
+  /** It has ended here: others of its key may have room, and the parent that waits for it may be due. */
   callBack(task: Linked): void {
     for (const name of this.places.callBack(task)) this.#heldUntil.delete(name);
+    if (task.links?.batch === undefined) return;
+    const parent = parentOf(task.links.batch);
+    this.#heldUntil.delete(parent);
+    for (const called of this.#calledWhileReading) called.add(parent);
   }
 
   /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */

@@ -5,7 +5,7 @@ import type { WriteLimits } from '../lease/outcome.ts';
 import { allOf } from '../runtime/all-of.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { BatchCounts } from '../task/batch.ts';
-import { CHILDREN_LIMIT } from '../task/batch.ts';
+import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, TaskContext, TaskLog } from '../task/context.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/json.ts';
@@ -133,7 +133,7 @@ class ClaimVerbs {
     const { length } = validRequests(`the children of ${key}`, requests);
     if (length < 1 || length > CHILDREN_LIMIT)
       throw new ConfigurationError(`${key} waits for ${length} children: give 1 to ${CHILDREN_LIMIT}`);
-    const batch = `${this.#claim.id}/${this.#claim.leaseCounter}`;
+    const batch = childrenBatch(this.#claim);
     const asked = (await this.#newTasks(`the children of ${key}`, requests)).map((child) => ({
       ...child,
       links: { ...child.links, batch },

@@ -16,11 +16,21 @@
  * All children of a batch write one row when they end: some dozens a second pass through it. Larger fan-ins are batches of batches.
  */
 import { MAX_EPOCH_MS } from '../validate/moment.ts';
-import type { Json, Priority, TaskKey } from './task.ts';
+import type { Claim, Json, Priority, TaskKey } from './task.ts';
 
 export interface BatchKey {
   readonly queue: string;
   readonly id: string;
+}
+
+/** The id of the batch of those that a claim waits for. */
+export function childrenBatch({ id, leaseCounter }: Pick<Claim, 'id' | 'leaseCounter'>): string {
+  return `${id}/${leaseCounter}`;
+}
+
+/** The id of the task that waits for a batch of this id, if any does: other batches may have such an id. */
+export function parentOf(batch: string): string {
+  return batch.slice(0, Math.max(0, batch.lastIndexOf('/')));
 }
 
 /** The task that is created when the last child has ended; due at that moment. */

@@ -334,6 +334,7 @@ class Worker {
         this.#tell((events) => events.onExpired?.(candidate.task));
         // It may have been the one that stood in sight for this window, with others parked behind it.
         if (candidate.task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(candidate.task);
+        this.#backlog.settle(candidate.task);
       }
       this.#backlog.skip(candidate.task);
       return undefined;
@@ -372,6 +373,7 @@ class Worker {
       this.#tell((events) => events.onBuried?.(task, error));
       this.#ports.spans?.buried(task, now);
       log.error('task is dead', { task: task.id, name: task.name, error });
+      this.#backlog.settle(task);
       this.#backlog.passOn(task);
     }
     this.#backlog.skip(task);

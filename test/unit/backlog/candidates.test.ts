@@ -3,7 +3,14 @@ import { systemIds } from '../../../shared/runtime/ids.ts';
 import type { CandidatePorts } from '../../../shared/backlog/candidates.ts';
 import { Candidates } from '../../../shared/backlog/candidates.ts';
 import type { Linked } from '../../../shared/backlog/key-places.ts';
+import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import type { TaskContext } from '../../../shared/task/context.ts';
+import { defineTask } from '../../../shared/task/definition.ts';
+import { childrenBatch } from '../../../shared/task/batch.ts';
+import { spawn } from '../../../shared/task/request.ts';
+import type { ReadyTask } from '../../../shared/task/task.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
+import { openMemoryQueue } from '../../support/memory-queue.ts';
 
 describe('tasks that found their key full', () => {
   let clock: FakeClock;
@@ -46,4 +53,74 @@ describe('tasks that found their key full', () => {
 
     expect(isWorthReading(task)).toBe(false);
   });
+});
+
+describe('a task whose entry in the index is older than its row', () => {
+  const NAME = { queue: 'q', id: 'p' };
+  const CHILD: Linked = { queue: 'q', id: 'c', links: { batch: childrenBatch({ id: 'p', leaseCounter: 3 }) } };
+  let asleepUntil: number;
+  let whileReading: () => void;
+  let candidates: Candidates;
+
+  beforeEach(() => {
+    const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+    asleepUntil = Infinity;
+    whileReading = () => undefined;
+    const rowOf = () => ({ ...NAME, state: 'ready', readyAt: asleepUntil, isParked: false }) as unknown as ReadyTask;
+    const getMany = () => {
+      const rows = [rowOf()];
+      whileReading();
+      return Promise.resolve(rows);
+    };
+    const ports = { runtime: { clock, random: { next: () => 0.5 }, ids: systemIds }, tasks: { getMany } };
+    candidates = new Candidates(
+      { session: 'mine', queue: 'q', maxClockSkewMs: 0, hasDispatcher: false },
+      ports as unknown as CandidatePorts,
+    );
+  });
+
+  test('is left alone for a while, unless a child that it waits for has ended here', async () => {
+    expect(await candidates.choose([NAME])).toEqual([]);
+    expect(candidates.isWorthReading(NAME)).toBe(false);
+
+    candidates.callBack(CHILD);
+    asleepUntil = 0;
+
+    expect((await candidates.choose([NAME])).map(({ task }) => task.id)).toEqual(['p']);
+  });
+
+  test('is not left alone when that happened while its row was read', async () => {
+    whileReading = () => candidates.callBack(CHILD);
+
+    expect(await candidates.choose([NAME])).toEqual([]);
+
+    expect(candidates.isWorthReading(NAME)).toBe(true);
+  });
+});
+
+test('a worker goes home only after the parent that its last child has woken, though the index shows the parent all the time', async () => {
+  let entry: DynamoItem | undefined;
+  // An index that lags: once the parent was in it, it stays.
+  const lagging = (driver: DynamoDriver): DynamoDriver => ({
+    ...driver,
+    async attempt(verb, input, signal) {
+      const output = await driver.attempt(verb, input, signal);
+      const { Items } = output as { readonly Items?: DynamoItem[] };
+      if (verb !== 'query' || Items === undefined) return output;
+      const found = Items.find(({ pk }) => String(pk).endsWith('#p'));
+      entry ??= found;
+      return found !== undefined || entry === undefined ? output : { ...output, Items: [...Items, entry] };
+    },
+  });
+  const q = openMemoryQueue(lagging);
+  const child = defineTask({ name: 'child', run: () => undefined });
+  const parent = defineTask({
+    name: 'parent',
+    run: (_input: unknown, task: TaskContext) =>
+      task.children === undefined ? task.waitFor([spawn(child, {})]) : Promise.resolve(undefined),
+  });
+  await q.client.enqueue(parent, {}, { id: 'p' });
+
+  expect(await q.work({ parent, child }, { concurrency: 2 })).toMatchObject({ ended: 'drained', claimed: 3 });
+  expect(await q.client.get('p')).toMatchObject({ state: 'done' });
 });
