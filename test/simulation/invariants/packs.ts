@@ -5,7 +5,8 @@
  *   claim that records it, and it has one end: done, or moved, not both.
  *   What was recorded when a claim began does not run again under it; and under one claim an item runs once.
  *   It is moved in the very write that creates its own row, and no other write creates that row: none is lost, none is there twice.
- *   It takes the attempts along that it has had; its counter (I3) starts no lower than the tokens that it was run under in its pack.
+ *   It takes the attempts along that it has had, but for the one that a snooze, a hand-back or an outage of the table gives back;
+ *   its counter (I3) starts no lower than the tokens that it was run under in its pack.
  *   Only an open item is cancelled.
  *   A pack is done only when no item is open.
  *   What an item returned stays as it was recorded.
@@ -13,6 +14,7 @@
 import { itemId } from '../../../shared/task/pack.ts';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, HistoryEvent, Ran } from '../history.ts';
+import type { PastAttempt } from '../../../shared/task/task.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
@@ -104,10 +106,13 @@ export const packs: Family = (assumptions, report) => {
       report('PACK', row, 'was created as an item that moves out, and its pack does not say so');
       return;
     }
-    // One that failed, or killed its worker, says so; one that snoozes is not charged for this attempt.
+    // One that failed, or killed its worker, has spent this attempt; one that snoozes, or is handed back, is not charged for it.
     const attempts = Number(pack.attempts);
-    const due = after?.lastError === undefined ? attempts - 1 : attempts;
-    if (after?.attempts !== due)
+    const left = Object.entries(after ?? {}).find(([name]) => name.startsWith('past'))?.[1] as
+      | Partial<PastAttempt>
+      | undefined;
+    const isRefunded = left?.how === 'snoozed' || left?.how === 'released';
+    if (after?.attempts !== (isRefunded ? attempts - 1 : attempts))
       report('PACK', row, `left its pack with ${String(after?.attempts)} attempts; the pack had ${attempts}`);
     const mayBe = assumptions.maxAttempts(String(after?.name));
     if (after?.state === 'ready' && after.lastError !== undefined && Number(after.attempts) >= mayBe)
