@@ -70,11 +70,11 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
       write(byOthers('task.replace', observed, stamp), () => store.replace(observed, task, stamp)),
     renew: (observed, task, stamp) =>
       write(byOthers('task.renew', observed, stamp), () => store.renew(observed, task, stamp)),
-    deletePayload: async (key, payload) => {
+    deletePayload: async (key, payload, limits) => {
       // Its nonce is that of the payload's own writing: the call has a name of its own.
       const call = { verb: 'payload.delete', row: payloadRow(key), nonce: `drop ${payload.nonce} ${process.now}` };
       await write(call, async () => {
-        await store.deletePayload(key, payload);
+        await store.deletePayload(key, payload, limits);
         return { kind: 'applied' };
       });
     },
