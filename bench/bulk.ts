@@ -27,6 +27,7 @@ interface Settings {
   readonly rounds: number;
   readonly engine: BenchEngine;
   readonly recordEach: boolean;
+  readonly json?: boolean;
 }
 
 const SHARDS = 8;
@@ -48,7 +49,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     console.error(`${name}: ${rate(settings, bulk)} tasks/s in bulk, ${rate(settings, plain)} one by one`);
     if (round > 0) rounds.push({ plain, bulk });
   }
-  console.log(report(rounds, settings));
+  const figures = figuresOf(rounds, settings);
+  console.log(settings.json === true ? JSON.stringify(figures) : report(figures, settings));
   return rounds.every(({ plain, bulk }) => plain.done === settings.tasks && bulk.done === settings.tasks) ? 0 : 1;
 }
 
@@ -98,27 +100,51 @@ function rate({ tasks }: Settings, { wallSeconds }: { readonly wallSeconds: numb
   return Math.round(tasks / wallSeconds);
 }
 
-function report(rounds: readonly Round[], settings: Settings): string {
+/** Medians, and of the ratio of the two its range. */
+interface Figure {
+  readonly plain: number;
+  readonly bulk: number;
+  readonly ratio: { readonly median: number; readonly min: number; readonly max: number };
+}
+
+function figuresOf(rounds: readonly Round[], { tasks }: Settings) {
+  const of = (figure: (each: Round['bulk']) => number): Figure => {
+    const ratios = rounds.map(({ plain, bulk }) => figure(bulk) / figure(plain));
+    return {
+      plain: median(rounds.map(({ plain }) => figure(plain))),
+      bulk: median(rounds.map(({ bulk }) => figure(bulk))),
+      ratio: { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) },
+    };
+  };
+  return {
+    rounds: rounds.length,
+    tasksPerSecond: of(({ wallSeconds }) => tasks / wallSeconds),
+    writeUnitsPerTask: of(({ cost }) => cost.writeUnits / tasks),
+    readUnitsPerTask: of(({ cost }) => cost.readUnits / tasks),
+    requestsPerTask: of(({ cost }) => cost.requests / tasks),
+    done: of(({ done }) => done),
+  };
+}
+
+function report(figures: ReturnType<typeof figuresOf>, settings: Settings): string {
   const { tasks, workers, concurrency, engine, packSize, recordEach } = settings;
   const table = new Table({
     head: ['median', 'one by one', 'in bulk', 'in bulk / one by one: median', 'least', 'most'],
     style: { head: [], border: [] },
   });
-  const row = (name: string, figure: (each: Round['bulk']) => number, digits: number): void => {
-    const ratios = rounds.map(({ plain, bulk }) => figure(bulk) / figure(plain));
-    const shown = [median(rounds.map(({ plain }) => figure(plain))), median(rounds.map(({ bulk }) => figure(bulk)))];
-    const cells = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));
-    table.push([name, ...shown.map((value) => value.toFixed(digits)), ...cells]);
+  const row = (name: string, { plain, bulk, ratio }: Figure, digits: number): void => {
+    const cells = [ratio.median, ratio.min, ratio.max].map((each) => each.toFixed(2));
+    table.push([name, plain.toFixed(digits), bulk.toFixed(digits), ...cells]);
   };
-  row('tasks/s', ({ wallSeconds }) => tasks / wallSeconds, 0);
-  row('write units a task', ({ cost }) => cost.writeUnits / tasks, 3);
-  row('read units a task', ({ cost }) => cost.readUnits / tasks, 3);
-  row('requests a task', ({ cost }) => cost.requests / tasks, 2);
-  row('done', ({ done }) => done, 0);
+  row('tasks/s', figures.tasksPerSecond, 0);
+  row('write units a task', figures.writeUnitsPerTask, 3);
+  row('read units a task', figures.readUnitsPerTask, 3);
+  row('requests a task', figures.requestsPerTask, 2);
+  row('done', figures.done, 0);
   const how = recordEach ? 'each end recorded by itself' : 'ends recorded together';
   return (
     `${tasks} no-op tasks of 60 bytes, ${packSize} a pack, ${how}; ` +
-    `${workers} workers of ${concurrency}, engine ${engine}, ${rounds.length} rounds in turn\n${table.toString()}`
+    `${workers} workers of ${concurrency}, engine ${engine}, ${figures.rounds} rounds in turn\n${table.toString()}`
   );
 }
 
@@ -131,6 +157,7 @@ function parse(argv: readonly string[]): Settings {
     .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
     .addOption(engineOption())
     .option('--record-each', 'record the end of each task by itself', false)
+    .option('--json', 'one JSON object instead of a table')
     .parse([...argv], { from: 'user' })
     .opts<Settings>();
 }

@@ -26,6 +26,7 @@ interface Settings {
   readonly concurrency: number;
   readonly taskMs: number;
   readonly engine: 'simulated' | 'embedded' | 'dynamodb-local';
+  readonly json?: boolean;
 }
 
 interface Measured extends Drained {
@@ -56,9 +57,9 @@ async function measureAll(settings: Settings, worldOf: () => World): Promise<num
       console.error(`${tasks} tasks, ${workers} workers: measured in ${seconds} s`);
       rows.push(row);
     }
-  console.log(`${tableOf(rows)}\n${describe(settings, rows)}`);
   const failures = judge(rows);
-  for (const failure of failures) console.log(failure);
+  if (settings.json === true) console.log(JSON.stringify({ rows: rows.map(figuresOf), failures }));
+  else console.log([tableOf(rows), describe(settings, rows), ...failures].join('\n'));
   return failures.length === 0 ? 0 : 1;
 }
 
@@ -101,6 +102,18 @@ function describe({ engine, shards, concurrency, taskMs }: Settings, rows: reado
     `flat within ${percent(spreadOf(rows, writeUnits))} in write units and ${percent(spreadOf(rows, readUnits))} in read units; ` +
       `at most ${percent(refused)} of claims refused; a tick of the dispatcher up to ${tick} read units`,
   ].join('\n');
+}
+
+function figuresOf(row: Measured) {
+  const { tasks, workers, done } = row;
+  return {
+    tasks,
+    workers,
+    done,
+    writeUnitsPerTask: writeUnits(row),
+    readUnitsPerTask: readUnits(row),
+    refusedShare: refusedShare(row),
+  };
 }
 
 /** What is not flat, in words. */
@@ -156,6 +169,7 @@ function parse(argv: readonly string[]): Settings {
         .choices(['simulated', 'embedded', 'dynamodb-local'])
         .default('simulated'),
     )
+    .option('--json', 'one JSON object instead of a table')
     .parse([...argv], { from: 'user' })
     .opts<
       Omit<Settings, 'tasks' | 'workers'> & Partial<Pick<Settings, 'tasks' | 'workers'>> & { readonly quick?: boolean }
