@@ -130,7 +130,7 @@ export type {
   TaskRecord,
   TaskState,
 } from '../shared/task/task.ts';
-export type { NewTask, UserWrite } from '../shared/task/store.ts';
+export type { KeyedWrite, NewTask, UserWrite } from '../shared/task/store.ts';
 
 /** Counts requests and capacity units: an `observer` of the client. */
 export { createMeter } from '../shared/dynamo/engine/meter.ts';

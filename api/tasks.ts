@@ -23,6 +23,6 @@ export type { StandardResult, StandardSchemaV1 } from '../shared/validate/standa
 export type { TaskEvents } from '../shared/run/events.ts';
 export type { Settlement } from '../shared/run/settle.ts';
 export type { Attempt, TaskMiddleware } from '../shared/task/middleware.ts';
-export type { UserWrite } from '../shared/task/store.ts';
+export type { KeyedWrite, UserWrite } from '../shared/task/store.ts';
 export type { Json, TaskError, TaskRecord } from '../shared/task/task.ts';
 export { LeaseLostError } from '../shared/errors.ts';

@@ -211,7 +211,8 @@ export type UserWrite =
   | { readonly Delete: KeyedWrite }
   | { readonly ConditionCheck: KeyedWrite };
 
-type KeyedWrite = Readonly<Record<string, unknown>> & {
+/** What an update, a deletion or a condition of the user's own names: a row of one of their tables, by its whole key. */
+export type KeyedWrite = Readonly<Record<string, unknown>> & {
   readonly TableName: string;
   readonly Key: Readonly<Record<string, unknown>>;
 };

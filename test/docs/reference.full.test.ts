@@ -1,0 +1,13 @@
+/** The reference is made of what the package exports: a type that an exported thing mentions is there too. */
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+test('the reference can be made, without a warning', () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['release/docs.ts'], { cwd: ROOT, encoding: 'utf8' });
+
+  expect(`${stdout}${stderr}`).toMatch(/^\.leasehold\/docs\/index\.html describes what \d+ entry points export\n$/);
+  expect(status).toBe(0);
+});
