@@ -57,7 +57,7 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that are not for us, and until when it is not worth looking. */
   readonly #heldUntil = new Map<string, number>();
-  /** Parents whose children have ended here while rows were read, which are older: one set for each reading. */
+  /** For each reading of rows under way: parents whose children have ended here since it began, so it may show them as they were. */
   readonly #calledWhileReading = new Set<Set<string>>();
 
   constructor(
