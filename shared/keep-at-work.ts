@@ -54,14 +54,15 @@ export async function keepAtWork(
     lockDelay: 0,
     events: sessionLog(log),
   };
-  let session: Session | undefined;
-  await using things = new AsyncDisposableStack();
-  things.defer(async () => {
-    await session?.end().catch((error: unknown) => {
-      // Without an answer of the store it is left to expire.
-      if (!(error instanceof StoreUnavailableError)) throw error;
-    });
-  });
+  await using kept = {
+    session: undefined as Session | undefined,
+    async [Symbol.asyncDispose]() {
+      await this.session?.end().catch((error: unknown) => {
+        // Without an answer of the store it is left to expire.
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      });
+    },
+  };
   const schedules = work.schedules.map((each) => ({ ...each, options: { queue: settings.queue, ...each.options } }));
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
   let isDefined = false;
@@ -70,8 +71,9 @@ export async function keepAtWork(
       if (!isDefined) await leasehold.schedules.defineAll(schedules);
       isDefined = true;
       // One session for as long as it lives: an idle worker writes its heartbeats and no more.
-      if (session === undefined || session.signal.aborted) session = await leasehold.session(sessionOptions);
-      const standing = { ...ports, events: work.events, payloads: work.payloads, session: session.holder };
+      if (kept.session === undefined || kept.session.signal.aborted)
+        kept.session = await leasehold.session(sessionOptions);
+      const standing = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };
       const report = await standAtWork(work.registry, standing, settings, handBack);
       count(report, totals);
       if (settings.untilDrained && report.ended === 'drained') break;

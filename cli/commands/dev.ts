@@ -87,32 +87,39 @@ interface Running extends AsyncDisposable {
 /** What depends on something is stopped before it. */
 async function start(context: Context, options: Options, entry: string): Promise<Running> {
   const { settings, runtime, output } = context;
-  await using things = new AsyncDisposableStack();
-  const { defaultEngine, startEngine, startConsole, connect } = await loadParts();
-  const engine = await startEngine({ kind: options.engine ?? defaultEngine(), port: options.port || undefined });
-  things.defer(() => engine.stop());
-  const { kind, endpoint } = engine;
-  await makeTable(await connect({ ...settings, endpoint }, runtime));
-  const shown = await startConsole(
-    {
-      table: settings.table,
-      endpoint,
-      maxClockSkewMs: settings.maxClockSkew,
-      shards: DEFAULT_SHARDS,
-      queues: [options.queue],
-      port: options.consolePort,
-      everyMs: LOOK_EVERY_MS,
-      isReadOnly: false,
-      by: nameAtTheKeyboard(),
-      onEntered: (next) => output.note(`console  for another browser: ${next}`),
-    },
-    runtime,
-  );
-  things.defer(() => shown.close());
-  const worker = startWorker(context, options, { entry, endpoint });
-  things.defer(() => worker.stop());
-  const all = things.move();
-  return { kind, endpoint, worker, address: shown.invite(), [Symbol.asyncDispose]: () => all.disposeAsync() };
+  const stops: (() => Promise<unknown>)[] = [];
+  const stopAll = async (): Promise<void> => {
+    for (const stop of stops.toReversed()) await stop();
+  };
+  try {
+    const { defaultEngine, startEngine, startConsole, connect } = await loadParts();
+    const engine = await startEngine({ kind: options.engine ?? defaultEngine(), port: options.port || undefined });
+    stops.push(() => engine.stop());
+    const { kind, endpoint } = engine;
+    await makeTable(await connect({ ...settings, endpoint }, runtime));
+    const shown = await startConsole(
+      {
+        table: settings.table,
+        endpoint,
+        maxClockSkewMs: settings.maxClockSkew,
+        shards: DEFAULT_SHARDS,
+        queues: [options.queue],
+        port: options.consolePort,
+        everyMs: LOOK_EVERY_MS,
+        isReadOnly: false,
+        by: nameAtTheKeyboard(),
+        onEntered: (next) => output.note(`console  for another browser: ${next}`),
+      },
+      runtime,
+    );
+    stops.push(() => shown.close());
+    const worker = startWorker(context, options, { entry, endpoint });
+    stops.push(() => worker.stop());
+    return { kind, endpoint, worker, address: shown.invite(), [Symbol.asyncDispose]: stopAll };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
 }
 
 /** @throws ConfigurationError where the environment leads other programs of this terminal elsewhere */
