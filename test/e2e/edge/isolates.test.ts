@@ -74,10 +74,10 @@ describe.skipIf(endpoint === null).each(['direct', 'delivered twice'] as const)(
     );
     const taken = takes.flat().filter((kind) => kind === 'taken').length;
 
-    // A take that arrives twice, with another between, is taken twice: never too many, perhaps too few.
-    if (way === 'direct') expect(taken).toBe(30);
     expect(taken).toBeLessThanOrEqual(30);
-    expect(taken).toBeGreaterThanOrEqual(10);
+    // A take that arrives twice costs up to two tokens: never too many, perhaps too few. Each of the 20 isolates may lose one whose
+    // second arrival finds none left, and the first of all loses one, for its second arrival finds the bucket no longer full.
+    expect(taken).toBeGreaterThanOrEqual(way === 'direct' ? 30 : Math.floor((30 - 20 - 1) / 2));
   });
 
   test('the lock of an isolate that was killed is taken over, and its late write is refused by the fence', async () => {
