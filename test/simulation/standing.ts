@@ -49,6 +49,8 @@ interface Session {
 export class Standing {
   readonly #ports: StandingPorts;
   readonly #profile: Profile;
+  /** Rows whose size was looked at. */
+  readonly #sized = new WeakSet<DynamoItem>();
   /** By rule and what it is about: since when it stands. */
   #since = new Map<string, number>();
   #standing = new Map<string, number>();
@@ -276,7 +278,9 @@ export class Standing {
 
   #lookAtSizes(rows: ReadonlyMap<string, DynamoItem>): void {
     for (const [row, item] of rows) {
-      if (!/^(session|lock|semaphore|key|queue|waitgroup)#/.test(row)) continue;
+      // A write makes a new item.
+      if (this.#sized.has(item) || !/^(session|lock|semaphore|key|queue|waitgroup)#/.test(row)) continue;
+      this.#sized.add(item);
       const bytes = JSON.stringify(item, plain).length;
       if (bytes > LARGEST_ROW_BYTES)
         this.#ports.report('L15', row, `has grown to ${bytes} bytes, and every write of it costs that`);
