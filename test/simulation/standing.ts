@@ -86,6 +86,11 @@ export class Standing {
     this.#claims = [];
   }
 
+  /** The half after a leap has faults of its own. */
+  suffers(): void {
+    this.#isHealed = false;
+  }
+
   /** What stood before the world healed is looked at from then on. */
   healed(): void {
     this.#isHealed = true;

@@ -201,6 +201,7 @@ class World {
     const half = this.#half;
     this.#startedAt = this.#timeline.now;
     this.#profile = profile;
+    this.#standing.suffers();
     this.#nemesis.start(this.#fleet);
     if (half === 1) this.#startSchedule();
     const ids = taskIds(profile.tasks);
