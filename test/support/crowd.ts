@@ -2,7 +2,7 @@
  * A crowd of processes over one table, each with a clock of its own.
  * One whose clock is not moved any more has crashed, as far as others can tell: it renews nothing, and nothing of it ever wakes.
  */
-import { describe } from 'vitest';
+import { beforeEach, describe } from 'vitest';
 import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { createRateLimitStore } from '../../shared/dynamo/ratelimit/store.ts';
@@ -15,14 +15,16 @@ import { noSkewGauge } from '../../shared/lease/skew.ts';
 import type { SessionTiming } from '../../shared/lease/timing.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
 import type { RateLimitPorts } from '../../shared/ratelimit/limiter.ts';
+import { systemIds } from '../../shared/runtime/ids.ts';
+import type { Random } from '../../shared/runtime/random.ts';
 import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { Acquisition } from '../../shared/semaphore/acquire.ts';
 import { SemaphoreClient } from '../../shared/semaphore/client.ts';
 import type { SemaphorePorts } from '../../shared/semaphore/contender.ts';
 import type { Permit } from '../../shared/semaphore/permit.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { WaitPorts } from '../../shared/waitgroup/wait.ts';
+import { Prng } from '../simulation/machines/prng.ts';
 import { STARTS_AT, simulatedWorld } from './coordination.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -34,6 +36,7 @@ export const SKEW_MS = 100;
 export const TTL_MS = 10_000;
 /** When others may find a session dead that was created at the start and never renewed. */
 export const DEAD_AFTER_MS = TTL_MS + SKEW_MS;
+const SEED = 20_261_123n;
 
 export interface Member {
   readonly clock: ManualClock;
@@ -54,12 +57,23 @@ export type Start = (onRow?: (row: DynamoItem) => void) => Member;
 /** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store. `start` begins a process, all at the same moment. */
 export function describeCrowd(name: string, suite: (start: Start) => void): void {
   describeOnEveryStore(name, (open) => {
-    suite((onRow) => startMember(open().driver, { table: open().table, hasExactUnits: false, onRow }));
+    const draws = drawsOfEachTest();
+    suite((onRow) => startMember(open().driver, { table: open().table, hasExactUnits: false, random: draws(), onRow }));
   });
   describe(`${name} on the simulated store`, () => {
+    const draws = drawsOfEachTest();
     const { driver, table } = simulatedWorld();
-    suite((onRow) => startMember(driver, { table, hasExactUnits: true, onRow }));
+    suite((onRow) => startMember(driver, { table, hasExactUnits: true, random: draws(), onRow }));
   });
+}
+
+/** Each process of a test has draws of its own, the same in every run, also when the test runs alone: what passes once always does. */
+function drawsOfEachTest(): () => Random {
+  let started = 0;
+  beforeEach(() => {
+    started = 0;
+  });
+  return () => new Prng(SEED).fork(String(++started));
 }
 
 export async function acquired(acquisition: Promise<Acquisition>): Promise<Permit> {
@@ -87,12 +101,13 @@ export async function fillWithCrashed(
 interface MemberOptions {
   readonly table: string;
   readonly hasExactUnits: boolean;
+  readonly random: Random;
   readonly onRow: ((row: DynamoItem) => void) | undefined;
 }
 
-function startMember(store: DynamoDriver, { table, hasExactUnits, onRow }: MemberOptions): Member {
+function startMember(store: DynamoDriver, { table, hasExactUnits, random, onRow }: MemberOptions): Member {
   const clock = new ManualClock(STARTS_AT);
-  const runtime: Runtime = { ...systemRuntime, clock };
+  const runtime: Runtime = { ids: systemIds, random, clock };
   const traffic = new Traffic(store);
   const driver = new FaultyDriver(traffic);
   const meter = createMeter();
