@@ -5,10 +5,14 @@ import { defineTask } from '../../../shared/task/definition.ts';
 import { hasRoom, windowOf } from '../../../shared/task/key-limit.ts';
 import { claimOf } from '../../../shared/task/task.ts';
 import type { RunningTask } from '../../../shared/task/task.ts';
+import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { STARTS_AT } from '../../support/coordination.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
+import { Traffic, passTimeUntil } from '../../support/traffic.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
@@ -112,13 +116,17 @@ describeOnEveryStore('limits per key', (open) => {
   });
 
   test('a key that others have filled costs a worker few reads, and it goes home', async () => {
+    // Time stands still while requests are under way: what was read too long ago is read again.
+    const [clock, traffic] = [new ManualClock(STARTS_AT), new Traffic(open().driver)];
+    q = openQueue({ ...open(), driver: traffic }, { ...systemRuntime, clock, random: { next: () => 0.5 } });
     await using session = await q.session();
     for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 1 });
     const task = await q.tasks.get({ queue: q.queue, id: 'a' });
     if (task?.state !== 'ready') throw new Error('not ready');
-    await q.tasks.claim(task, session.id, stamp());
+    await q.tasks.claim(task, session.id, stamp(q.runtime));
 
-    const report = await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+    const working = q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+    const report = await passTimeUntil(working, { clock, traffic, stepMs: 10 });
 
     expect(report).toMatchObject({ claimed: 0, ended: 'drained' });
     expect(q.meter.read().byVerb['key.get']?.requests).toBeLessThan(6);
