@@ -13,7 +13,7 @@ const build = buildGoProgram();
 const missing = 'missing' in build ? build.missing : undefined;
 const title = `the Go client${missing === undefined ? '' : ` (skipped: ${missing})`}`;
 
-describe.skipIf(endpoint === null || missing !== undefined)(title, { timeout: 90_000 }, () => {
+describe.skipIf(endpoint === null || missing !== undefined)(title, () => {
   let table: GatewayTable;
   let one: TestGateway;
   let two: TestGateway;
@@ -62,7 +62,8 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, { timeout: 90
   });
 
   test('RenewPeriodic outlasts the TTL, and the work is done under one lock', async () => {
-    const worker = run(one, 'work', 'service/b/leader', '1s', '4000');
+    // Renewed at half of it: a renewal may be late by a second and a half.
+    const worker = run(one, 'work', 'service/b/leader', '3s', '7000');
     await worker.says('I can work');
     const before = await pairAt(two, 'service/b/leader');
 
@@ -87,7 +88,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, { timeout: 90
   });
 
   test('Lock of a process that was killed is had after TTL and lock-delay, and not before', async () => {
-    const first = run(one, 'lock', 'orphaned', '2s');
+    const first = run(one, 'lock', 'orphaned', '5s');
     await first.says('locked');
     const orphan = (await pairAt(one, 'orphaned'))?.Session;
     const second = run(two, 'lock', 'orphaned', '10s');
@@ -100,9 +101,10 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, { timeout: 90
     const dead = await two.leasehold.sessions.get(orphan ?? '');
     const lock = await two.leasehold.locks.get('orphaned');
     expect(dead).toMatchObject({ status: 'invalid', reason: 'expired', lockDelayMs: 1_000 });
-    const endedAt = dead?.status === 'invalid' ? dead.invalidatedAt : Infinity;
-    expect(endedAt).toBeGreaterThanOrEqual(dead?.expiresAt ?? Infinity);
-    expect(lock?.holder?.since).toBeGreaterThanOrEqual(endedAt + 1_000);
+    const expiredAt = dead?.expiresAt ?? Infinity;
+    expect(dead?.status === 'invalid' && dead.invalidatedAt).toBeGreaterThanOrEqual(expiredAt);
+    // The delay counts from the end of the TTL, however late that was seen.
+    expect(lock?.holder?.since).toBeGreaterThanOrEqual(expiredAt + 1_000);
     second.kill('SIGINT');
     await second.ended;
   });
