@@ -58,8 +58,8 @@ export interface ChaosResult extends Judgement {
 
 const TICK_MS = 1_000;
 const LOOK_EVERY_MS = 250;
-/** The last worker may have been frozen just before the end, and the tasks that it holds wait for its TTL. */
-const HEALING_LIMIT_MS = 90_000;
+/** Without a task that ends: the last worker may have been frozen just before the end, and the tasks that it holds wait for its TTL. */
+const STANDSTILL_LIMIT_MS = 90_000;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'leasehold-chaos-'));
@@ -126,10 +126,10 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
     const minutes = (systemClock.monotonic() - began) / 60_000;
 
     const healedAt = systemClock.monotonic();
-    const isOver = await waitUntil(HEALING_LIMIT_MS, async () => {
+    const isOver = await waitUntilOver(async () => {
       report('healing');
       await producer.look();
-      return producer.open === 0 && isIdle(deployment);
+      return { open: producer.open, isOver: producer.open === 0 && isIdle(deployment) };
     });
     const healedSeconds = isOver ? Math.round((systemClock.monotonic() - healedAt) / 100) / 10 : null;
     await load.stop();
@@ -225,13 +225,20 @@ async function findLeaks({ client, tables }: Deployment, { protocol }: Profile):
   return { permits, sessions: live };
 }
 
-async function waitUntil(limitMs: number, condition: () => Promise<boolean>): Promise<boolean> {
-  const deadline = systemClock.monotonic() + limitMs;
-  while (!(await condition())) {
-    if (systemClock.monotonic() > deadline) return false;
+/** False when nothing has ended for so long; how much there is to do, and how fast the machine does it, does not matter. */
+async function waitUntilOver(
+  look: () => Promise<{ readonly open: number; readonly isOver: boolean }>,
+): Promise<boolean> {
+  let fewest = Infinity;
+  let movedAt = systemClock.monotonic();
+  for (;;) {
+    const { open, isOver } = await look();
+    if (isOver) return true;
+    if (open < fewest) movedAt = systemClock.monotonic();
+    fewest = Math.min(fewest, open);
+    if (systemClock.monotonic() - movedAt > STANDSTILL_LIMIT_MS) return false;
     await systemClock.sleep(LOOK_EVERY_MS);
   }
-  return true;
 }
 
 function createPlatformTally(): PlatformTally {
