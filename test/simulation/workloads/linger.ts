@@ -260,11 +260,16 @@ async function waitFor<T>(
 /** I0: who is told that nothing is held holds nothing; an attempt without an answer is told as such. */
 function ensureNothingIsHeld({ place, holder }: User, row: string): void {
   const item = place.recorder.rows.get(row);
-  const isHeld =
-    item?.session === holder.id ||
-    holdersOf(item).some(({ session, closedUntil }) => session === holder.id && closedUntil === undefined);
-  if (isHeld && place.process.isAlive)
-    place.violated('I0', `session ${holder.id} was told that it holds nothing, and holds ${row}`);
+  const permits = holdersOf(item).filter(
+    ({ session, closedUntil }) => session === holder.id && closedUntil === undefined,
+  );
+  if (!place.process.isAlive || (item?.session !== holder.id && permits.length === 0)) return;
+  const isByCopy =
+    permits.length > 0 && permits.every(({ token }) => place.recorder.takenByCopies.has(`${row} ${token}`));
+  place.violated(
+    'I0',
+    `session ${holder.id} was told that it holds nothing, and holds ${row}${isByCopy ? '; a second delivery took it' : ''}`,
+  );
 }
 
 class GaveUp extends Error {}
