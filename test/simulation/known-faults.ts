@@ -24,7 +24,7 @@ export const KNOWN_FAULTS: readonly KnownFault[] = [
     seed: 11n,
     row: /^w/,
     message: /was told that it holds nothing, and holds semaphore#.*; a second delivery took it/,
-    what: 'a caller is told that a semaphore has no room while a permit is its session’s without its knowing, until the next heartbeats',
+    what: 'a caller is told that a semaphore has no room just when a second delivery of an answered request takes a permit for its session',
   },
   {
     rule: 'L12',
