@@ -44,6 +44,8 @@ export interface WorkOptions {
 }
 
 const SHARDS = 2;
+/** What is written beside a task has as long: a stack that is kept, a payload that is removed. Longer than any pause of the machine. */
+const GRACE_MS = 300_000;
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): QueueUnderTest {
@@ -83,7 +85,7 @@ export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): Q
         homeShards: [0, 1],
         concurrency,
         pollMs: 20,
-        graceMs: 500,
+        graceMs: GRACE_MS,
         deadlineMonotonicMs: Infinity,
       };
       const all = { tasks, sessions, queues, session: holder, runtime, gauge: noSkewGauge, log: silent, ...ports };
