@@ -119,7 +119,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
     });
 
     test('learns that a session has expired that held a key below it', async () => {
-      const session = await newSession(gateway, { TTL: '2s', LockDelay: 0, Behavior: 'delete' });
+      const session = await newSession(gateway, { TTL: '6s', LockDelay: 0, Behavior: 'delete' });
       await ask(gateway, 'PUT', `kv/${key}/a?acquire=${session}`);
       const before = await read(`kv/${key}/?recurse`);
 
