@@ -108,7 +108,7 @@ function told({ status, Results, Errors }: Outcome & { readonly status: number }
 }
 
 const check = (property: (setting: Setting) => Promise<void>) =>
-  fc.assert(fc.asyncProperty(settings, property), { numRuns: 100 });
+  fc.assert(fc.asyncProperty(settings, property), { numRuns: 100, seed: 20_261_123 });
 
 describe('a transaction of a caller with few rights', () => {
   test('changes nothing that its caller may not write, and shows nothing that its caller may not read', () =>

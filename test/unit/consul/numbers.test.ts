@@ -27,6 +27,7 @@ describe('durations as Go has them', () => {
       fc.property(fc.integer({ min: 0, max: 86_400_000 }), (ms) => {
         expect(parseGoDuration(formatGoDuration(ms))).toBeCloseTo(ms, 6);
       }),
+      { numRuns: 1_000, seed: 20_261_123 },
     );
   });
 
@@ -90,6 +91,7 @@ describe('the index of a list', () => {
           [index, known] = [told, content];
         }
       }),
+      { numRuns: 1_000, seed: 20_261_123 },
     );
   });
 

@@ -19,6 +19,7 @@ describe('a sequencer', () => {
       fc.property(sequencers, (sequencer) => {
         expect(parseSequencer(formatSequencer(sequencer), sequencer.table)).toEqual(sequencer);
       }),
+      { numRuns: 1_000, seed: 20_261_123 },
     );
   });
 
@@ -31,6 +32,7 @@ describe('a sequencer', () => {
         const changed = text.slice(0, position) + character + text.slice(position + 1);
         expect(() => parseSequencer(changed, sequencer.table)).toThrow(ConfigurationError);
       }),
+      { numRuns: 1_000, seed: 20_261_123 },
     );
   });
 
