@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Leasehold, LeaseholdOptions } from 'leasehold';
 import { createLeasehold } from 'leasehold';
+import { inSlices } from './in-slices.ts';
 import { localSettings, openLeasehold } from './store.ts';
 import { TABLE } from './table.ts';
 
@@ -42,7 +43,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 100;
 const COMMAND = fileURLToPath(new URL('../cli/main.ts', import.meta.url));
 
@@ -70,7 +71,7 @@ export async function openQueue(
     const deadline = performance.now() + PATIENCE_MS;
     let left = ids;
     for (;;) {
-      const tasks = await Promise.all(left.map((id) => leasehold.tasks.get(id)));
+      const tasks = await inSlices(left, (id) => leasehold.tasks.get(id));
       left = left.filter((_, at) => tasks[at] === undefined || ['ready', 'running'].includes(tasks[at].state));
       if (left.length === 0) return;
       if (performance.now() > deadline) throw new Error(`${left.length} tasks have not ended, ${left[0]} is one`);

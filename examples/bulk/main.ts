@@ -12,6 +12,7 @@ import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { BulkItem } from 'leasehold';
 import { createMeter } from 'leasehold';
 import { check } from '../claims.ts';
+import { inSlices } from '../in-slices.ts';
 import { exampleOptions } from '../options.ts';
 import { openQueue } from '../queue.ts';
 import { TABLE } from '../table.ts';
@@ -20,7 +21,7 @@ import { thumbnail, thumbnailKey } from './tasks.ts';
 const options = await exampleOptions({});
 const PICTURES = 400;
 const DAMAGED = PICTURES / 100;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 
 const meter = createMeter();
 await using queue = await openQueue('bulk', options.endpoint, { observer: meter });
@@ -59,7 +60,7 @@ check(
 async function until(isSo: (items: readonly BulkItem[]) => boolean): Promise<readonly BulkItem[]> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const found = await Promise.all(bulk.items.map((id) => tasks.getItem(id)));
+    const found = await inSlices(bulk.items, (id) => tasks.getItem(id));
     const all = found.filter((item) => item !== undefined);
     if (isSo(all) || performance.now() > deadline) return all;
     await sleep(300);

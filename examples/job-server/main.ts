@@ -10,6 +10,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, endingWith } from '../claims.ts';
+import { inSlices } from '../in-slices.ts';
 import { exampleOptions } from '../options.ts';
 import type { Worker } from '../queue.ts';
 import { startWorkers } from '../queue.ts';
@@ -21,7 +22,7 @@ const HOURS = 3;
 const ORDERS_PER_HOUR = 60;
 const WORKERS = 4;
 const DONE_BEFORE_KILL = 2;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 
 // Before the modules are loaded that make clients.
 Object.assign(process.env, await localSettings(options.endpoint));
@@ -52,7 +53,7 @@ for (let hour = 1; hour <= HOURS; hour++) {
 await Promise.all(workers.map((worker) => worker.stop()));
 
 const ids = Array.from({ length: HOURS }, (_, hour) => ordersOf(hour + 1)).flat();
-const tasks = await Promise.all(ids.map((id) => leasehold.tasks.get(id, QUEUE)));
+const tasks = await inSlices(ids, (id) => leasehold.tasks.get(id, QUEUE));
 const takenOver = tasks.filter((task) => (task?.attempts ?? 0) > 1).length;
 say(`${takenOver} orders were taken over from the killed worker`);
 const orders = await Promise.all(ids.map(readOrder));

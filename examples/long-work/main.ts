@@ -21,7 +21,7 @@ const options = await exampleOptions({});
 const CHUNKS = 60;
 const MS_PER_CHUNK = 250;
 const FUNCTION_LIVES_MS = 8_000;
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 300_000;
 
 const queue = `long-work-${randomUUID()}`;
 const platform = await startPlatform({

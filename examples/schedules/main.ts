@@ -22,7 +22,7 @@ const LATE_MS = 2_000;
 const TOLERANCE = '500ms';
 const EACH_SECOND = '* * * * * *';
 const SECOND_MS = 1_000;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 300_000;
 const NIGHTS = 4;
 
 await using queue = await openQueue('schedules', options.endpoint);
