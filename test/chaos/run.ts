@@ -25,12 +25,15 @@ import { Nemesis } from './nemesis.ts';
 import { Producer } from './producer.ts';
 import type { Profile } from './profile.ts';
 import type { Judgement, Workload } from './verdict.ts';
-import { judge } from './verdict.ts';
+import { judge, missedFaults } from './verdict.ts';
 
 export interface ChaosOptions {
   readonly endpoint: string;
   readonly minutes: number;
-  /** Goes on for as long as that until a task is done, a lock granted, an update acknowledged, and a process and a request were hit. */
+  /**
+   * Goes on for as long as that until a task is done, a lock granted, an update acknowledged, a process and a request were hit,
+   * and each kind of fault was met that the verdict wants to see in a run of that length.
+   */
   readonly longestMinutes?: number;
   readonly seed: bigint;
   readonly workload: Workload;
@@ -107,7 +110,10 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
       const { applied, lost } = deployment.proxy.tally.ambiguous;
       const kinds = new Set(readJournal(journal).flatMap(({ kind, arm }) => (arm === 'fenced' ? [kind] : [])));
       const wanted = ['committed', 'granted', 'acknowledged'] as const;
-      return wanted.every((kind) => kinds.has(kind)) && faultsOf(nemesis) > 0 && applied + lost > 0;
+      const { tally: processFaults, partitions } = nemesis;
+      const torment = { processFaults, partitions, platform, network: deployment.proxy.tally };
+      const hasMissedNone = missedFaults(options.minutes, torment).length === 0;
+      return wanted.every((kind) => kinds.has(kind)) && faultsOf(nemesis) > 0 && applied + lost > 0 && hasMissedNone;
     };
     const isGoingOn = (): boolean => {
       const minutesGone = (systemClock.monotonic() - began) / 60_000;

@@ -101,6 +101,12 @@ const START_UP_MINUTES = 0.15;
 /** From this length on, every kind of fault must have been seen. */
 const REACHABILITY_MINUTES = 1.5;
 
+/** The kinds of faults of which none took effect, though a run of that length should have met each. */
+export function missedFaults(minutes: number, torment: Torment): readonly string[] {
+  if (minutes < REACHABILITY_MINUTES) return [];
+  return Object.entries(faultsOf(torment)).flatMap(([fault, count]) => (count === 0 ? [fault] : []));
+}
+
 export function judge(evidence: Evidence, workload: Workload): Judgement {
   const violations: Record<Violation, string[]> = {
     ...judgeTasks(evidence),
@@ -226,8 +232,10 @@ function unexpectedErrors({ platform, journal, clocksWithinBound }: Evidence): s
   ];
 }
 
+type Torment = Pick<Evidence, 'processFaults' | 'platform' | 'network' | 'partitions'>;
+
 /** Every kind of fault, and how often it took effect. */
-function faultsOf({ processFaults, platform, network, partitions }: Evidence): Record<string, number> {
+function faultsOf({ processFaults, platform, network, partitions }: Torment): Record<string, number> {
   return { ...processFaults, timeout: platform.timeouts, ...network.fates, partition: partitions };
 }
 
@@ -279,10 +287,7 @@ function shortfallsOf(
   }
   if (control.doubleEffects + control.lostUpdates === 0)
     shortfalls.push('the naive arm lost nothing: the faults were too weak');
-  if (evidence.minutes >= REACHABILITY_MINUTES) {
-    const unseen = Object.entries(faultsOf(evidence)).filter(([, count]) => count === 0);
-    shortfalls.push(...unseen.map(([fault]) => `no ${fault} took effect`));
-  }
+  shortfalls.push(...missedFaults(evidence.minutes, evidence).map((fault) => `no ${fault} took effect`));
   return shortfalls;
 }
 
