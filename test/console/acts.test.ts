@@ -13,6 +13,8 @@ import { enqueued, stamp } from '../support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const reason = 'a drill';
+/** For a session that is to hear soon that it was ended, and is not to end because the machine is busy. */
+const SOON_TOLD = { ttl: '60s', heartbeat: '500ms' } as const;
 
 describe.skipIf(endpoint === null)('acts of the console', () => {
   let table: CommandTable;
@@ -62,7 +64,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   });
 
   test('takes a lock away with the counter that was seen, and leaves another tenure alone', async () => {
-    await using session = await table.leasehold.session({ ttl: '2s' });
+    await using session = await table.leasehold.session({ ...SOON_TOLD });
     const lock = await session.lock('reports/nightly');
     const act = { verb: 'lock.release', key: 'reports/nightly', reason };
 
@@ -87,7 +89,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   });
 
   test('evicts the permit whose token was seen, and no other', async () => {
-    await using session = await table.leasehold.session({ ttl: '2s' });
+    await using session = await table.leasehold.session({ ...SOON_TOLD });
     const permit = await session.permit('uploads', { limit: 3 });
     const act = { verb: 'semaphore.evict', name: 'uploads', reason };
 
@@ -99,7 +101,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   });
 
   test('ends a session once', async () => {
-    await using session = await table.leasehold.session({ ttl: '2s' });
+    await using session = await table.leasehold.session({ ...SOON_TOLD });
     const act = { verb: 'session.destroy', id: session.id, reason };
 
     expect(await perform(act)).toMatchObject({ status: 200 });

@@ -26,9 +26,7 @@ const PAGES: Readonly<Record<string, Shot>> = {
     // A plot of one reading is none.
     prepare: (page) =>
       expect
-        .poll(async () => (await page.locator('.plot .line').first().getAttribute('points'))?.split(' ').length ?? 0, {
-          timeout: 20_000,
-        })
+        .poll(async () => (await page.locator('.plot .line').first().getAttribute('points'))?.split(' ').length ?? 0)
         .toBeGreaterThan(4),
   },
   queues: { hash: '#/queues', prepare: (page) => page.locator('.card').nth(1).waitFor() },
@@ -53,7 +51,7 @@ const PAGES: Readonly<Record<string, Shot>> = {
 
 const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
 
-describe.skipIf(endpoint === null || chromium === undefined)('the pages of the console', { timeout: 120_000 }, () => {
+describe.skipIf(endpoint === null || chromium === undefined)('the pages of the console', () => {
   let table: CommandTable;
   let scene: Scene;
   let running: RunningConsole;

@@ -4,6 +4,7 @@ import { flowBetween } from '../../console/views/flow.ts';
 import type { Overview, TaskPage } from '../../console/model.ts';
 import type { RunningConsole } from '../../console/server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import type { ReadyHint, TaskStore } from '../../shared/task/store.ts';
@@ -11,6 +12,7 @@ import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 import type { ConsoleVisitor } from '../support/console.ts';
 import { CONSOLE_SHARDS, enter, newsOf, openConsole } from '../support/console.ts';
+import { PATIENT } from '../support/patient.ts';
 import { newTask, stamp } from '../support/tasks.ts';
 
 /** AWS's own emulator beside the embedded one: units are counted by each. */
@@ -21,6 +23,8 @@ const ENGINES = [
 /** Enough to be more than is counted, as a hundred thousand would be: what is read does not depend on what lies beyond. */
 const TASKS = 4_000;
 const FIRST_PAGE_UNITS = 50;
+/** The next look, and the next answer to a question, would come long after the test, however busy the machine is. */
+const ONE_LOOK = { everyMs: 3_600_000 };
 
 async function firstNews(visitor: ConsoleVisitor): Promise<Overview> {
   for await (const overview of newsOf(visitor)) return overview;
@@ -32,7 +36,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
   let tasks: TaskStore;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const sender = new Sender({ ...connectDynamo(table, systemRuntime), runtime: systemRuntime, policy: PATIENT });
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     for (let from = 0; from < TASKS; from += 100)
       await Promise.all(
@@ -45,13 +49,15 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     closeCommandTable(table);
   });
 
-  async function opened(): Promise<{ running: RunningConsole; visitor: ConsoleVisitor } & AsyncDisposable> {
-    const running = await openConsole(table);
+  async function opened(
+    changes: Parameters<typeof openConsole>[1] = {},
+  ): Promise<{ running: RunningConsole; visitor: ConsoleVisitor } & AsyncDisposable> {
+    const running = await openConsole(table, changes);
     return { running, visitor: await enter(running), [Symbol.asyncDispose]: () => running.close() };
   }
 
   test('costs no more than fifty read units for the first page, and says that there is more', async () => {
-    await using console = await opened();
+    await using console = await opened(ONE_LOOK);
 
     const overview = await firstNews(console.visitor);
 
@@ -113,29 +119,40 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     await running.close();
   });
 
-  test('costs many viewers what it costs one, and nothing without a viewer', async () => {
+  test('costs many viewers what it costs one', async () => {
+    await using console = await opened(ONE_LOOK);
+    const { running, visitor } = console;
+
+    const over = new AbortController();
+    const feeds = Array.from({ length: 5 }, () => newsOf(visitor, over.signal));
+    const news = await Promise.all(feeds.map(async (feed) => (await feed.next()).value as Overview));
+    expect(new Set(news.map(({ now }) => now)).size).toBe(1);
+    expect(running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
+    const asked = Array.from({ length: 10 }, () => visitor.get('/api/tasks?queue=default&state=ready'));
+    const bodies = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
+    expect(new Set(bodies).size).toBe(1);
+    over.abort();
+  });
+
+  test('costs nothing without a viewer', async () => {
     await using console = await opened();
     const { running, visitor } = console;
     expect(running.isLooking()).toBe(false);
     expect(running.readUnits()).toBe(0);
 
     const over = new AbortController();
-    const feeds = Array.from({ length: 5 }, () => newsOf(visitor, over.signal));
-    const news = await Promise.all(feeds.map(async (feed) => (await feed.next()).value as Overview));
+    await newsOf(visitor, over.signal).next();
     expect(running.isLooking()).toBe(true);
-    expect(new Set(news.map(({ now }) => now)).size).toBeLessThanOrEqual(2);
-    const asked = Array.from({ length: 10 }, () => visitor.get('/api/tasks?queue=default&state=ready'));
-    const bodies = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
-    expect(new Set(bodies).size).toBe(1);
 
     over.abort();
     await expect.poll(() => running.isLooking()).toBe(false);
-    const before = running.readUnits();
-    await systemRuntime.clock.sleep(600);
-    expect(running.readUnits() - before).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
-    const settled = running.readUnits();
-    await systemRuntime.clock.sleep(600);
-    expect(running.readUnits()).toBe(settled);
+    // A look that is under way goes on to its end; one more would follow after it.
+    let before: number;
+    do {
+      before = running.readUnits();
+      await systemRuntime.clock.sleep(600);
+    } while (running.readUnits() !== before && before <= 2 * FIRST_PAGE_UNITS);
+    expect(running.readUnits()).toBe(before);
   });
 
   test('says so when the table is not there', async () => {

@@ -18,9 +18,12 @@ export function findChromium(): string | undefined {
   return found;
 }
 
+/** For what hangs, as that of every poll: on a busy machine a browser alone may take most of a minute to start. */
+const PATIENCE_MS = 300_000;
+
 export function launchBrowser(executablePath: string): Promise<Browser> {
   // A container's root has no user namespaces for the sandbox; what is opened is our own page.
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: PATIENCE_MS });
 }
 
 export interface WatchedPage extends AsyncDisposable {
@@ -36,6 +39,7 @@ export async function openPage(
   options: Parameters<Browser['newContext']>[0] = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
