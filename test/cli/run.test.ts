@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -138,19 +138,22 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
   });
 
   test('leaves it to the program what a signal means', async () => {
+    const mayEnd = path.join(folder, 'may-end');
     const command = start(
       '--lock',
       'stubborn',
       '--',
       'sh',
       '-c',
-      'trap "echo ouch" TERM; echo pid $$; (trap "" TERM; exec sleep 2) & wait; wait; exit 3',
+      // It is told its pid once both of its processes are deaf, and goes on until the test lets it end.
+      `trap "echo ouch" TERM; (trap "" TERM; echo pid $$; while [ ! -e ${mayEnd} ]; do sleep 0.1; done) & wait; wait; exit 3`,
     );
     await pidOf(command);
 
     command.process.kill('SIGTERM');
     await expect.poll(() => command.out()).toContain('ouch');
     expect(await holderOf('stubborn')).toBeDefined();
+    await writeFile(mayEnd, '');
 
     expect(await command.ended).toMatchObject({ exitCode: 3 });
   });
@@ -177,7 +180,8 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
 
     await command.ended;
     await expectGone([pid]);
-    const refused = await run('--lock', 'orphan', '--', 'true');
+    // In this process, for one of its own might come up after the TTL.
+    const refused = await runCommand(table, 'run', '--lock', 'orphan', '--', 'true');
     expect(refused).toMatchObject({ exitCode: 75 });
     expect(refused.err).toContain('(sh on ');
     expect(await run('--lock', 'orphan', '--wait', '5m', '--', 'true')).toMatchObject({ exitCode: 0 });
@@ -234,7 +238,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     const command = start('--lock', 'held-on', '--hold-for', '15s', '--', 'echo', 'quick');
     await expect.poll(() => command.out()).toContain('quick');
 
-    expect(await run('--lock', 'held-on', '--', 'true')).toMatchObject({ exitCode: 75 });
+    expect(await runCommand(table, 'run', '--lock', 'held-on', '--', 'true')).toMatchObject({ exitCode: 75 });
     expect(await command.ended).toMatchObject({ exitCode: 0 });
     expect(await run('--lock', 'held-on', '--', 'true')).toMatchObject({ exitCode: 0 });
   });

@@ -205,7 +205,8 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     await tasks.enqueue('fine', { n: 1 }, { queue, id: 'late', expiresIn: '1ms' });
     await tasks.enqueue('fine', { n: 1 }, { queue, id: 'head', key: 'globex', ordered: true });
     await tasks.enqueue('fine', { n: 1 }, { queue, id: 'held', key: 'globex', ordered: true });
-    await tasks.enqueue('long', null, { queue, id: 'first', key: 'acme', limit: 1 });
+    // For as long as the others may need to be refused: a minute.
+    await tasks.enqueue('long', 600, { queue, id: 'first', key: 'acme', limit: 1 });
     await tasks.enqueue('long', null, { queue, id: 'second', key: 'acme', limit: 1 });
     const first = startCommand(table, 'tasks', 'run', 'first', '--entry', HOSTILE, '--queue', queue);
     await expect.poll(async () => (await tasks.get('first', queue))?.state).toBe('running');

@@ -37,10 +37,11 @@ describe.skipIf(endpoint === null)('a trace over processes', () => {
       },
       argv,
     );
-  const work = () => traced('work', '--entry', ENTRY, '--queue', 'traced', '--session-ttl', '1s');
+  const work = () => traced('work', '--entry', ENTRY, '--queue', 'traced', '--session-ttl', '6s');
 
   test('is connected although a worker was killed in the middle of it', async () => {
-    await traced('enqueue', 'long', '5', '--id', 'kept', '--queue', 'traced').ended;
+    // Three seconds of work, so that a look finds it running; a worker that is only slow must not lose its session meanwhile.
+    await traced('enqueue', 'long', '30', '--id', 'kept', '--queue', 'traced').ended;
     const killed = work();
     await vi.waitFor(async () => {
       const { out } = await runCommand(table, 'tasks', 'show', 'kept', '--queue', 'traced', '--json');

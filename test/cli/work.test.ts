@@ -91,7 +91,8 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     await vi.waitFor(() => {
       expect(working.err()).toContain('done first');
     }, PATIENCE);
-    await run('enqueue', 'long', '{}', '--id', 'second', ...queue);
+    // A minute of work, of which a look on a busy machine cannot miss all.
+    await run('enqueue', 'long', '600', '--id', 'second', ...queue);
     const show = async () => JSON.parse((await run('tasks', 'show', 'second', '--json', ...queue)).out) as object;
     await vi.waitFor(async () => {
       expect(await show()).toMatchObject({ state: 'running' });
