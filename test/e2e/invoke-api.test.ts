@@ -129,8 +129,11 @@ describe('a refusal', () => {
   });
 
   test('for lack of concurrency is a 429 that says why and when to come back', async () => {
-    const working = invoke({ FunctionName: 'single', Payload: '{"act":"wait","ms":300}' });
-    await expect.poll(() => lambda.environments().some(({ state }) => state !== 'idle')).toBe(true);
+    const earlier = new Set(events.of('invocationStarted'));
+    const working = invoke({ FunctionName: 'single', Payload: '{"act":"wait","ms":1}' });
+    const { environmentId } = await events.until('invocationStarted', (event) => !earlier.has(event));
+    // It must not be over before the second call arrives, however late that is.
+    lambda.freeze(environmentId);
 
     const error = await invoke({ FunctionName: 'single', Payload: '{}' }).catch((thrown: unknown) => thrown);
 
@@ -141,7 +144,8 @@ describe('a refusal', () => {
       retryAfterSeconds: '1',
       $metadata: { httpStatusCode: 429 },
     });
-    expect(parsed((await working).Payload)).toEqual({ waitedMs: 300 });
+    lambda.thaw(environmentId);
+    expect(parsed((await working).Payload)).toEqual({ waitedMs: 1 });
   });
 
   test.each([
