@@ -140,8 +140,9 @@ describe('a file of tasks', () => {
   });
 
   test('hands tasks back before the deadline, with progress kept and no attempt counted', async () => {
-    // Four seconds of work in invocations of three: no attempt could end in one, and only two would be allowed to fail.
-    const run = await runFile([{ name: 'long', id: 'long', input: null }], '--timeout', '3s');
+    // Nine seconds of work in invocations of eight, the last two of which are the margin: as much as a busy machine may need to hand back.
+    const times = ['--timeout', '8s', '--session-ttl', '6s'];
+    const run = await runFile([{ name: 'long', id: 'long', input: 90 }], ...times);
 
     expect(run.verdict).toMatchObject({ tasks: 1, done: 1, dead: 0, lost: 0, takeovers: 0 });
   });

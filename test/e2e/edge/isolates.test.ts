@@ -82,7 +82,8 @@ describe.skipIf(endpoint === null).each(['direct', 'delivered twice'] as const)(
 
   test('the lock of an isolate that was killed is taken over, and its late write is refused by the fence', async () => {
     const killed = open();
-    const session = await leaseholdIn(killed).session({ ttl: '1s', lockDelay: 0 });
+    // It must live until it has its lock, on a busy machine too.
+    const session = await leaseholdIn(killed).session({ ttl: '5s', lockDelay: 0 });
     const lock = await session.lock('killed');
     const fence = killed.edge.dynamoFence(lock);
     const mine = { TableName: table, Key: { pk: 'mine', sk: 'mine' } };

@@ -81,7 +81,8 @@ export async function perform(
       return kinds;
     }
     case 'hold': {
-      const session = await leasehold.session({ ttl: '1s', lockDelay: 0 });
+      // It must live until it has its lock, on a busy machine too.
+      const session = await leasehold.session({ ttl: '5s', lockDelay: 0 });
       return tenureOf(await session.lock(errand.key), leasehold.table);
     }
     case 'inherit': {
