@@ -27,8 +27,8 @@ export function startExample(file: string, args: readonly string[]): Example {
     for (const look of waiting) look();
   };
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
       tell();
     });
   }

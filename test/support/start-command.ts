@@ -21,6 +21,7 @@ export function runStart(...flags: readonly string[]): Promise<StartRun> {
 /** Sends the interrupt of Ctrl+C when it has said what fits. */
 export async function runStartUntil(pattern: RegExp | undefined, ...flags: readonly string[]): Promise<StartRun> {
   const child = spawn(process.execPath, [PROGRAM, '--json', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let hasSaidIt = false;
   let output = '';
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -28,7 +29,10 @@ export async function runStartUntil(pattern: RegExp | undefined, ...flags: reado
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said += text;
-    if (pattern?.test(said) === true) child.kill('SIGINT');
+    if (hasSaidIt || pattern?.test(said) !== true) return;
+    // Once: a second one would end it at once, whatever it says after the first.
+    hasSaidIt = true;
+    child.kill('SIGINT');
   });
   await once(child, 'close');
   const last = output.trim().split('\n').at(-1) ?? '';
