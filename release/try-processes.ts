@@ -62,6 +62,7 @@ const DEV = ['--engine', 'memory', '--port', '0'];
 
 const program = (words: string): string => `
 import { defineTask } from 'leasehold/tasks';
+console.log('loaded, to say ${words}');
 
 export const greet = defineTask({
   name: 'greet',
@@ -81,6 +82,8 @@ export async function tryDev(project: string, enqueue: Enqueue): Promise<string>
   enqueue('greet', '{"name": "Ada"}', endpoint);
   const first = await dev.until(/^(hello Ada)$/m);
   writeFileSync(entry, program('good evening'));
+  // Until then the worker with the old code might take the task.
+  await dev.until(/^(loaded, to say good evening)$/m);
   enqueue('greet', '{"name": "Mary"}', endpoint);
   const second = await dev.until(/^(good evening Mary)$/m);
   await dev.stop('SIGINT');
