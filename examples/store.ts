@@ -16,6 +16,8 @@ import { TABLE } from './table.ts';
 
 const PORT = 8042;
 const LIFETIME_MS = 15 * 60_000;
+/** On a busy machine an engine takes its time to start. */
+const PATIENCE_MS = 120_000;
 
 /** A Leasehold on the given endpoint, or on the store that all examples on this machine share. */
 export async function openLeasehold(endpoint: string | undefined): Promise<Leasehold> {
@@ -42,7 +44,8 @@ async function sharedStore(): Promise<string> {
   const endpoint = `http://127.0.0.1:${PORT}`;
   if ((await probe(endpoint, 1_000)).kind === 'ready') return endpoint;
   spawn(process.execPath, [fileURLToPath(import.meta.url)], { detached: true, stdio: 'ignore' }).unref();
-  for (let attempt = 0; attempt < 100; attempt++) {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (performance.now() < deadline) {
     if ((await probe(endpoint, 1_000)).kind === 'ready') return endpoint;
     await sleep(50);
   }
