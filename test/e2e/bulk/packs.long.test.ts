@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Platform } from '../../../local/platform.ts';
-import { TABLE_NAME, WORK_FUNCTION, startPlatform } from '../../../local/platform.ts';
+import { TABLE_NAME, startPlatform } from '../../../local/platform.ts';
 import { systemRuntime } from '../../../shared/runtime/runtime.ts';
 import type { PackLine } from '../../support/tasks-modules/packs.ts';
 
@@ -98,13 +98,10 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
     const inputs = Array.from({ length: ITEMS }, (_, n) => ({ file: path.join(folder, 'pack'), n, table: TABLE_NAME }));
     await platform.tasks.enqueueBulk('step', inputs, { id: 'b' });
     platform.startSchedule();
-    const atWork = () =>
-      platform.lambda
-        .environments()
-        .filter(({ functionName, state }) => functionName === WORK_FUNCTION && state === 'busy');
-    // The first ticks may start a second worker, which finds nothing and goes home.
-    await until(async () => (await numbers('begin')).length >= begun && atWork().length === 1);
-    const [victim] = atWork();
+    await until(async () => (await numbers('begin')).length >= begun);
+    // By its process: the first ticks may start a second worker, which finds nothing and goes home.
+    const [{ pid: writer } = { pid: 0 }] = await lines();
+    const victim = platform.lambda.environments().find(({ pid, state }) => pid === writer && state === 'busy');
     const before = await platform.store.get({ queue: QUEUE, id: 'b/0' });
     if (victim === undefined || before?.state !== 'running') throw new Error('no worker is at work');
     // Right after an item was begun, none is being committed.

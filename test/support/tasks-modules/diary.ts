@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { defineTask } from '../../../shared/task/definition.ts';
 
 export interface DiaryLine {
+  /** The process that wrote it. */
+  readonly pid: number;
   readonly attempt: number;
   readonly step: number;
   readonly at: number;
@@ -21,8 +23,9 @@ export const diary = defineTask({
   input: z.object({ file: z.string() }),
   retry: { maxAttempts: 5 },
   async run({ file }, task) {
-    const write = (line: Omit<DiaryLine, 'attempt' | 'at'>): void => {
-      appendFileSync(file, `${JSON.stringify({ attempt: task.attempt, at: Date.now(), ...line })}\n`);
+    const write = (line: Omit<DiaryLine, 'pid' | 'attempt' | 'at'>): void => {
+      const { pid } = process;
+      appendFileSync(file, `${JSON.stringify({ pid, attempt: task.attempt, at: Date.now(), ...line })}\n`);
     };
     for (let step = 0; step < STEPS; step++) {
       // It does not listen to its signal while it waits, like much code in the world.

@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { defineTask } from '../../../shared/task/definition.ts';
 
 export interface PackLine {
+  /** The process that wrote it. */
+  readonly pid: number;
   readonly n: number;
   readonly attempt: number;
   readonly at: number;
@@ -21,7 +23,8 @@ export const step = defineTask({
   retry: { maxAttempts: 5 },
   async run({ file, n, table }, task) {
     const write = (told: string): void => {
-      const line: PackLine = { n, attempt: task.attempt, at: Date.now(), told, aborted: task.signal.aborted };
+      const { attempt, signal } = task;
+      const line: PackLine = { pid: process.pid, n, attempt, at: Date.now(), told, aborted: signal.aborted };
       appendFileSync(file, `${JSON.stringify(line)}\n`);
     };
     write('begin');
