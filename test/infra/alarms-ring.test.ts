@@ -279,7 +279,8 @@ function environment(endpoint: string): Record<string, string> {
     [ENV.deadlineMarginMs]: '2000',
     [ENV.workerFunction]: 'the-worker',
     [ENV.continuation]: '0',
-    [ENV.sessionTtlMs]: '6000',
+    // Longer than a busy machine keeps a heartbeat waiting.
+    [ENV.sessionTtlMs]: '60000',
     [ENV.heartbeatMs]: '500',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
