@@ -1,6 +1,6 @@
 import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, clause, condition, entry, operation, part, statement } from './place.ts';
+import { argument, clause, condition, entry, operation, part } from './place.ts';
 
 const SEMAPHORE = 'shared/dynamo/semaphore/statements.ts';
 const RULES = 'shared/semaphore/semaphore.ts';
@@ -98,8 +98,8 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
       {
         file: 'shared/semaphore/permit.ts',
         in: 'Permit.constructor',
-        at: statement('#end', 'invalidated'),
-        change: 'drop',
+        at: argument('onRevoked', 1),
+        change: becomes('() => undefined'),
       },
     ],
     killedBy: ['I1'],
