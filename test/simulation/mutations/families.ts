@@ -1,10 +1,9 @@
 import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, branch, call, choice, clause, condition, element, loop, operation, statement } from './place.ts';
+import { argument, branch, choice, clause, condition, element, loop, operation, statement } from './place.ts';
 
 const LINKED_ROWS = 'shared/dynamo/task/linked-rows.ts';
 const OPERATOR = 'shared/dynamo/task/operator-statements.ts';
-const ALL_OF = 'shared/runtime/all-of.ts';
 const BATCH = 'shared/dynamo/batch/statements.ts';
 const KEY = 'shared/dynamo/task-key/statements.ts';
 
@@ -113,21 +112,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I20'],
     changes: { doubleTick: 0.6 },
-  },
-  {
-    id: 'X18',
-    what: 'a look that failed leaves its other reads behind (found by the simulation)',
-    edits: [
-      { file: ALL_OF, in: 'allOf', at: branch('reason'), change: 'drop' },
-      {
-        file: ALL_OF,
-        in: 'allOf',
-        at: call('allSettled'),
-        change: ({ args }) => `Promise.all(${args.join()}).then(() => [])`,
-      },
-    ],
-    killedBy: ['L7'],
-    changes: { outageEveryMs: 10_000, requestLost: 0.05, shards: 3 },
   },
   {
     id: 'X23',
