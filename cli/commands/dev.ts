@@ -88,8 +88,15 @@ interface Running extends AsyncDisposable {
 async function start(context: Context, options: Options, entry: string): Promise<Running> {
   const { settings, runtime, output } = context;
   const stops: (() => Promise<unknown>)[] = [];
+  // The last first, and the others also when one of them fails.
   const stopAll = async (): Promise<void> => {
-    for (const stop of stops.toReversed()) await stop();
+    const stop = stops.pop();
+    if (stop === undefined) return;
+    try {
+      await stop();
+    } finally {
+      await stopAll();
+    }
   };
   try {
     const { defaultEngine, startEngine, startConsole, connect } = await loadParts();
