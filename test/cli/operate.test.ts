@@ -10,11 +10,10 @@ import { systemRuntime } from '../../shared/runtime/runtime.ts';
 import { runCommand, spawnCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+import { SOON_TOLD } from '../support/patient.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const JUST = ['--reason', 'a drill', '--by', 'ann'];
-/** For a session that is to hear soon that it was ended, and is not to end because the machine is busy. */
-const SOON_TOLD = { ttl: '60s', heartbeat: '500ms' } as const;
 
 describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
   let table: CommandTable;
@@ -56,7 +55,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
   });
 
   test('takes a lock away only with its counter, its name and a reason, and writes that down', async () => {
-    await using session = await table.leasehold.session({ ...SOON_TOLD });
+    await using session = await table.leasehold.session(SOON_TOLD);
     const lock = await session.lock('stuck');
     const counter = String(lock.fencingToken);
 

@@ -9,12 +9,11 @@ import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 import type { ConsoleVisitor } from '../support/console.ts';
 import { CONSOLE_SHARDS, enter, openConsole } from '../support/console.ts';
+import { SOON_TOLD } from '../support/patient.ts';
 import { enqueued, stamp } from '../support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const reason = 'a drill';
-/** For a session that is to hear soon that it was ended, and is not to end because the machine is busy. */
-const SOON_TOLD = { ttl: '60s', heartbeat: '500ms' } as const;
 
 describe.skipIf(endpoint === null)('acts of the console', () => {
   let table: CommandTable;
@@ -64,7 +63,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   });
 
   test('takes a lock away with the counter that was seen, and leaves another tenure alone', async () => {
-    await using session = await table.leasehold.session({ ...SOON_TOLD });
+    await using session = await table.leasehold.session(SOON_TOLD);
     const lock = await session.lock('reports/nightly');
     const act = { verb: 'lock.release', key: 'reports/nightly', reason };
 
@@ -89,7 +88,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   });
 
   test('evicts the permit whose token was seen, and no other', async () => {
-    await using session = await table.leasehold.session({ ...SOON_TOLD });
+    await using session = await table.leasehold.session(SOON_TOLD);
     const permit = await session.permit('uploads', { limit: 3 });
     const act = { verb: 'semaphore.evict', name: 'uploads', reason };
 
@@ -101,7 +100,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   });
 
   test('ends a session once', async () => {
-    await using session = await table.leasehold.session({ ...SOON_TOLD });
+    await using session = await table.leasehold.session(SOON_TOLD);
     const act = { verb: 'session.destroy', id: session.id, reason };
 
     expect(await perform(act)).toMatchObject({ status: 200 });

@@ -17,6 +17,7 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 import { CONSOLE_SHARDS, openConsole } from '../support/console.ts';
 import { MARKUP } from '../support/console-scene.ts';
 import type { DiaryLine } from '../support/tasks-modules/diary.ts';
+import { SOON_TOLD } from '../support/patient.ts';
 import { claimOf, enqueued, stamp } from '../support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
@@ -107,9 +108,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('releases a lock by force with the counter that is right, and not with another', async () => {
-    // It hears soon that it was ended, and does not end because the machine is busy.
-    const soonTold = { ttl: '60s', heartbeat: '500ms' } as const;
-    await using session = await table.leasehold.session({ name: 'nightly job', node: 'host-1', ...soonTold });
+    await using session = await table.leasehold.session({ name: 'nightly job', node: 'host-1', ...SOON_TOLD });
     const lock = await session.lock('reports/nightly');
     await using opened = await open('locks?prefix=reports');
     const { page } = opened;

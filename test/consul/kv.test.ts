@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { VALUE_LIMIT_BYTES } from '../../shared/lock/record.ts';
+import { SOON_TOLD } from '../support/patient.ts';
 import type { TestGateway } from './support.ts';
 import { GatewayTable, ask, newSession, pairAt } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
-/** It is told within a second what it lost, and outlives any pause of the machine. */
-const SHORT = { ttl: '60s', heartbeat: '500ms' } as const;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe.skipIf(endpoint === null)('/v1/kv', () => {
@@ -133,7 +132,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
     });
 
     test('under the hands of a holder of this library tells it', async () => {
-      await using session = await gateway.leasehold.session(SHORT);
+      await using session = await gateway.leasehold.session(SOON_TOLD);
       const lock = await session.lock(key);
 
       await ask(gateway, 'DELETE', `kv/${key}`);
@@ -212,7 +211,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
     });
 
     test('released for a holder of this library tell it, and go to another', async () => {
-      await using session = await gateway.leasehold.session(SHORT);
+      await using session = await gateway.leasehold.session(SOON_TOLD);
       const lock = await session.lock(key);
       const other = await newSession(gateway);
 

@@ -6,3 +6,6 @@ export const PATIENT: SendPolicy = {
   budgetMs: 600_000,
   backoff: { baseMs: 25, capMs: 1_000 },
 };
+
+/** For a session that is to hear soon that it was ended, and is not to end because the machine is busy. */
+export const SOON_TOLD = { ttl: '60s', heartbeat: '500ms' } as const;
