@@ -7,7 +7,7 @@ export interface Assumptions {
   readonly clocksHold: boolean;
   /** Whether reads, and the indexes, show what was written last. */
   readonly readsAreFresh: boolean;
-  /** Whether a flood of one key stands in the index before workers of a version that does not park: they read it again and again. */
+  /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
   readonly ttlMs: number;
   readonly lockDelayMs: number;

@@ -37,6 +37,7 @@ import { bucketAt } from './bucket.ts';
 import { workInChain } from './chain.ts';
 import type { TaskStore } from '../../../shared/task/store.ts';
 import { tasksAt } from './task-code.ts';
+import { knowsAllTasks, parks } from './versions.ts';
 
 export const QUEUE = QUEUE_NAME;
 
@@ -152,7 +153,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     const slowMs = Math.min(ttlMs, profile.invocationMs / 8);
     const registry = tasksAt(
       { process, holder: session, recorder, prng, slowMs, seen, violated },
-      isOfAllCode(session),
+      knowsAllTasks(session.id),
     );
     const payloads = bucketAt(place, prng.fork('bucket'));
     const events: TaskEvents = {
@@ -161,7 +162,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       },
     };
     const ports = {
-      tasks: isOfToday(session) ? tasks : withoutParking(tasks),
+      tasks: parks(session.id) ? tasks : withoutParking(tasks),
       sessions,
       queues,
       payloads,
@@ -194,21 +195,11 @@ async function sendHome(
   if (!over.aborted) handBack.abort(new HandedBackError('time was called'));
 }
 
-/** Every third worker is of a version before parking: it neither parks nor puts back. */
+/** As in a version before parking, which neither parks nor puts back. */
 function withoutParking<Store extends TaskStore>(tasks: Store): Store {
   const nothing = (): Promise<readonly never[]> => Promise.resolve([]);
   const parking = { ...tasks.parking, park: nothing, putBack: nothing, repairParked: nothing };
   return { ...tasks, parking: { ...parking, defer: () => Promise.resolve() } };
-}
-
-function isOfToday({ id }: SessionHolder): boolean {
-  const codes = Array.from(id, (character) => character.charCodeAt(0));
-  return codes.reduce((sum, code) => sum + code, 0) % 3 !== 0;
-}
-
-/** Half of the workers are of a deployment without one of the tasks. Told by the id, so that no draw of chance hangs on it. */
-function isOfAllCode({ id }: SessionHolder): boolean {
-  return (id.codePointAt(id.length - 1) ?? 0) % 2 === 0;
 }
 
 /** Some of the shards, at least one: as a dispatcher deals them. */
