@@ -157,13 +157,12 @@ export class Backlog {
 
   /** Others of the same key have found it full meanwhile. */
   #dropFull(): void {
-    const isFull = ({ kind, task }: Candidate): boolean =>
-      kind === 'ready' && this.#candidates.places.isKnownFull(task);
-    for (const { task } of this.#buffer.filter(isFull)) {
-      this.#candidates.turnAway(task);
+    this.#buffer = this.#buffer.filter(({ kind, task }) => {
+      if (kind !== 'ready' || !this.#candidates.places.isKnownFull(task)) return true;
+      this.#candidates.turnAwayForNow(task);
       this.#candidates.putBack(task);
-    }
-    this.#buffer = this.#buffer.filter((candidate) => !isFull(candidate));
+      return false;
+    });
   }
 
   /** It was not taken after all. */
@@ -180,6 +179,12 @@ export class Backlog {
     this.#candidates.callBack(task);
     if (task.links !== undefined) this.expectFollowers();
     this.putBack(task);
+  }
+
+  /** It has left its place here: the next of its key that is known is tried before all others, and those that are parked are put back. */
+  leavePlace(task: Linked): void {
+    this.#handover.propose(this.#candidates.nextOfKey(task));
+    this.passOn(task);
   }
 
   /** A task of its key has left a place here, or begun in a window that has room for more: others that are parked are put back. */
@@ -228,9 +233,12 @@ export class Backlog {
 
   /** Its key is full, or has just changed: worth another look when one of that key ends here, or after a while; or parked. */
   async turnAway(task: ReadyTask, full?: Fullness): Promise<void> {
-    this.#candidates.turnAway(task);
     this.#emptyAfterEnds = undefined;
-    if (full === undefined) return;
+    if (full === undefined) {
+      this.#candidates.turnAway(task);
+      return;
+    }
+    this.#candidates.turnAwayForNow(task);
     this.#candidates.places.seeFull(task, full);
     this.#handover.propose(await this.#candidates.park([task]));
   }

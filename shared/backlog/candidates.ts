@@ -21,12 +21,12 @@ import type { Linked } from './key-places.ts';
 import { KeyPlaces } from './key-places.ts';
 
 /**
- * `ready`      claim it.
+ * `ready`      claim it; where a place of its key was just left here, without a look at the key's row.
  * `abandoned`  its holder's session is dead: take it over.
  * `adopted`    it runs under our own session without our knowing, because the answer to its claim was lost: it is ours already.
  */
 export type Candidate =
-  | { readonly kind: 'ready'; readonly task: ReadyTask }
+  | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsRoom?: true }
   | { readonly kind: 'abandoned'; readonly task: RunningTask }
   | { readonly kind: 'adopted'; readonly task: RunningTask };
 
@@ -114,7 +114,7 @@ export class Candidates {
     const ready = rows.filter(isWaiting);
     // Those of a key that is full hold up nothing that stands behind them.
     const full = ready.filter((task) => this.places.isKnownFull(task));
-    for (const task of full) this.turnAway(task);
+    for (const task of full) this.turnAwayForNow(task);
     const found: Candidate[] = [
       ...ready.filter((task) => !full.includes(task)).map(readyCandidate),
       ...(await this.places.park(full)).map(readyCandidate),
@@ -146,6 +146,20 @@ export class Candidates {
   turnAway(task: Linked): void {
     this.skip(task);
     this.places.turnAway(task, HELD_RECHECK_MS);
+  }
+
+  /** The same, and while its row is as it was just read, it may have the next place that is left here. */
+  turnAwayForNow(task: ReadyTask): void {
+    this.turnAway(task);
+    this.places.remember(task);
+  }
+
+  /** The next for the place that this one has left; in hand from now on. */
+  nextOfKey(left: Linked): readonly Candidate[] {
+    const task = this.places.nextOf(left, (one) => !this.#inHand.has(nameOf(one)));
+    if (task === undefined) return [];
+    this.#inHand.add(nameOf(task));
+    return [{ kind: 'ready', task, expectsRoom: true }];
   }
 
   /** It has ended here: others of its key may have room, and the parent that waits for it may be due. */

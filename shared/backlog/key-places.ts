@@ -1,7 +1,8 @@
 /**
  * Places of keys, as one worker deals with them: which keys it knows to be full,
  * which tasks it turned away for that, which of those it parks,
- * and to whom a place passes that a task of its own has left.
+ * and to whom a place passes that a task of its own has left: to the next
+ * one that it has just read, and beside the other work to those that are parked.
  */
 import { CorruptItemError, StoreUnavailableError } from '../errors.ts';
 import { stampOf } from '../lease/stamp.ts';
@@ -22,11 +23,16 @@ export interface KeyPlacesPorts {
 }
 
 /**
- * A key that was seen full is taken to be full for so long at least,
- * unless one of its tasks ends here; longer, if it has stood still for long:
- * for a part of that time, at most so long.
+ * A key of one place that was seen full is taken to be full for so long at least,
+ * unless one of its tasks ends here; a key of more places for a part of it, because one of them is left sooner.
+ * Longer, if it has stood still for long: for a part of that time, at most so long.
  */
-const FULL_MS = { least: 500, most: 5_000, ofStanding: 0.25 };
+const FULL_MS = { leastOfOne: 500, least: 100, most: 5_000, ofStanding: 0.25 };
+/**
+ * A place passes on within a worker for so long at most after a row was read:
+ * then its tenants, its higher priorities and the other workers have their turn.
+ */
+const PASSED_ON_MS = 500;
 /** For so long a worker that has run a task of a full key stays for the next, in case it finds no place before. */
 const EXPECTING_MS = 5_000;
 
@@ -45,6 +51,8 @@ export class KeyPlaces {
   readonly #fullSince = new Map<string, number>();
   /** By key: tasks that found it full, and until when they are known to wait. */
   readonly #turnedAway = new Map<string, Map<string, number>>();
+  /** By key, and of each id: tasks that were turned away, and until when they may be tried as they were read. */
+  readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
   /** By key: monotonic time of the last end of one of its tasks here. */
   readonly #endedHereAt = new Map<string, number>();
   /** Keys of which a place was freed here, and no task has been put back for it. */
@@ -64,11 +72,12 @@ export class KeyPlaces {
   seeFull({ links }: Linked, full: Fullness): void {
     const now = this.#ports.runtime.clock.now();
     if (links?.concurrency === undefined) return;
-    const { key } = links.concurrency;
+    const { key, limit } = links.concurrency;
     const since = this.#fullSince.get(key) ?? now;
     this.#fullSince.set(key, since);
     const enteredAt = full.enteredAt ?? since;
-    const forMs = Math.min(FULL_MS.most, Math.max(FULL_MS.least, FULL_MS.ofStanding * (now - enteredAt)));
+    const leastMs = Math.max(FULL_MS.least, FULL_MS.leastOfOne / limit);
+    const forMs = Math.min(FULL_MS.most, Math.max(leastMs, FULL_MS.ofStanding * (now - enteredAt)));
     const seen = { until: full.until, enteredAt };
     this.#full.set(limitName(links.concurrency), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
   }
@@ -85,6 +94,26 @@ export class KeyPlaces {
     const { key } = links.concurrency;
     const names = this.#turnedAway.get(key) ?? new Map<string, number>();
     this.#turnedAway.set(key, names.set(id, this.#ports.runtime.clock.now() + forMs));
+  }
+
+  /** Its row was just read, and its key is full: it may have the next place that is left here. */
+  remember(task: ReadyTask): void {
+    const key = task.links?.concurrency?.key;
+    if (key === undefined) return;
+    const waiting = this.#waiting.get(key) ?? new Map<string, never>();
+    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + PASSED_ON_MS;
+    this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
+  }
+
+  /** The first of those remembered for the place that this one has left, if it may still be tried; it is forgotten with those before it. */
+  nextOf({ links }: Linked, mayBeTried: (task: ReadyTask) => boolean): ReadyTask | undefined {
+    const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
+    const now = this.#ports.runtime.clock.monotonic();
+    for (const [id, { task, untilMonotonicMs }] of waiting ?? []) {
+      waiting?.delete(id);
+      if (now <= untilMonotonicMs && mayBeTried(task)) return task;
+    }
+    return undefined;
   }
 
   /** A task of its key has ended here. Returns those that waited for that. */
@@ -154,7 +183,10 @@ export class KeyPlaces {
       if (key === undefined) continue;
       const rest = await this.#withoutHead(name, ofLimit);
       const { parking } = this.#ports.tasks;
-      for (const { id } of rest) this.#turnedAway.get(key)?.delete(id);
+      for (const { id } of rest) {
+        this.#turnedAway.get(key)?.delete(id);
+        this.#waiting.get(key)?.delete(id);
+      }
       const writes = rest.map((task) => ({ task, write: stampOf(this.#ports.runtime) }));
       back.push(...(await this.#try(() => parking.park(writes, key))));
     }
@@ -167,6 +199,10 @@ export class KeyPlaces {
     for (const [name, { until }] of this.#full) if (until <= now) this.#full.delete(name);
     for (const key of this.#fullSince.keys()) if (!this.#turnedAway.has(key)) this.#fullSince.delete(key);
     for (const [name, until] of this.#headAt) if (until <= now) this.#headAt.delete(name);
+    for (const [key, rows] of this.#waiting) {
+      for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
+      if (rows.size === 0) this.#waiting.delete(key);
+    }
     const before = clock.monotonic() - EXPECTING_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#turnedAway) {

@@ -81,6 +81,14 @@ export interface FailureRecord {
   readonly leaseCounter: number;
 }
 
+export interface ClaimLimits extends WriteLimits {
+  /**
+   * A place of the task's key was left a moment ago, so the key's row is not read first, unless the key has a rate. The claim is guarded
+   * all the same: if others were faster, it is refused.
+   */
+  readonly expectsRoom?: boolean | undefined;
+}
+
 /** Where tasks live. Every write is conditional; see `dynamo/task/statements.ts` for the guards. */
 export interface TaskStore {
   /** Whose tasks these are: part of what their sequencers say. */
@@ -137,7 +145,7 @@ export interface TaskStore {
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 
   /** Refused unless it is ready, due, and was not written since it was observed. */
-  claim(observed: ReadyTask, session: string, write: Stamp, limits?: WriteLimits): Promise<ClaimOutcome>;
+  claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
   /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
   takeOver(
     observed: RunningTask,

@@ -306,7 +306,7 @@ class Worker {
       if (settlement === 'unsettled') this.#backlog.park(task);
       else this.#backlog.settle(task);
       // What is handed back keeps its turn, and what was lost has left no place.
-      if (settlement !== 'released' && settlement !== 'lost') this.#backlog.passOn(task);
+      if (settlement !== 'released' && settlement !== 'lost') this.#backlog.leavePlace(task);
     } catch (error) {
       if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
       else this.#backlog.settle(candidate.task);
@@ -342,7 +342,7 @@ class Worker {
     const limits = limitsOf(session);
     const send = () =>
       candidate.kind === 'ready'
-        ? tasks.claim(candidate.task, session.id, stampOf(runtime), limits)
+        ? tasks.claim(candidate.task, session.id, stampOf(runtime), { ...limits, expectsRoom: candidate.expectsRoom })
         : tasks.takeOver(candidate.task, session.id, stampOf(runtime), limits);
     const outcome = await decidedClaim(candidate.task, send, { ...this.#ports, handBack: this.#handBack });
     if (outcome.kind === 'applied') {
@@ -374,7 +374,7 @@ class Worker {
       this.#ports.spans?.buried(task, now);
       log.error('task is dead', { task: task.id, name: task.name, error });
       this.#backlog.settle(task);
-      this.#backlog.passOn(task);
+      this.#backlog.leavePlace(task);
     }
     this.#backlog.skip(task);
   }

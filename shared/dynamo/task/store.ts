@@ -1,8 +1,7 @@
-import type { WriteLimits } from '../../lease/outcome.ts';
 import type { Fullness } from '../../task/key-limit.ts';
-import { fullnessOf } from '../../task/key-limit.ts';
+import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../lease/stamp.ts';
-import type { UserWrite } from '../../task/store.ts';
+import type { ClaimLimits, UserWrite } from '../../task/store.ts';
 import type { TaskAndPackStore } from '../../bulk/store.ts';
 import type { Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch/codec.ts';
@@ -173,16 +172,22 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       tasks.write(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp, limits),
   };
 
-  /** A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused. */
+  /**
+   * A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused.
+   * Where a place was just left, it is most likely there: a read would cost a round trip in which nothing of the key runs.
+   */
   async function claimWithPlace(
     own: Statement<'update'>,
     observed: ReadyTask,
     stamp: Stamp,
-    limits: WriteLimits | undefined,
+    limits: ClaimLimits | undefined,
   ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
     const limit = observed.links?.concurrency;
     if (limit === undefined) throw new Error('a task without a key takes no place');
-    const state = decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item);
+    const isLookedAt = limits?.expectsRoom !== true || limit.rate !== undefined;
+    const state = isLookedAt
+      ? decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item)
+      : IDLE_KEY;
     const full = fullnessOf(limit, state, stamp.now);
     if (full !== undefined) return { kind: 'full', full };
     const enter = actionOf(enterKey(table, observed, limit, state, stamp));

@@ -132,6 +132,33 @@ describeOnEveryStore('limits per key', (open) => {
     expect(q.meter.read().byVerb['key.get']?.requests).toBeLessThan(6);
   });
 
+  test('a claim that expects room does not look at the key, and is refused all the same where there is none', async () => {
+    for (const id of ['a', 'b']) await enqueue(id, { limit: 1 });
+    const [a, b] = [await run('a'), await q.tasks.get({ queue: q.queue, id: 'b' })];
+    if (b?.state !== 'ready') throw new Error('not ready');
+    const looks = q.meter.read().byVerb['key.get']?.requests;
+    const claimB = () => q.tasks.claim(b, 'somebody', stamp(), { expectsRoom: true });
+
+    expect((await claimB()).kind).toBe('refused');
+    await q.tasks.complete(claimOf(a), null, stamp());
+    expect((await claimB()).kind).toBe('applied');
+    expect(q.meter.read().byVerb['key.get']?.requests).toBe(looks);
+  });
+
+  test('a claim that expects room obeys a rate', async () => {
+    const rate = { count: 1, per: '1h' } as const;
+    for (const id of ['a', 'b']) await enqueue(id, { limit: 9, rate });
+    // One moment for both: the hour may turn between two claims.
+    const { now } = stamp();
+    const claimNow = async (id: string) => {
+      const task = await q.tasks.get({ queue: q.queue, id });
+      if (task?.state !== 'ready') throw new Error('not ready');
+      return q.tasks.claim(task, 'somebody', { ...stamp(), now }, { expectsRoom: true });
+    };
+
+    expect([(await claimNow('a')).kind, (await claimNow('b')).kind]).toEqual(['applied', 'refused']);
+  });
+
   test('a rate lets no more begin in one window', async () => {
     const rate = { count: 2, per: '1h' } as const;
     for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 9, rate });

@@ -42,6 +42,28 @@ describe('tasks that found their key full', () => {
     expect(tasks.map(isWorthReading)).toEqual([true, true, false]);
   });
 
+  const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;
+
+  test('are the next for a place that is left here, in turn, and once each', () => {
+    for (const id of ['a', 'b']) candidates.turnAwayForNow(rowOf(id));
+    const next = () => candidates.nextOfKey(taskOf('ended', 'k')).map(({ task }) => task.id);
+
+    expect(candidates.nextOfKey(taskOf('ended', 'other'))).toEqual([]);
+    expect([next(), next(), next()]).toEqual([['a'], ['b'], []]);
+    candidates.turnAwayForNow(rowOf('a'));
+    expect(next()).toEqual([]);
+    candidates.putBack(rowOf('a'));
+    candidates.turnAwayForNow(rowOf('a'));
+    expect(next()).toEqual(['a']);
+  });
+
+  test('are not the next any more when their rows may have changed', async () => {
+    candidates.turnAwayForNow(rowOf('a'));
+    await clock.advance(501);
+
+    expect(candidates.nextOfKey(taskOf('ended', 'k'))).toEqual([]);
+  });
+
   test('are forgotten when their time is over', async () => {
     const task = taskOf('a', 'k');
     candidates.turnAway(task);

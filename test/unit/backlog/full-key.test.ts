@@ -47,6 +47,32 @@ describe('a key that is full', () => {
     expect(report?.claimsRefused).toBeLessThan(10);
   });
 
+  test('passes its place on without a look at the key, as long as it knows the next', async () => {
+    await fill(60, { limit: 1 });
+
+    const report = await q.work(
+      { keyed: defineTask({ name: 'keyed', run: () => q.clock.sleep(5) }) },
+      { concurrency: 4 },
+    );
+
+    expect(report?.claimed).toBe(60);
+    const { byVerb } = q.meter.read();
+    expect(byVerb['key.get']?.requests).toBeLessThan(40);
+  });
+
+  test('passes its place on for a moment only: then a higher priority has its turn', async () => {
+    await fill(100, { limit: 1 });
+    let waitedMs = Infinity;
+    const keyed = defineTask({ name: 'keyed', run: () => q.clock.sleep(100) });
+    const enqueuedAt = q.clock.monotonic() + 250;
+    const urgent = defineTask({ name: 'urgent', run: () => void (waitedMs = q.clock.monotonic() - enqueuedAt) });
+    void q.clock.sleep(250).then(() => q.client.enqueue('urgent', {}, { priority: 'high' }));
+
+    await q.work({ keyed, urgent }, { concurrency: 1 });
+
+    expect(waitedMs).toBeLessThan(2_000);
+  });
+
   test('lets its worker go home when its rate is used up for long', async () => {
     await fill(200, { limit: 1, rate: { count: 1, per: '1h' } });
 
