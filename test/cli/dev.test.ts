@@ -1,6 +1,7 @@
 /** `leasehold dev` as a user starts it: real processes, a real change of code. It waits for what they say, however long that takes. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startEngine } from '../../local/engine.ts';
 import { probe } from '../../local/engine/probe.ts';
@@ -50,11 +51,10 @@ describe('leasehold dev', () => {
       // It lets the browser in.
       expect((await fetch(address, { redirect: 'manual' })).headers.get('set-cookie')).not.toBeNull();
 
-      writeWords('export const greeting = ;');
-      await dev.said(/^error: .*tasks\.ts cannot be loaded: .* \(\S*words\.ts:1\)/m);
-      writeWords("export const greeting = 'Good evening';");
+      const broken = /^error: .*tasks\.ts cannot be loaded: .* \(\S*words\.ts:1\)/m;
+      await saidAfter(dev, broken, () => writeWords('export const greeting = ;'));
       await enqueue('Mary');
-      await dev.said(/^Good evening, Mary!$/m);
+      await saidAfter(dev, /^Good evening, Mary!$/m, () => writeWords("export const greeting = 'Good evening';"));
 
       dev.process.kill('SIGINT');
       expect(await dev.ended).toMatchObject({ exitCode: 0 });
@@ -84,9 +84,7 @@ export const rest = defineTask({
       await runHere(['--endpoint', endpoint, 'enqueue', 'rest']);
       await dev.said(/^first 1$/m);
 
-      writeFileSync(long, program('second'));
-
-      await dev.said(/^second 1$/m);
+      await saidAfter(dev, /^second 1$/m, () => writeFileSync(long, program('second')));
     } finally {
       await stopped(dev);
     }
@@ -123,6 +121,18 @@ export const rest = defineTask({
     }
   });
 });
+
+/**
+ * Saves until it has an effect. Node's watch mode hears from the worker which files to watch, and the worker speaks to us as well:
+ * what is saved between the two is not seen.
+ */
+async function saidAfter(dev: RunningCommand, pattern: RegExp, save: () => void): Promise<void> {
+  const said = dev.said(pattern).then(() => true);
+  for (let waitMs = 5_000; ; waitMs *= 2) {
+    save();
+    if (await Promise.race([said, setTimeout(waitMs, false, { ref: false })])) return;
+  }
+}
 
 async function stopped(dev: RunningCommand): Promise<void> {
   dev.process.kill('SIGINT');
