@@ -273,9 +273,17 @@ function drawSizes(prng: Prng): Profile {
     lockDelayMs: prng.pick([0, 500, 2_000]),
     faultyMs: Math.round(Math.max(20_000, ttlMs * prng.between(5, 10))),
     tickMs: Math.round(prng.between(1_000, 5_000)),
-    invocationMs: Math.round(ttlMs * prng.between(2, 8)),
-    latencyMs: prng.logarithmic(2, 60),
+    ...drawPace(prng, ttlMs),
   };
+}
+
+/** Ways that a worker's life lasts for at least: some thirty requests, one after the other, may be needed to look everywhere. */
+const WAYS_IN_A_LIFE = 100;
+
+function drawPace(prng: Prng, ttlMs: number): Pick<Profile, 'invocationMs' | 'latencyMs'> {
+  const invocationMs = Math.round(ttlMs * prng.between(2, 8));
+  const latencyMs = prng.logarithmic(2, 60);
+  return { invocationMs: Math.max(invocationMs, Math.round(WAYS_IN_A_LIFE * latencyMs)), latencyMs };
 }
 
 /** Features are switched on like faults: a history that has all of them has little room for each. */

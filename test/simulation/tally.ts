@@ -179,8 +179,8 @@ export const MUST_BE_SEEN: readonly string[] = Object.values(REACHED).flat();
 
 /** A history that accepts less is not looking at the protocol. */
 const LEAST_ACCEPTED_PER_HISTORY = 250;
-/** From here on everything must have been seen. */
-const ENOUGH_HISTORIES = 1_000;
+/** From here on everything must have been seen: what is rarest comes four times in a thousand. */
+const ENOUGH_HISTORIES = 5_000;
 
 export class Tally {
   #total = emptyMessage();
