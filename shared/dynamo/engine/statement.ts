@@ -103,6 +103,19 @@ export function restampedTransaction(
   return { ...statement, restamped };
 }
 
+/** The same, which gathers the wall times that its later attempts state. */
+export function notingTimes<K extends keyof DynamoCalls>(statement: Statement<K>, times: Set<number>): Statement<K> {
+  const { restamped } = statement;
+  if (restamped === undefined) return statement;
+  return {
+    ...statement,
+    restamped: (now) => {
+      times.add(now);
+      return restamped(now);
+    },
+  };
+}
+
 export function getStatement(verb: string, table: string, key: RowKey): Statement<'get'> {
   return {
     verb,

@@ -4,6 +4,7 @@ import { decodeLock } from './codec.ts';
 import { splitKey } from '../engine/keys.ts';
 import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
+import { notingTimes } from '../engine/statement.ts';
 import { commitLocks } from './transaction-statements.ts';
 import { createHolderLockStore } from './holder-store.ts';
 import * as statements from './statements.ts';
@@ -25,13 +26,15 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async forceRelease(observed, force, stamp) {
-      const result = await sender.transact(statements.forceReleaseLock(table, observed, force, stamp), stamp.nonce);
+      const times = new Set([stamp.now]);
+      const release = notingTimes(statements.forceReleaseLock(table, observed, force, stamp), times);
+      const result = await sender.transact(release, stamp.nonce);
       if (result.kind === 'applied' && !result.late)
         return { kind: 'applied', notBefore: (result.restampedAt ?? stamp.now) + force.lockDelayMs };
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
       if (isDecided || result.item === undefined) return { kind: 'refused' };
       const found = decodeLock(result.item);
-      if (!isEndedBy(found, observed, force)) return { kind: 'refused' };
+      if (!isEndedBy(found, observed, force, times)) return { kind: 'refused' };
       return { kind: 'applied', notBefore: found.state === 'free' ? found.notBefore : 0 };
     },
 
@@ -65,13 +68,22 @@ export function createLockStore(sender: Sender, table: string): LockStore {
   };
 }
 
-/** An attempt whose answer was lost is known by what it wrote down, also when the key was acquired since: a tenure ends only once. */
-function isEndedBy({ lastForced }: LockRecord, observed: HeldLock, { by, reason }: ForceRequest): boolean {
+/**
+ * An attempt whose answer was lost is known by what it wrote down, also when the key was acquired since: a tenure ends only once,
+ * and its time tells it from another call of the same person.
+ */
+function isEndedBy(
+  { lastForced }: LockRecord,
+  observed: HeldLock,
+  { by, reason }: ForceRequest,
+  times: ReadonlySet<number>,
+): boolean {
   return (
     lastForced !== undefined &&
     lastForced.session === observed.session &&
     lastForced.leaseCounter === observed.leaseCounter &&
     lastForced.by === by &&
-    lastForced.reason === reason
+    lastForced.reason === reason &&
+    times.has(lastForced.at)
   );
 }

@@ -4,6 +4,7 @@ import { decodeSemaphore } from './codec.ts';
 import { semaphoreName } from '../engine/keys.ts';
 import { Rows } from '../engine/rows.ts';
 import type { Sender } from '../engine/send.ts';
+import { notingTimes } from '../engine/statement.ts';
 import * as statements from './statements.ts';
 
 export function createSemaphoreStore(sender: Sender, table: string): SemaphoreStore {
@@ -25,15 +26,17 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       rows.write(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
 
     async evict(name, permit, eviction, stamp) {
+      const times = new Set([stamp.now]);
+      const { evictLiveHolder, evictHolder } = statements;
       const result = eviction.isLive
-        ? await sender.transact(statements.evictLiveHolder(table, name, permit, eviction, stamp), stamp.nonce)
-        : await sender.write(statements.evictHolder(table, name, permit, eviction, stamp), stamp.nonce);
+        ? await sender.transact(notingTimes(evictLiveHolder(table, name, permit, eviction, stamp), times), stamp.nonce)
+        : await sender.write(notingTimes(evictHolder(table, name, permit, eviction, stamp), times), stamp.nonce);
       if (result.kind === 'applied' && !result.late)
         return { kind: 'applied', closedUntil: statements.closedBy(eviction, result.restampedAt ?? stamp.now) };
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
       if (isDecided || result.item === undefined) return { kind: 'refused' };
       const found = decodeSemaphore(result.item);
-      if (!isEvictedBy(found, permit, eviction)) return { kind: 'refused' };
+      if (!isEvictedBy(found, permit, eviction, times)) return { kind: 'refused' };
       const left = found.holders.find(({ token }) => token === permit.token);
       return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
     },
@@ -53,12 +56,14 @@ function isEvictedBy(
   { lastEviction }: SemaphoreRecord,
   permit: PermitRecord,
   { by, reason }: EvictionRequest,
+  times: ReadonlySet<number>,
 ): boolean {
   return (
     lastEviction !== undefined &&
     lastEviction.session === permit.session &&
     lastEviction.token === permit.token &&
     lastEviction.by === by &&
-    lastEviction.reason === reason
+    lastEviction.reason === reason &&
+    times.has(lastEviction.at)
   );
 }

@@ -1,7 +1,7 @@
 /** A tenure that an operator ends: each attempt states its own time, for the holder may believe until one of them arrives. */
 import { describe, expect, test } from 'vitest';
 import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
-import type { World } from '../../support/coordination.ts';
+import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 import { LossyNetwork } from '../../support/lossy-network.ts';
 
@@ -45,6 +45,19 @@ describe('a tenure that is ended by force', () => {
 
     expect(fencingToken).toBe(leaseCounter + 2);
     expect(await passTime(world, released)).toEqual({ kind: 'released', closedUntil: 0 });
+  });
+
+  test('was ended by one of two calls of the same person, however often the other was sent', async () => {
+    const { world, operator, network, leaseCounter } = await heldKey(/:forced/);
+    const force = ({ leasehold }: Process) =>
+      leasehold.locks.forceRelease(KEY, { ...FORCE, leaseCounter, lockDelay: 0 });
+    network.fate = 'late';
+    const first = force(operator);
+    await passTime(world, world.clock.sleep(1_700));
+
+    expect(await passTime(world, force(elsewhere(world)))).toMatchObject({ kind: 'released' });
+    network.fate = 'none';
+    expect(await passTime(world, first)).toMatchObject({ kind: 'superseded' });
   });
 
   test('ends as of the attempt that was applied when its entry is deleted under its hands', async () => {
@@ -95,6 +108,25 @@ describe('a permit that is taken away', () => {
     expect(await passTime(world, taken)).toMatchObject({ token: permit, closedUntil: 0 });
   });
 });
+
+test('a permit is taken by one of two calls of the same person', async () => {
+  const { world, operator, network, permit } = await heldPermit();
+  const evict = ({ leasehold }: Process) => leasehold.semaphores.evict(SLOTS, { ...FORCE, token: permit });
+  network.fate = 'late';
+  const first = evict(operator);
+  await passTime(world, world.clock.sleep(1_700));
+
+  expect(await passTime(world, evict(elsewhere(world)))).toMatchObject({ token: permit });
+  network.fate = 'none';
+  expect(await passTime(world, first)).toBeUndefined();
+});
+
+/** The same person at another terminal, whose clock shows another time. */
+function elsewhere(world: World): Process {
+  const process = world.start();
+  process.clockError.ms = 7;
+  return process;
+}
 
 /** Its row cannot be read, so that its holder cannot be told. */
 async function damageSession(world: World, id: string): Promise<void> {
