@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { LASTING } from './lasting.ts';
 import { runMany } from './run-many.ts';
+import { runSeed } from './run-seed.ts';
 
 const HISTORIES = { hour: 2, row: 4, backlog: 3, flood: 10 };
 
@@ -12,4 +13,13 @@ test.each(LASTING)('the protocol holds in the world %s', { timeout: 600_000 }, a
     tally.failures.map(({ seed, violation }) => `seed ${seed}: ${violation.invariant} ${violation.message}`),
   ).toEqual([]);
   expect(tally.total.histories).toBe(HISTORIES[profile]);
+});
+
+test.each([
+  ['a task that snoozes was claimed by each tick, and judged as if nobody had', 7_000_597n],
+  ['two calls of one person that ended one tenure by force were both told that they had', 7_000_662n],
+])('the protocol holds in an hour where it once did not: %s', { timeout: 600_000 }, async (_what, seed) => {
+  const { violations } = await runSeed(seed, 'hour');
+
+  expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
 });
