@@ -173,7 +173,7 @@ export class Standing {
     const hasPlace = workers.length === 0 || workers.some(([id]) => (running.get(id) ?? 0) < concurrency);
     for (const [row, item] of due)
       if (this.#hadPlace && hasPlace && !this.#isServed(item)) this.#starves(row, item);
-      else this.#keep(starving(row, item));
+      else this.#keep(this.#starving(row, item));
     this.#hadPlace = hasPlace;
   }
 
@@ -188,13 +188,18 @@ export class Standing {
   }
 
   #starves(row: string, item: DynamoItem): void {
-    const name = starving(row, item);
+    const name = this.#starving(row, item);
     // A sum of looks, not a span: one claim of another does not make up for a minute in which there was none.
     const looks = (this.#since.get(name) ?? 0) + 1;
     this.#standing.set(name, looks);
     if (looks * SAMPLE_EVERY_MS <= STARVING_MS) return;
     const what = item.state === 'running' ? 'is run by a dead session' : 'is due and has room';
     this.#ports.report('L10', row, `${what}, and for ${STARVING_MS / 1000} s a worker with a free place left it there`);
+  }
+
+  /** Where workers go home, a claimed task waits anew, for the next tick; where they stay, it should not have to wait for any. */
+  #starving(row: string, { leaseCounter }: DynamoItem): string {
+    return this.#profile.stays ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
   }
 
   #keep(name: string): void {
@@ -300,11 +305,6 @@ export class Standing {
     this.#standing.set(name, since);
     return now - since > boundMs;
   }
-}
-
-/** As it was left there: once it was claimed, its wait begins anew. */
-function starving(row: string, { leaseCounter }: DynamoItem): string {
-  return `L10 ${row} ${String(leaseCounter)}`;
 }
 
 function isDue({ readyAt, heldKey, name }: DynamoItem, now: number): boolean {
