@@ -7,6 +7,7 @@ import type { Ask } from './asks.ts';
 import { Asks } from './asks.ts';
 import type { RightName } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
+import type { Profile } from './profile.ts';
 import { drawProfile } from './profile.ts';
 import { SAMPLE_EVERY_MS, Standing } from './standing.ts';
 
@@ -16,22 +17,23 @@ interface Scene {
   readonly asks?: readonly Omit<Ask, 'since' | 'process'>[];
   /** Seconds for which nothing changes. */
   readonly seconds?: number;
+  readonly profile?: Partial<Profile>;
 }
 
 const ALIVE = { name: 'w1.1', isAlive: true } as unknown as SimulatedProcess;
-const PROFILE = { ...drawProfile(new Prng(1n), 'calm'), ttlMs: 3_000, concurrency: 2, lockDelayMs: 0 };
+const PROFILE = { ...drawProfile(new Prng(1n), 'calm'), ttlMs: 3_000, concurrency: 2, lockDelayMs: 0, chains: false };
 const HOLDER = { id: 's', name: 'user', status: 'live', expiresAt: EPOCH_MS + 1e9, lockDelayMs: 0 };
 const DEAD = { ...HOLDER, status: 'invalid', expiresAt: EPOCH_MS, invalidatedAt: EPOCH_MS };
 const WORKER = { ...HOLDER, name: 'worker' };
 const DUE = { id: 'a', queue: 'jobs', name: 'quick', state: 'ready', readyAt: EPOCH_MS };
 const RUNNING = { ...DUE, state: 'running', session: 's', leaseCounter: 7 };
 
-function violationsOf({ rows, believers = [], asks = [], seconds = 300 }: Scene): readonly string[] {
+function violationsOf({ rows, believers = [], asks = [], seconds = 300, profile }: Scene): readonly string[] {
   const time = { now: 0 };
   const found = new Set<string>();
   const registry = new Asks(() => time.now);
   for (const ask of asks) registry.begin({ ...ask, process: ALIVE });
-  const standing = new Standing(PROFILE, {
+  const standing = new Standing({ ...PROFILE, ...profile }, {
     recorder: {
       rows: new Map(Object.entries(rows)),
       believers,
@@ -77,6 +79,15 @@ test('L10 accuses no worker for a task behind others, while all places are taken
   };
 
   expect(violationsOf({ rows, believers: [right, { ...right, row: 'task#jobs#c' }] })).toEqual([]);
+});
+
+test('L10 waits for a worker that died to lose its permit, where workers need one', () => {
+  const scene = { rows: { 'task#jobs#a': DUE, 'session#s': WORKER }, profile: { chains: true } };
+  const alive = { row: 'session#s', token: 0, session: 's' };
+
+  expect(violationsOf(scene)).toEqual([]);
+  expect(violationsOf({ ...scene, believers: [alive] })).toEqual(['L10']);
+  expect(violationsOf({ ...scene, rows: { ...scene.rows, 'session#s': { ...DEAD, name: 'worker' } } })).toEqual(['L10']);
 });
 
 test('L11 notices a task that a live session runs and none of its code', () => {

@@ -19,6 +19,7 @@ import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
+import { sessionRow } from './recorder.ts';
 import { USERS_SESSION } from './workloads/linger.ts';
 import { isKnownKind } from './workloads/task-code.ts';
 
@@ -145,7 +146,7 @@ export class Standing {
   }
 
   #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
-    const { ttlMs, concurrency, maxClockSkewMs } = this.#profile;
+    const { ttlMs, concurrency, maxClockSkewMs, chains } = this.#profile;
     const now = this.#ports.now();
     const running = new Map<string, number>();
     const due: [row: string, item: DynamoItem][] = [];
@@ -170,7 +171,10 @@ export class Standing {
     }
     if (rows.get('queue#jobs')?.paused === true) return;
     const workers = [...sessions].filter(([, { name, isAlive }]) => name === 'worker' && isAlive);
-    const hasPlace = workers.length === 0 || workers.some(([id]) => (running.get(id) ?? 0) < concurrency);
+    // One that died keeps its permit until its session has ended, and those that come meanwhile go home.
+    const isWaitedFor = chains && workers.some(([id]) => !believed.has(`${sessionRow(id)} 0`));
+    const hasPlace =
+      !isWaitedFor && (workers.length === 0 || workers.some(([id]) => (running.get(id) ?? 0) < concurrency));
     for (const [row, item] of due)
       if (this.#hadPlace && hasPlace && !this.#isServed(item)) this.#starves(row, item);
       else this.#keep(this.#starving(row, item));
