@@ -32,22 +32,24 @@ export function suspectOf(
   const wasCareful = maxAttempts === 1 || deaths.length > 1;
   if (last === undefined || index === undefined || !wasCareful) return undefined;
   const attempts = pack.attempts - 1;
-  // Before these it may have been another item, which took its own along when it left.
-  const known = Math.min(deaths.length, attempts);
   const message = `its worker died while it ran, or just before, in session ${last.session}`;
   return {
     index,
     task: taskOfItem(pack, index, now),
-    isDead: attempts >= maxAttempts || known >= maxDeaths,
+    isDead: attempts >= maxAttempts || deaths.length >= maxDeaths,
     attempts,
-    deaths: known,
+    deaths: deaths.length,
     error: { name: 'WorkerDied', message, at: now },
     lastAttempt: last,
     isSuspect: true,
   };
 }
 
-/** The attempts right before this one that ended with the death of their worker. */
-function deathsBefore({ past }: RunningTask): readonly PastAttempt[] {
-  return past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);
+/**
+ * The attempts right before this one that ended with the death of their worker and still count.
+ * One that was redriven begins its count anew and keeps its past; and each suspect took an attempt along when it left.
+ */
+function deathsBefore({ past, attempts }: RunningTask): readonly PastAttempt[] {
+  const inARow = past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);
+  return attempts > 1 ? inARow.slice(1 - attempts) : [];
 }

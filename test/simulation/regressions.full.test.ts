@@ -47,6 +47,8 @@ const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
   ['the removal of a payload went on when its run had given it up', 2_029_171n],
   ['a half after a leap has an index that lags again, and its claims are refused until it has caught up', 2_033_683n],
   ['workers lived for less time than a look at all lanes took', 2_051_220n],
+  ['a pack was redriven, and an item of it suspected of a death before that', 2_053_583n],
+  ['workers that tasks killed kept the one permit of their queue, each for a TTL', 2_053_751n],
 ];
 
 describe('the protocol', () => {

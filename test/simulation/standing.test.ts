@@ -33,17 +33,20 @@ function violationsOf({ rows, believers = [], asks = [], seconds = 300, profile 
   const found = new Set<string>();
   const registry = new Asks(() => time.now);
   for (const ask of asks) registry.begin({ ...ask, process: ALIVE });
-  const standing = new Standing({ ...PROFILE, ...profile }, {
-    recorder: {
-      rows: new Map(Object.entries(rows)),
-      believers,
-      takenByCopies: new Set<string>(),
-      askAll: () => undefined,
+  const standing = new Standing(
+    { ...PROFILE, ...profile },
+    {
+      recorder: {
+        rows: new Map(Object.entries(rows)),
+        believers,
+        takenByCopies: new Set<string>(),
+        askAll: () => undefined,
+      },
+      asks: registry,
+      report: (rule) => void found.add(rule),
+      now: () => time.now,
     },
-    asks: registry,
-    report: (rule) => void found.add(rule),
-    now: () => time.now,
-  });
+  );
   standing.healed();
   for (; time.now < seconds * 1_000; time.now += SAMPLE_EVERY_MS) standing.sample();
   return [...found];
@@ -87,7 +90,9 @@ test('L10 waits for a worker that died to lose its permit, where workers need on
 
   expect(violationsOf(scene)).toEqual([]);
   expect(violationsOf({ ...scene, believers: [alive] })).toEqual(['L10']);
-  expect(violationsOf({ ...scene, rows: { ...scene.rows, 'session#s': { ...DEAD, name: 'worker' } } })).toEqual(['L10']);
+  expect(violationsOf({ ...scene, rows: { ...scene.rows, 'session#s': { ...DEAD, name: 'worker' } } })).toEqual([
+    'L10',
+  ]);
 });
 
 test('L11 notices a task that a live session runs and none of its code', () => {

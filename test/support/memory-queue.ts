@@ -4,6 +4,7 @@ import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createSessionStore } from '../../shared/dynamo/session/store.ts';
+import { createTaskOperatorStore } from '../../shared/dynamo/task/operator-store.ts';
 import { createTaskStore } from '../../shared/dynamo/task/store.ts';
 import { noSkewGauge } from '../../shared/lease/skew.ts';
 import { sessionTiming } from '../../shared/lease/timing.ts';
@@ -15,6 +16,7 @@ import { TaskClient } from '../../shared/queue/client.ts';
 import type { TaskLog } from '../../shared/task/context.ts';
 import { registerTasks } from '../../shared/task/definition.ts';
 import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
+import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/worker/worker.ts';
 import { runWorker } from '../../shared/worker/worker.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
@@ -32,6 +34,7 @@ export interface MemoryQueue {
   readonly clock: FakeClock;
   readonly runtime: Runtime;
   readonly tasks: TaskAndPackStore;
+  readonly operations: TaskOperatorStore;
   readonly client: TaskClient;
   /** Requests of all processes. */
   readonly meter: Meter;
@@ -56,15 +59,24 @@ export interface MemoryWorkOptions {
   readonly log?: TaskLog;
 }
 
+interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations'> {
+  readonly sessions: SessionStore;
+}
+
 /** @param wrap makes the driver of everybody who is not given one of his own */
 export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (driver) => driver): MemoryQueue {
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const runtime: Runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
   const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
   const meter = createMeter();
-  const storesOf = (process?: Mortal): { readonly tasks: TaskAndPackStore; readonly sessions: SessionStore } => {
+  const storesOf = (process?: Mortal): Stores => {
     const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter });
-    return { tasks: createTaskStore(sender, { table: TABLE, shards: 1 }), sessions: createSessionStore(sender, TABLE) };
+    const options = { table: TABLE, shards: 1 };
+    return {
+      tasks: createTaskStore(sender, options),
+      operations: createTaskOperatorStore(sender, options),
+      sessions: createSessionStore(sender, TABLE),
+    };
   };
   const stores = storesOf();
   return {
@@ -73,6 +85,7 @@ export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (
     runtime,
     meter,
     tasks: stores.tasks,
+    operations: stores.operations,
     client: new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE }),
     start,
     work: (definitions, options) => clock.runUntil(start(definitions, options), () => true),

@@ -1,6 +1,9 @@
 /** Items that kill their worker: the culprit is found, and the others live. */
 import { describe, expect, test } from 'vitest';
+import type { Stamp } from '../../../shared/lease/stamp.ts';
+import { HandedBackError } from '../../../shared/task/control.ts';
 import { defineTask } from '../../../shared/task/definition.ts';
+import type { TaskRecord } from '../../../shared/task/task.ts';
 import { MEMORY_TTL_MS, QUEUE, openMemoryQueue } from '../../support/memory-queue.ts';
 import { Mortal } from '../../support/mortal.ts';
 
@@ -74,5 +77,48 @@ describe('an item that kills its worker', () => {
     expect(Math.max(...runs)).toBe(3);
     expect(runs.filter((_, n) => items[n]?.state === 'done').every((count) => count <= 2)).toBe(true);
     expect(pack).toMatchObject({ state: 'done' });
+  });
+
+  test('is no suspect any more once its pack was cancelled and redriven', async () => {
+    const q = openMemoryQueue();
+    const deadline = new AbortController();
+    const key = { queue: QUEUE, id: 'b/0' };
+    let process = new Mortal();
+    let isHarmless = false;
+    const work = defineTask({
+      name: 'work',
+      retry: { maxAttempts: 1 },
+      async run(n: number, { signal }) {
+        if (!isHarmless) await process.kill();
+        if (n === 2) return;
+        deadline.abort(new HandedBackError('the deadline is near'));
+        signal.throwIfAborted();
+      },
+    });
+    await q.client.enqueueBulk(work, [0, 1, 2], { id: 'b' });
+    for (let deaths = 0; deaths < 2; deaths++) {
+      process = new Mortal();
+      await q.work({ work }, { process });
+      await q.clock.advance(MEMORY_TTL_MS + 1_000);
+    }
+    const cancelled = await q.tasks.cancel(await packIn('running'), { at: q.clock.now(), reason: 'a look' }, stamp());
+    expect(cancelled).toMatchObject({ kind: 'applied' });
+    await q.operations.revive(await packIn('cancelled'), q.clock.now(), stamp());
+    isHarmless = true;
+    await q.work({ work }, { handBack: deadline.signal });
+
+    expect(await q.tasks.get(key)).toMatchObject({ state: 'ready', attempts: 0, bulk: { moved: new Set([0]) } });
+    await q.work({ work });
+    expect(await q.tasks.get(key)).toMatchObject({ state: 'done' });
+
+    function stamp(): Stamp {
+      return { now: q.clock.now(), nonce: q.runtime.ids.unique() };
+    }
+
+    async function packIn<S extends TaskRecord['state']>(state: S): Promise<Extract<TaskRecord, { state: S }>> {
+      const pack = await q.tasks.get(key);
+      expect(pack?.state).toBe(state);
+      return pack as Extract<TaskRecord, { state: S }>;
+    }
   });
 });
