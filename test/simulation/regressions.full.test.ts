@@ -50,6 +50,7 @@ const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
   ['a pack was redriven, and an item of it suspected of a death before that', 2_053_583n],
   ['workers that tasks killed kept the one permit of their queue, each for a TTL', 2_053_751n],
   ['rows were read as they were a minute ago, and each refused claim was followed by a look', 2_070_346n],
+  ['a second delivery of a commit found stock before the refusal of the first was heard', 2_080_515n],
 ];
 
 describe('the protocol', () => {

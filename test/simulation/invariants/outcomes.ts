@@ -17,6 +17,9 @@ interface Operation {
   readonly version: number;
   /** Requests that changed its row on its behalf. */
   applications: number;
+  /** Whether the last of them was a second delivery; and whether its row is a task with a key. */
+  isByCopy: boolean;
+  isOfKey: boolean;
   returned: Returned['outcome'] | undefined;
 }
 
@@ -54,17 +57,15 @@ export const outcomes: Family = (assumptions, report) => {
     const operation = operations.get(event.operation);
     if (operation?.called.row !== event.row) return;
     operation.applications++;
+    operation.isByCopy = event.copy;
+    operation.isOfKey = event.after?.key !== undefined;
     noteDoubt(operation);
     if (REPEATABLE.has(operation.called.verb)) return;
     const { verb } = operation.called;
     if (operation.applications > 1) report('I0', event.row, `${verb} was applied ${operation.applications} times`);
     // A lock's acquire is ordered against later releases by clocks that are right to within the bound.
     const isOrdered = assumptions.clocksHold || verb !== 'lock.acquire';
-    // A copy of a transaction that a condition on another row refused may find that true by then:
-    // a user's own, and it is this very claim's commit;
-    // or that its key has room, and it is this very claim, which its worker adopts.
-    const isOfTwoRows = operation.returned === 'canceled' || (verb === 'task.claim' && event.after?.key !== undefined);
-    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !(event.copy && isOfTwoRows))
+    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !isCopyOfRefused(operation))
       report(
         'I0',
         event.row,
@@ -81,7 +82,7 @@ export const outcomes: Family = (assumptions, report) => {
     if (REPEATABLE.has(verb)) return;
     if (event.outcome === 'applied' && operation.applications !== 1)
       report('I0', row, `${verb} was reported applied and was applied ${operation.applications} times`);
-    if (isDenial(event.outcome) && operation.applications > 0)
+    if (isDenial(event.outcome) && operation.applications > 0 && !isCopyOfRefused(operation))
       report('I0', row, `${verb} was reported not applied (${event.outcome}) and was applied`);
     if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(tenureOf(operation)))
       report('I0', row, `${verb} was refused although its claim was the current one`);
@@ -110,6 +111,8 @@ export const outcomes: Family = (assumptions, report) => {
           called: event,
           version: rows.get(event.row)?.version ?? 0,
           applications: 0,
+          isByCopy: false,
+          isOfKey: false,
           returned: undefined,
         });
       else if (event.kind === 'applied') onApplied(event);
@@ -117,6 +120,14 @@ export const outcomes: Family = (assumptions, report) => {
     },
   };
 };
+
+/**
+ * A copy of a transaction that a condition on another row refused may find that true by then, also before the refusal is heard:
+ * a user's own, and it is this very claim's commit; or that its key has room, and it is this very claim, which its worker adopts.
+ */
+function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Operation): boolean {
+  return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
+}
 
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
