@@ -181,10 +181,17 @@ export class Backlog {
     this.putBack(task);
   }
 
-  /** It has left its place here: the next of its key that is known is tried before all others, and those that are parked are put back. */
-  leavePlace(task: Linked): void {
-    this.#handover.propose(this.#candidates.nextOfKey(task));
+  /**
+   * It has left its place here: the next of its key that is known is tried before all others, and those that are parked are put back.
+   * @returns whether that is the last one known: others are worth a look while it runs
+   */
+  leavePlace(task: Linked): boolean {
+    const next = this.#candidates.nextOfKey(task);
+    this.#handover.propose(next);
     this.passOn(task);
+    const isLast = next.length > 0 && !this.#candidates.places.isNextKnown(task);
+    if (isLast) this.#emptyUntilMonotonicMs = 0;
+    return isLast;
   }
 
   /** A task of its key has left a place here, or begun in a window that has room for more: others that are parked are put back. */

@@ -116,6 +116,11 @@ export class KeyPlaces {
     return undefined;
   }
 
+  /** Whether one is remembered for the next place of its key. */
+  isNextKnown({ links }: Linked): boolean {
+    return links?.concurrency !== undefined && (this.#waiting.get(links.concurrency.key)?.size ?? 0) > 0;
+  }
+
   /** A task of its key has ended here. Returns those that waited for that. */
   callBack({ links }: Linked): readonly string[] {
     const key = links?.concurrency?.key;

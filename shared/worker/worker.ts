@@ -306,7 +306,8 @@ class Worker {
       if (settlement === 'unsettled') this.#backlog.park(task);
       else this.#backlog.settle(task);
       // What is handed back keeps its turn, and what was lost has left no place.
-      if (settlement !== 'released' && settlement !== 'lost') this.#backlog.leavePlace(task);
+      const hasLeftPlace = settlement !== 'released' && settlement !== 'lost';
+      if (hasLeftPlace && this.#backlog.leavePlace(task)) this.#pause.end();
     } catch (error) {
       if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
       else this.#backlog.settle(candidate.task);

@@ -60,6 +60,32 @@ describe('a key that is full', () => {
     expect(byVerb['key.get']?.requests).toBeLessThan(40);
   });
 
+  test('has its next tasks read while the last one runs that is known', async () => {
+    q = openMemoryQueue((driver) => ({
+      ...driver,
+      attempt: async (verb, input, signal) => {
+        await q.clock.sleep(5);
+        return driver.attempt(verb, input, signal);
+      },
+    }));
+    await q.clock.runUntil(fill(200, { limit: 1 }), () => true);
+    let endedAt = Infinity;
+    let late = 0;
+    const keyed = defineTask({
+      name: 'keyed',
+      async run() {
+        // Its claim, and the end before it, take five each.
+        if (q.clock.monotonic() - endedAt > 10) late++;
+        await q.clock.sleep(20);
+        endedAt = q.clock.monotonic();
+      },
+    });
+
+    expect(await q.work({ keyed }, { concurrency: 2 })).toMatchObject({ claimed: 200 });
+    // 75 when the row of the next was read only after the last one known had ended.
+    expect(late).toBeLessThan(15);
+  });
+
   test('passes its place on for a moment only: then a higher priority has its turn', async () => {
     await fill(100, { limit: 1 });
     let waitedMs = Infinity;
