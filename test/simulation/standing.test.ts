@@ -90,6 +90,8 @@ test('L10 waits for a worker that died to lose its permit, where workers need on
 
   expect(violationsOf(scene)).toEqual([]);
   expect(violationsOf({ ...scene, believers: [alive] })).toEqual(['L10']);
+  const another = { ...scene.rows, 'session#dead': { ...WORKER, id: 'dead' } };
+  expect(violationsOf({ ...scene, rows: another, believers: [alive] })).toEqual(['L10']);
   expect(violationsOf({ ...scene, rows: { ...scene.rows, 'session#s': { ...DEAD, name: 'worker' } } })).toEqual([
     'L10',
   ]);

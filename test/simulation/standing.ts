@@ -171,10 +171,9 @@ export class Standing {
     }
     if (rows.get('queue#jobs')?.paused === true) return;
     const workers = [...sessions].filter(([, { name, isAlive }]) => name === 'worker' && isAlive);
-    // One that died keeps its permit until its session has ended, and those that come meanwhile go home.
-    const isWaitedFor = chains && workers.some(([id]) => !believed.has(`${sessionRow(id)} 0`));
-    const hasPlace =
-      !isWaitedFor && (workers.length === 0 || workers.some(([id]) => (running.get(id) ?? 0) < concurrency));
+    // Where workers need a permit, one that died keeps its own until its session has ended, and those that come meanwhile go home.
+    const working = chains ? workers.filter(([id]) => believed.has(`${sessionRow(id)} 0`)) : workers;
+    const hasPlace = workers.length === 0 || working.some(([id]) => (running.get(id) ?? 0) < concurrency);
     for (const [row, item] of due)
       if (this.#hadPlace && hasPlace && !this.#isServed(item)) this.#starves(row, item);
       else this.#keep(this.#starving(row, item));
