@@ -47,7 +47,7 @@ export function suspectOf(
 
 /**
  * The attempts right before this one that ended with the death of their worker and still count.
- * One that was redriven begins its count anew and keeps its past; and each suspect took an attempt along when it left.
+ * A pack that was redriven begins its count anew and keeps its past; and each suspect took an attempt along when it left.
  */
 function deathsBefore({ past, attempts }: RunningTask): readonly PastAttempt[] {
   const inARow = past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);
