@@ -10,19 +10,19 @@ import { defineConfig } from 'oxlint';
 /** Code that the simulator drives, or whose output must be the same on every run: time and chance come from ports only. */
 const PURE = ['shared/**/*.ts', 'functions/**/*.ts', 'infra/**/*.ts'];
 /** The one place where the ports are given their real implementation. */
-const PORTS = ['shared/runtime/**/*.ts'];
+const PORTS = ['shared/core/runtime/**/*.ts'];
 /** Tests that need a real clock say so at their own call; simulated ones get theirs from the world. */
 const TESTS = ['test/**/*.ts'];
 /** Where configuration enters; everywhere else it is an argument. */
 const READS_ENVIRONMENT = [
   'functions/env.ts',
-  'shared/environment.ts',
-  'shared/dynamo/wire/environment.ts',
+  'shared/core/environment.ts',
+  'shared/dynamo/wire/aws-environment.ts',
   'infra/app.ts',
   'cli/main.ts',
   'local/**',
   'bench/**',
-  'spec/**',
+  'proof/spec/**',
   'examples/**',
   'release/**',
   'test/**',
@@ -40,10 +40,10 @@ const DEFAULT_EXPORT = [
   'test/support/runtimes/workerd-program.ts',
 ];
 
-const CLOCK = 'take a Clock (shared/runtime/clock.ts)';
-const SLEEP = 'use clock.sleep(ms, signal) (shared/runtime/clock.ts); no timer may outlive a handler';
-const RANDOM = 'take a Random (shared/runtime/random.ts)';
-const IDS = 'take an Ids (shared/runtime/ids.ts)';
+const CLOCK = 'take a Clock (shared/core/runtime/clock.ts)';
+const SLEEP = 'use clock.sleep(ms, signal) (shared/core/runtime/clock.ts); no timer may outlive a handler';
+const RANDOM = 'take a Random (shared/core/runtime/random.ts)';
+const IDS = 'take an Ids (shared/core/runtime/ids.ts)';
 
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate'];
 const CRYPTO_RANDOM = ['randomUUID', 'randomBytes', 'randomInt', 'randomFill', 'randomFillSync', 'getRandomValues'];
@@ -72,7 +72,7 @@ const bannedProperties = [
   ...[...TIMERS, 'performance', 'crypto'].map((property) => ({
     object: 'globalThis',
     property,
-    message: 'the ports in shared/runtime are the only way to time, chance and identity',
+    message: 'the ports in shared/core/runtime are the only way to time, chance and identity',
   })),
 ];
 
@@ -198,7 +198,12 @@ export default defineConfig({
     },
     {
       // The pure folders' entries for configuration: everything else stays banned there.
-      files: ['functions/env.ts', 'infra/app.ts', 'shared/environment.ts', 'shared/dynamo/wire/environment.ts'],
+      files: [
+        'functions/env.ts',
+        'infra/app.ts',
+        'shared/core/environment.ts',
+        'shared/dynamo/wire/aws-environment.ts',
+      ],
       rules: {
         'no-restricted-properties': ['error', ...bannedProperties],
         'no-restricted-imports': ['error', { paths: bannedImports }],

@@ -2,13 +2,13 @@
  * `leasehold`: one table, and all that stands on it: sessions, locks,
  * elections, semaphores, wait groups, rate limits, the queue from outside.
  */
-export { Leasehold, createLeasehold } from '../shared/leasehold.ts';
-export type { LeaseholdOptions, SessionSettings } from '../shared/leasehold.ts';
+export { Leasehold, createLeasehold } from '../shared/client/leasehold.ts';
+export type { LeaseholdOptions, SessionSettings } from '../shared/client/leasehold.ts';
 export type { ConnectionOptions, DriverName } from '../shared/dynamo/connect.ts';
-export type { Duration, DurationText } from '../shared/validate/duration.ts';
-export type { WriteLimits } from '../shared/lease/outcome.ts';
-export type { SessionTiming } from '../shared/lease/timing.ts';
-export type { WaitOptions } from '../shared/wait/wait.ts';
+export type { Duration, DurationText } from '../shared/core/validate/duration.ts';
+export type { WriteLimits } from '../shared/core/lease/outcome.ts';
+export type { SessionTiming } from '../shared/core/lease/timing.ts';
+export type { WaitOptions } from '../shared/core/wait/wait.ts';
 
 export {
   ClockSkewError,
@@ -18,13 +18,13 @@ export {
   LeaseLostError,
   MismatchError,
   StoreUnavailableError,
-} from '../shared/errors.ts';
-export type { LossReason } from '../shared/errors.ts';
+} from '../shared/core/errors.ts';
+export type { LossReason } from '../shared/core/errors.ts';
 
-export type { Session } from '../shared/session.ts';
+export type { Session } from '../shared/client/session.ts';
 export type { SessionEvents, SessionHolder } from '../shared/session/keep-alive.ts';
-export type { DestroyResult, SessionClient } from '../shared/session/client.ts';
-export type { Check, CheckOptions, HealthClient } from '../shared/remote/health-client.ts';
+export type { DestroyResult, SessionClient } from '../shared/session/session-client.ts';
+export type { Check, CheckOptions, HealthClient } from '../shared/session/health-client.ts';
 export type { CheckRecord } from '../shared/session/health.ts';
 export type {
   InvalidSession,
@@ -32,14 +32,22 @@ export type {
   LiveSession,
   SessionBehavior as SessionBehaviour,
   SessionRecord,
-} from '../shared/session/record.ts';
+} from '../shared/session/session-record.ts';
 
-export { LockUnavailableError } from '../shared/lock/record.ts';
-export type { Content, Encoding, Flags, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/lock/record.ts';
-export type { ContentOptions, Lock, LockOptions } from '../shared/lock/lock.ts';
-export type { HeldLocks } from '../shared/lock/held-locks.ts';
-export type { Acquisition } from '../shared/lock/session-locks.ts';
-export type { AcquisitionOfSeveral } from '../shared/lock/several-locks.ts';
+export { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
+export type {
+  Content,
+  Encoding,
+  Flags,
+  ForcedRelease,
+  Holder,
+  LockInfo,
+  Refusal,
+} from '../shared/coordination/lock/lock-record.ts';
+export type { ContentOptions, Lock, LockOptions } from '../shared/coordination/lock/lock.ts';
+export type { HeldLocks } from '../shared/coordination/lock/held-locks.ts';
+export type { Acquisition } from '../shared/coordination/lock/session-locks.ts';
+export type { AcquisitionOfSeveral } from '../shared/coordination/lock/several-locks.ts';
 export type {
   DeleteResult,
   ForceOptions,
@@ -49,13 +57,13 @@ export type {
   PutResult,
   WatchOptions,
   Watched,
-} from '../shared/lock/client.ts';
-export type { Verification } from '../shared/session/verify.ts';
+} from '../shared/coordination/lock/lock-client.ts';
+export type { Verification } from '../shared/session/verify-session.ts';
 
-export { Fence, compareStamps } from '../shared/lease/fence.ts';
-export type { FenceStamp, Fencing } from '../shared/lease/fence.ts';
-export { FENCE_ATTRIBUTES, dynamoFence } from '../shared/dynamo/fence.ts';
-export type { DynamoFence } from '../shared/dynamo/fence.ts';
+export { Fence, compareStamps } from '../shared/core/lease/fence.ts';
+export type { FenceStamp, Fencing } from '../shared/core/lease/fence.ts';
+export { FENCE_ATTRIBUTES, dynamoFence } from '../shared/dynamo/dynamo-fence.ts';
+export type { DynamoFence } from '../shared/dynamo/dynamo-fence.ts';
 
 export type {
   Campaign,
@@ -64,56 +72,62 @@ export type {
   Leader,
   Leadership,
   Reign,
-} from '../shared/election/election.ts';
+} from '../shared/coordination/election/election.ts';
 
-export { SemaphoreFullError } from '../shared/semaphore/contender.ts';
-export type { Full } from '../shared/semaphore/contender.ts';
+export { SemaphoreFullError } from '../shared/coordination/semaphore/semaphore-contender.ts';
+export type { Full } from '../shared/coordination/semaphore/semaphore-contender.ts';
 export type {
   Acquisition as PermitAcquisition,
   PermitOptions,
   PermitWaitOptions,
-} from '../shared/semaphore/acquire.ts';
-export type { Permit } from '../shared/semaphore/permit.ts';
-export type { ConcurrencyLimiter, LimiterOptions } from '../shared/semaphore/limiter.ts';
-export type { EvictionOptions, SemaphoreClient } from '../shared/semaphore/client.ts';
-export type { Eviction, HolderRecord, PermitRecord, Ticket } from '../shared/semaphore/semaphore.ts';
-export type { HolderState, SemaphoreState } from '../shared/semaphore/state.ts';
+} from '../shared/coordination/semaphore/acquire.ts';
+export type { Permit } from '../shared/coordination/semaphore/permit.ts';
+export type { ConcurrencyLimiter, LimiterOptions } from '../shared/coordination/semaphore/concurrency-limiter.ts';
+export type { EvictionOptions, SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
+export type { Eviction, HolderRecord, PermitRecord, Ticket } from '../shared/coordination/semaphore/semaphore.ts';
+export type { HolderState, SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 
-export type { AddOptions, WaitGroup } from '../shared/waitgroup/group.ts';
-export type { WaitOutcome } from '../shared/waitgroup/wait.ts';
-export type { GroupKey, GroupRecord, GroupState, MemberRecord, MemberState } from '../shared/waitgroup/waitgroup.ts';
+export type { AddOptions, WaitGroup } from '../shared/coordination/waitgroup/group.ts';
+export type { WaitOutcome } from '../shared/coordination/waitgroup/wait-for-members.ts';
+export type {
+  GroupKey,
+  GroupRecord,
+  GroupState,
+  MemberRecord,
+  MemberState,
+} from '../shared/coordination/waitgroup/waitgroup.ts';
 
-export type { RateLimiter, Take, TakeOptions } from '../shared/ratelimit/limiter.ts';
-export type { RateOptions } from '../shared/ratelimit/bucket.ts';
+export type { RateLimiter, Take, TakeOptions } from '../shared/coordination/ratelimit/rate-limiter.ts';
+export type { RateOptions } from '../shared/coordination/ratelimit/bucket.ts';
 
-export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/queue/client.ts';
-export type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from '../shared/queue/results.ts';
-export type { BatchCounts, BatchRecord, Callback, Waiter } from '../shared/task/batch.ts';
-export type { BatchOptions } from '../shared/queue/batch-request.ts';
-export type { BulkItem, EnqueuedBulk } from '../shared/bulk/client.ts';
-export type { BulkOptions } from '../shared/bulk/request.ts';
-export type { Dedup } from '../shared/task/dedup.ts';
-export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/task/request.ts';
-export type { CancelReport } from '../shared/queue/cancel-item.ts';
+export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/tasks/queue/task-client.ts';
+export type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from '../shared/tasks/queue/results.ts';
+export type { BatchCounts, BatchRecord, Callback, Waiter } from '../shared/tasks/task/batch.ts';
+export type { BatchOptions } from '../shared/tasks/queue/batch-request.ts';
+export type { BulkItem, EnqueuedBulk } from '../shared/tasks/bulk/put-bulk.ts';
+export type { BulkOptions } from '../shared/tasks/bulk/bulk-request.ts';
+export type { Dedup } from '../shared/tasks/task/dedup.ts';
+export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/tasks/task/task-request.ts';
+export type { CancelReport } from '../shared/tasks/queue/cancel-item.ts';
 export type {
   QueueOption,
   RedriveReport,
   RescheduleReport,
   TaskOperator,
   TaskOption,
-} from '../shared/queue/operator.ts';
-export type { ListingQuery } from '../shared/queue/listing.ts';
-export type { EndedTask, PackState, Payload } from '../shared/task/task.ts';
-export type { KeyLimit, RateOfKey } from '../shared/task/key-limit.ts';
-export type { LinePlace } from '../shared/task/line.ts';
-export type { QueueRecord } from '../shared/task/queue-store.ts';
-export type { ScheduleClient } from '../shared/schedule/client.ts';
-export { defineSchedule } from '../shared/schedule/declaration.ts';
-export type { ScheduleOptions, TaskSchedule } from '../shared/schedule/declaration.ts';
-export type { NewPayload } from '../shared/task/store.ts';
-export { MISSED_POLICIES } from '../shared/schedule/schedule.ts';
-export type { MissedPolicy, ScheduleRecord } from '../shared/schedule/schedule.ts';
-export { PRIORITIES } from '../shared/task/task.ts';
+} from '../shared/tasks/queue/task-operator.ts';
+export type { ListingQuery } from '../shared/tasks/queue/listing.ts';
+export type { EndedTask, PackState, Payload } from '../shared/tasks/task/task.ts';
+export type { KeyLimit, RateOfKey } from '../shared/tasks/task/key-limit.ts';
+export type { LinePlace } from '../shared/tasks/task/line.ts';
+export type { QueueRecord } from '../shared/tasks/task/queue-store.ts';
+export type { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
+export { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
+export type { ScheduleOptions, TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
+export type { NewPayload } from '../shared/tasks/task/task-store.ts';
+export { MISSED_POLICIES } from '../shared/tasks/schedule/schedule.ts';
+export type { MissedPolicy, ScheduleRecord } from '../shared/tasks/schedule/schedule.ts';
+export { PRIORITIES } from '../shared/tasks/task/task.ts';
 export type {
   Cancellation,
   CancelledTask,
@@ -129,12 +143,12 @@ export type {
   TaskPolicy,
   TaskRecord,
   TaskState,
-} from '../shared/task/task.ts';
-export type { KeyedWrite, NewTask, UserWrite } from '../shared/task/store.ts';
+} from '../shared/tasks/task/task.ts';
+export type { KeyedWrite, NewTask, UserWrite } from '../shared/tasks/task/task-store.ts';
 
 /** Counts requests and capacity units: an `observer` of the client. */
 export { createMeter } from '../shared/dynamo/engine/meter.ts';
 export type { Meter, MeterReading, VerbCost } from '../shared/dynamo/engine/meter.ts';
 export type { SendObserver } from '../shared/dynamo/engine/send.ts';
-export { isPayloadOf } from '../shared/task/payload.ts';
-export type { PayloadRequest, PayloadStore } from '../shared/task/payload.ts';
+export { isPayloadOf } from '../shared/tasks/task/payload.ts';
+export type { PayloadRequest, PayloadStore } from '../shared/tasks/task/payload.ts';

@@ -1,8 +1,8 @@
 /** Options that benches share; what they refuse is said by commander, with the option's name. */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../local/arguments.ts';
-import { messageOf } from '../shared/errors.ts';
-import { durationMs } from '../shared/validate/duration.ts';
+import { messageOf } from '../shared/core/errors.ts';
+import { durationMs } from '../shared/core/validate/duration.ts';
 
 export { wholeNumber };
 

@@ -7,10 +7,10 @@
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { TaskClient } from '../shared/queue/client.ts';
-import type { AnyTask } from '../shared/task/definition.ts';
-import { defineTask } from '../shared/task/definition.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import type { TaskClient } from '../shared/tasks/queue/task-client.ts';
+import type { AnyTask } from '../shared/tasks/task/definition.ts';
+import { defineTask } from '../shared/tasks/task/definition.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';

@@ -1,16 +1,16 @@
 /** One queue, filled, dealt out by a tick of the dispatcher, and emptied by workers: what it took. */
-import { dispatch } from '../shared/dispatch/dispatcher.ts';
+import { dispatch } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import { createTaskStores } from '../shared/dynamo/task-stores.ts';
-import { noSkewGauge } from '../shared/lease/skew.ts';
-import { sessionTiming } from '../shared/lease/timing.ts';
+import { createTaskStores } from '../shared/client/task-stores.ts';
+import { noSkewGauge } from '../shared/core/lease/skew.ts';
+import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import { TaskClient } from '../shared/queue/client.ts';
-import { registerTasks } from '../shared/task/definition.ts';
-import type { WorkerReport } from '../shared/worker/worker.ts';
-import { runWorker } from '../shared/worker/worker.ts';
+import { TaskClient } from '../shared/tasks/queue/task-client.ts';
+import { registerTasks } from '../shared/tasks/task/definition.ts';
+import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
+import { runWorker } from '../shared/tasks/worker/worker.ts';
 import type { Place, World } from './table.ts';
 import { TABLE } from './table.ts';
 

@@ -2,15 +2,15 @@
  * Sends the verbs of coordination that locks and semaphores alone do not:
  * groups, limits, fairness, health, schedules, and what a gateway sends.
  */
-import { enqueueDueSlots } from '../shared/dispatch/recur.ts';
-import { assert } from '../shared/errors.ts';
-import type { Stores } from '../shared/dynamo/stores.ts';
-import { noSkewGauge } from '../shared/lease/skew.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
-import type { Leasehold } from '../shared/leasehold.ts';
-import { Remote } from '../shared/remote/remote.ts';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { Session } from '../shared/session.ts';
+import { enqueueDueSlots } from '../shared/tasks/dispatch/recur.ts';
+import { assert } from '../shared/core/errors.ts';
+import type { Stores } from '../shared/client/stores.ts';
+import { noSkewGauge } from '../shared/core/lease/skew.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
+import type { Leasehold } from '../shared/client/leasehold.ts';
+import { Remote } from '../consul/remote/remote.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import type { Session } from '../shared/client/session.ts';
 
 export async function exerciseCoordination(leasehold: Leasehold, session: Session, stores: Stores): Promise<void> {
   await exerciseElections(leasehold, session);

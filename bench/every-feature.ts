@@ -1,14 +1,14 @@
 /** Sends the verbs of the queue with all that may hang on a task: what each feature adds to the plain price. */
-import type { Stores } from '../shared/dynamo/stores.ts';
-import { assert } from '../shared/errors.ts';
-import { stampOf } from '../shared/lease/stamp.ts';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
-import type { EnqueueOptions } from '../shared/queue/client.ts';
-import { TaskClient } from '../shared/queue/client.ts';
-import type { EndedTask } from '../shared/task/task.ts';
-import type { NewTask } from '../shared/task/store.ts';
-import type { ReadyTask, RunningTask } from '../shared/task/task.ts';
-import { claimOf } from '../shared/task/task.ts';
+import type { Stores } from '../shared/client/stores.ts';
+import { assert } from '../shared/core/errors.ts';
+import { stampOf } from '../shared/core/lease/stamp.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import type { EnqueueOptions } from '../shared/tasks/queue/task-client.ts';
+import { TaskClient } from '../shared/tasks/queue/task-client.ts';
+import type { EndedTask } from '../shared/tasks/task/task.ts';
+import type { NewTask } from '../shared/tasks/task/task-store.ts';
+import type { ReadyTask, RunningTask } from '../shared/tasks/task/task.ts';
+import { claimOf } from '../shared/tasks/task/task.ts';
 
 const QUEUE = 'features';
 const INPUT = { bucket: 'thumbnails', key: 'x'.repeat(100) };

@@ -9,18 +9,18 @@
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { PRICES } from '../shared/cost/prices.ts';
-import type { DispatcherPorts, WorkEvent } from '../shared/dispatch/dispatcher.ts';
-import { dispatch, workersSemaphore } from '../shared/dispatch/dispatcher.ts';
-import { workerName } from '../shared/dispatch/live-workers.ts';
-import { Waker } from '../shared/dispatch/wake.ts';
+import { PRICES } from '../shared/operate/cost/prices.ts';
+import type { DispatcherPorts, WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
+import { Waker } from '../shared/tasks/dispatch/wake.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
-import { noSkewGauge } from '../shared/lease/skew.ts';
-import { sessionTiming } from '../shared/lease/timing.ts';
-import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import { noSkewGauge } from '../shared/core/lease/skew.ts';
+import { sessionTiming } from '../shared/core/lease/timing.ts';
+import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import { defineTask, registerTasks } from '../shared/task/definition.ts';
-import { runWorker } from '../shared/worker/worker.ts';
+import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
+import { runWorker } from '../shared/tasks/worker/worker.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from './idle-world.ts';
 

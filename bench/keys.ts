@@ -5,8 +5,8 @@
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { defineTask } from '../shared/task/definition.ts';
-import { KEY_LIMIT_MAX } from '../shared/task/key-limit.ts';
+import { defineTask } from '../shared/tasks/task/definition.ts';
+import { KEY_LIMIT_MAX } from '../shared/tasks/task/key-limit.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import { drain } from './drain.ts';
 import { simulatedWorld } from './table.ts';

@@ -7,7 +7,7 @@ import { Argument, Command } from 'commander';
 const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
-  consul: () => import('./consul.ts'),
+  consul: () => import('../consul/bench/bench.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),

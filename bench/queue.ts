@@ -13,8 +13,8 @@ import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import type { DynamoCalls, DynamoDriver } from '../shared/dynamo/engine/driver.ts';
-import { sideBySide } from '../shared/runtime/in-flight.ts';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { sideBySide } from '../shared/core/runtime/in-flight.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';

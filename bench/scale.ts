@@ -10,8 +10,8 @@
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { MAX_SHARDS } from '../functions/env.ts';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
-import { defineTask } from '../shared/task/definition.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';

@@ -7,12 +7,12 @@
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { noSkewGauge } from '../shared/lease/skew.ts';
-import { sessionTiming } from '../shared/lease/timing.ts';
+import { noSkewGauge } from '../shared/core/lease/skew.ts';
+import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import { standAtWork } from '../shared/standing-worker.ts';
-import type { TaskRegistry } from '../shared/task/definition.ts';
-import { defineTask, registerTasks } from '../shared/task/definition.ts';
+import { standAtWork } from '../shared/client/standing-worker.ts';
+import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
+import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import { CONCURRENCY, MODELLED, QUEUE, SHARDS, WokenFleet } from './woken-fleet.ts';
 import { wholeNumber } from './arguments.ts';
 

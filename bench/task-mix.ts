@@ -1,10 +1,10 @@
 /** No-op tasks for a bench, and what they have beside their input. */
-import type { EnqueueOptions, TaskClient } from '../shared/queue/client.ts';
-import type { TaskContext } from '../shared/task/context.ts';
-import { RetryAfter } from '../shared/task/control.ts';
-import { defineTask } from '../shared/task/definition.ts';
-import type { NewTask } from '../shared/task/store.ts';
-import { PRIORITIES } from '../shared/task/task.ts';
+import type { EnqueueOptions, TaskClient } from '../shared/tasks/queue/task-client.ts';
+import type { TaskContext } from '../shared/tasks/task/context.ts';
+import { RetryAfter } from '../shared/tasks/task/control.ts';
+import { defineTask } from '../shared/tasks/task/definition.ts';
+import type { NewTask } from '../shared/tasks/task/task-store.ts';
+import { PRIORITIES } from '../shared/tasks/task/task.ts';
 
 export interface TaskMix {
   readonly hasPriorities: boolean;

@@ -3,12 +3,12 @@
  *
  * Every write is preceded and followed by a read of the rows that it touches; the model is given both. Where the two columns differ,
  * the model is what AWS charges and the engine is an emulator that does not
- * (see test/conformance/allowed-divergences.ts), or one of them is wrong.
+ * (see test/support/dynamo-programs/allowed-divergences.ts), or one of them is wrong.
  */
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { TABLE_SHAPE } from '../shared/cost/rows.ts';
+import { TABLE_SHAPE } from '../shared/operate/cost/verb-units.ts';
 import type { WriteUnits } from '../shared/dynamo/engine/capacity.ts';
 import { inTransaction, readUnitsOfBytes, refusedUnits, sized, writeUnits } from '../shared/dynamo/engine/capacity.ts';
 import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../shared/dynamo/engine/driver.ts';
@@ -17,7 +17,7 @@ import type { RowKey } from '../shared/dynamo/engine/keys.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption } from './arguments.ts';
 import { exerciseVerbs } from './every-verb.ts';

@@ -7,31 +7,31 @@
  * and of its indexes. Lambda reads each shard of the stream with one
  * invocation at a time and hands over what has gathered meanwhile; wakes may be dropped or doubled.
  */
-import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
-import { dispatch, workersSemaphore } from '../shared/dispatch/dispatcher.ts';
-import { workerName } from '../shared/dispatch/live-workers.ts';
-import { Waker } from '../shared/dispatch/wake.ts';
+import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
+import { Waker } from '../shared/tasks/dispatch/wake.ts';
 import type { DynamoItem } from '../shared/dynamo/engine/driver.ts';
 import { shardOf, splitKey } from '../shared/dynamo/engine/keys.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { TaskStores } from '../shared/dynamo/task-stores.ts';
-import { createTaskStores } from '../shared/dynamo/task-stores.ts';
-import { noSkewGauge } from '../shared/lease/skew.ts';
-import { sessionTiming } from '../shared/lease/timing.ts';
-import { TaskClient } from '../shared/queue/client.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
-import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import type { TaskStores } from '../shared/client/task-stores.ts';
+import { createTaskStores } from '../shared/client/task-stores.ts';
+import { noSkewGauge } from '../shared/core/lease/skew.ts';
+import { sessionTiming } from '../shared/core/lease/timing.ts';
+import { TaskClient } from '../shared/tasks/queue/task-client.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
+import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import type { TaskRegistry } from '../shared/task/definition.ts';
-import { runWorker } from '../shared/worker/worker.ts';
-import { memoryTable } from '../testing/memory-table.ts';
-import { SimulatedDynamo } from '../testing/simulated-dynamo/simulated-dynamo.ts';
-import type { Request } from '../test/simulation/machines/network.ts';
-import { Network } from '../test/simulation/machines/network.ts';
-import { Prng } from '../test/simulation/machines/prng.ts';
-import { SimulatedProcess } from '../test/simulation/machines/process.ts';
-import { Timeline } from '../test/simulation/machines/timeline.ts';
-import { WallClock } from '../test/simulation/machines/wall-clock.ts';
+import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
+import { runWorker } from '../shared/tasks/worker/worker.ts';
+import { memoryTable } from '../shared/testing/memory-table.ts';
+import { SimulatedDynamo } from '../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Request } from '../test/support/machines/network.ts';
+import { Network } from '../test/support/machines/network.ts';
+import { Prng } from '../test/support/machines/prng.ts';
+import { SimulatedProcess } from '../test/support/machines/process.ts';
+import { Timeline } from '../test/support/machines/timeline.ts';
+import { WallClock } from '../test/support/machines/wall-clock.ts';
 
 /** A time whose logarithm is normal, by two of its percentiles. */
 export interface Spread {

@@ -1,10 +1,10 @@
 /** Parsers of options and operands; what they refuse is said by commander, with the option's name. */
 import { InvalidArgumentError, Option } from 'commander';
-import { ConfigurationError, messageOf } from '../shared/errors.ts';
-import type { Duration } from '../shared/validate/duration.ts';
-import { durationMs } from '../shared/validate/duration.ts';
-import { validName } from '../shared/validate/name.ts';
-import { momentOf } from '../shared/queue/task-file.ts';
+import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
+import type { Duration } from '../shared/core/validate/duration.ts';
+import { durationMs } from '../shared/core/validate/duration.ts';
+import { validName } from '../shared/core/validate/name.ts';
+import { momentOf } from '../shared/tasks/queue/task-file.ts';
 import { checked, numberOf, wholeNumber } from '../local/arguments.ts';
 import { span } from './output.ts';
 

@@ -1,7 +1,7 @@
 /** The `leasehold` command without a process: an environment and streams come in, and an exit code comes out. */
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import { everyCommand } from './command-tree.ts';
 import type { Action, Context, Environment } from './context.ts';
 import type { ExitCode } from './exit.ts';

@@ -6,7 +6,7 @@ import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 import type { Operator } from '../shared/operate/operations.ts';
 import { name } from './arguments.ts';
 import type { Context } from './context.ts';

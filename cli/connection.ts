@@ -1,26 +1,26 @@
 /** The command's composition root: one client, and every store and client over it. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { probe } from '../local/engine/probe.ts';
-import { AuditStore } from '../shared/dynamo/audit/store.ts';
-import { EpochStore } from '../shared/dynamo/epoch/store.ts';
+import { AuditStore } from '../shared/operate/audit/audit-store.ts';
+import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
-import { createStores } from '../shared/dynamo/stores.ts';
-import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/errors.ts';
-import type { SkewGauge } from '../shared/lease/skew.ts';
-import { Leasehold } from '../shared/leasehold.ts';
+import { createStores } from '../shared/client/stores.ts';
+import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
+import type { SkewGauge } from '../shared/core/lease/skew.ts';
+import { Leasehold } from '../shared/client/leasehold.ts';
 import { Operations } from '../shared/operate/operations.ts';
-import { Remote } from '../shared/remote/remote.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
-import type { SemaphoreClient } from '../shared/semaphore/client.ts';
-import type { SessionStore } from '../shared/session/store.ts';
-import { TaskClient } from '../shared/queue/client.ts';
-import { TaskOperator } from '../shared/queue/operator.ts';
-import { DEFAULT_SHARDS } from '../shared/task/task.ts';
-import type { QueueStore } from '../shared/task/queue-store.ts';
-import type { ScheduleStore } from '../shared/schedule/store.ts';
-import type { TaskAndPackStore } from '../shared/bulk/store.ts';
-import { openTelemetry } from '../shared/tracing/open-telemetry.ts';
-import { TaskSpans } from '../shared/tracing/task-spans.ts';
+import { Remote } from '../consul/remote/remote.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
+import type { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
+import type { SessionStore } from '../shared/session/session-store.ts';
+import { TaskClient } from '../shared/tasks/queue/task-client.ts';
+import { TaskOperator } from '../shared/tasks/queue/task-operator.ts';
+import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
+import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
+import type { ScheduleStore } from '../shared/tasks/schedule/schedule-store.ts';
+import type { TaskAndPackStore } from '../shared/tasks/bulk/pack-store.ts';
+import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
+import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { ConnectOptions, GlobalOptions } from './settings.ts';
 
 export interface Connection extends Disposable {

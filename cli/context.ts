@@ -1,6 +1,6 @@
 /** What a command is given: its settings, where it prints, and the way to the table. No command reads the environment or makes a client. */
 import type { Command } from 'commander';
-import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { Connection } from './connection.ts';
 import type { ExitCode } from './exit.ts';
 import type { Output } from './output.ts';

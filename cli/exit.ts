@@ -9,10 +9,10 @@ import {
   MismatchError,
   StoreUnavailableError,
   messageOf,
-} from '../shared/errors.ts';
-import { LockUnavailableError } from '../shared/lock/record.ts';
-import type { TaskKey } from '../shared/task/task.ts';
-import { describeTask } from '../shared/task/task.ts';
+} from '../shared/core/errors.ts';
+import { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
+import type { TaskKey } from '../shared/tasks/task/task.ts';
+import { describeTask } from '../shared/tasks/task/task.ts';
 
 export const EXIT = {
   done: 0,

@@ -1,6 +1,6 @@
 /** Lists as people and programs read them: bounded, and honest about the bound. */
 import { Option } from 'commander';
-import { take } from '../shared/runtime/take.ts';
+import { take } from '../shared/core/runtime/take.ts';
 import { wholeNumber } from './arguments.ts';
 import type { Output, Printable } from './output.ts';
 import { tableOf } from './output.ts';

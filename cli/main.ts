@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The entry of the `leasehold` command: the only place that reads the process's arguments, environment and streams. */
 import module from 'node:module';
-import { ensureNode } from '../shared/environment.ts';
-import { messageOf } from '../shared/errors.ts';
+import { ensureNode } from '../shared/core/environment.ts';
+import { messageOf } from '../shared/core/errors.ts';
 
 try {
   ensureNode();

@@ -1,13 +1,13 @@
 /** The command and its subcommands, as one tree: what parsing, help and completion are made from. */
 import { Command, Option } from 'commander';
-import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/environment.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
+import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/core/environment.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { regionName, spanMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
 import { auditCommand } from './commands/audit.ts';
 import { completionCommand } from './commands/completion.ts';
-import { consoleCommand } from './commands/console.ts';
-import { consulCommand } from './commands/consul.ts';
+import { consoleCommand } from '../console/command.ts';
+import { consulCommand } from '../consul/command.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { epochCommand } from './commands/epoch.ts';

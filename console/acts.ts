@@ -2,9 +2,9 @@
  * What operators do from the page: what the page sends becomes an operation, and its report a sentence.
  * An act is refused when the thing is not, or no longer, as the operator saw it.
  */
-import { ConfigurationError, MismatchError, assertNever } from '../shared/errors.ts';
-import { validName } from '../shared/validate/name.ts';
-import { describeTask } from '../shared/task/task.ts';
+import { ConfigurationError, MismatchError, assertNever } from '../shared/core/errors.ts';
+import { validName } from '../shared/core/validate/name.ts';
+import { describeTask } from '../shared/tasks/task/task.ts';
 import type { Operations, Operator } from '../shared/operate/operations.ts';
 import type { Connection } from './connection.ts';
 import type { Act, ActAnswer } from './model.ts';

@@ -1,16 +1,16 @@
 /** The console's composition root: one client, and for each look a set of stores whose units are counted apart. */
-import { AuditStore } from '../shared/dynamo/audit/store.ts';
+import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import type { ConnectionOptions, DynamoConnection } from '../shared/dynamo/connect.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { Stores as TableStores } from '../shared/dynamo/stores.ts';
-import { createStores } from '../shared/dynamo/stores.ts';
-import { Leasehold } from '../shared/leasehold.ts';
+import type { Stores as TableStores } from '../shared/client/stores.ts';
+import { createStores } from '../shared/client/stores.ts';
+import { Leasehold } from '../shared/client/leasehold.ts';
 import { Operations } from '../shared/operate/operations.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { ConnectionInfo } from './model.ts';
 
 export interface ConnectionSettings extends ConnectionOptions {

@@ -1,6 +1,6 @@
 /** The one loop that looks at the table while a page is open: all viewers share it, and without them it rests. */
-import { messageOf } from '../shared/errors.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
+import { messageOf } from '../shared/core/errors.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { OverviewLook } from './views/overview.ts';
 import type { Overview } from './model.ts';
 

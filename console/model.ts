@@ -1,11 +1,11 @@
 /** What the server tells the page, as JSON: records of the library as they are, and figures of the console's own. */
-import type { AuditRecord } from '../shared/dynamo/audit/store.ts';
-import type { LockInfo } from '../shared/lock/record.ts';
-import type { SemaphoreState } from '../shared/semaphore/state.ts';
-import type { InvalidationReason, SessionRecord } from '../shared/session/record.ts';
-import type { ScheduleDefinition } from '../shared/schedule/schedule.ts';
-import type { FailureRecord } from '../shared/task/store.ts';
-import type { Priority, TaskRecord, TaskState } from '../shared/task/task.ts';
+import type { AuditRecord } from '../shared/operate/audit/audit-store.ts';
+import type { LockInfo } from '../shared/coordination/lock/lock-record.ts';
+import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
+import type { InvalidationReason, SessionRecord } from '../shared/session/session-record.ts';
+import type { ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
+import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
+import type { Priority, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
 
 /** Where the console stands, and what it may do. */
 export interface ConnectionInfo {

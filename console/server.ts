@@ -5,8 +5,8 @@
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
-import { LOOPBACK, close, listen } from '../shared/listen.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
+import { LOOPBACK, close, listen } from '../shared/core/listen.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { readAssets } from './assets.ts';
 import type { ConnectionSettings } from './connection.ts';
 import { Connection } from './connection.ts';

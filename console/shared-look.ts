@@ -1,5 +1,5 @@
 /** Looks that all viewers share: one at a time for each question, and its answer is good for a while that grows with its price. */
-import type { Clock } from '../shared/runtime/clock.ts';
+import type { Clock } from '../shared/core/runtime/clock.ts';
 
 export interface Priced<T> {
   readonly value: T;

@@ -6,12 +6,12 @@
  * So a chain of workers never forks, and the workers' semaphore bounds how many chains there are.
  * A start that fails is made up for by the next tick.
  */
-import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
-import type { SlotStore } from '../shared/dispatch/store.ts';
-import { validName } from '../shared/validate/name.ts';
-import { stampOf } from '../shared/lease/stamp.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
-import type { WorkerReport } from '../shared/worker/worker.ts';
+import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
+import type { SlotStore } from '../shared/tasks/dispatch/slot-store.ts';
+import { validName } from '../shared/core/validate/name.ts';
+import { stampOf } from '../shared/core/lease/stamp.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
+import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
 import { continuationSchedule } from './env.ts';
 import { createStarter } from './starter.ts';
 

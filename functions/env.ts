@@ -3,20 +3,20 @@
  * `infra/` writes these names, the handlers parse them when they are loaded;
  * a value that cannot be used ends the start-up with its name and value.
  */
-import { ConfigurationError } from '../shared/errors.ts';
-import { validName } from '../shared/validate/name.ts';
-import type { TaskSchedule } from '../shared/schedule/declaration.ts';
-import { defineSchedule } from '../shared/schedule/declaration.ts';
-import type { SessionTiming } from '../shared/lease/timing.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/lease/timing.ts';
-import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
-import type { AttemptSpans } from '../shared/tracing/task-spans.ts';
-import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tracing/task-spans.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
+import { validName } from '../shared/core/validate/name.ts';
+import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
+import { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
+import type { SessionTiming } from '../shared/core/lease/timing.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/core/lease/timing.ts';
+import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/tasks/task/task.ts';
+import type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
+import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tasks/tracing/task-spans.ts';
 
 /** For the stack, which sees nothing of tasks. */
-export type { AttemptSpans } from '../shared/tracing/task-spans.ts';
-export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tracing/task-spans.ts';
-export { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/task/task.ts';
+export type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
+export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tasks/tracing/task-spans.ts';
+export { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/tasks/task/task.ts';
 
 export const ENV = {
   table: 'LEASEHOLD_TABLE',

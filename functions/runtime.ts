@@ -4,11 +4,11 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { TaskStores } from '../shared/dynamo/task-stores.ts';
-import { createTaskStores } from '../shared/dynamo/task-stores.ts';
-import type { SkewGauge } from '../shared/lease/skew.ts';
-import type { Runtime } from '../shared/runtime/runtime.ts';
-import { systemRuntime } from '../shared/runtime/runtime.ts';
+import type { TaskStores } from '../shared/client/task-stores.ts';
+import { createTaskStores } from '../shared/client/task-stores.ts';
+import type { SkewGauge } from '../shared/core/lease/skew.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { QueueAddress } from './metric-names.ts';
 import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-names.ts';
 

@@ -1,7 +1,7 @@
 /** Starts workers: hands Lambda an event for each, and waits no longer than until it is taken. */
 import type * as LambdaSdk from '@aws-sdk/client-lambda';
-import type { WorkEvent } from '../shared/dispatch/dispatcher.ts';
-import { sideBySide } from '../shared/runtime/in-flight.ts';
+import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
+import { sideBySide } from '../shared/core/runtime/in-flight.ts';
 
 export interface Starter extends Disposable {
   /** @throws what Lambda answered, or that it did not answer in time */

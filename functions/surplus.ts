@@ -4,10 +4,10 @@
  * A tick and a wake may start a worker each, and Lambda delivers starts twice; opening a session for each would cost three write units.
  * Nothing here is authority: the permit decides, and is asked for once the session stands.
  */
-import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
-import type { SessionTiming } from '../shared/lease/timing.ts';
-import { permitsHeld } from '../shared/semaphore/semaphore.ts';
-import { judgeSemaphore } from '../shared/semaphore/state.ts';
+import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import type { SessionTiming } from '../shared/core/lease/timing.ts';
+import { permitsHeld } from '../shared/coordination/semaphore/semaphore.ts';
+import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
 import type { Stores } from './runtime.ts';
 
 export interface SurplusQuery {

@@ -7,7 +7,7 @@
  */
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { TaskTimes } from '../shared/worker/tally.ts';
+import type { TaskTimes } from '../shared/tasks/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC, OTHER_TASKS } from './metric-names.ts';
 

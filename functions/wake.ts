@@ -4,7 +4,7 @@
  * One function serves all queues of a table that are to be woken.
  * Lambda reads each shard of the stream with one invocation at a time and hands
  * over what has gathered there, so what it costs is bounded by the stream's shards and not by the number of producers.
- * An event that is late, lost or doubled changes when tasks run, not which: see `shared/dispatch/wake.ts`.
+ * An event that is late, lost or doubled changes when tasks run, not which: see `shared/tasks/dispatch/wake.ts`.
  */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
@@ -12,8 +12,8 @@ import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { insertedTasks } from '../shared/dynamo/inserted.ts';
-import type { WakeReport } from '../shared/dispatch/wake.ts';
-import { Waker } from '../shared/dispatch/wake.ts';
+import type { WakeReport } from '../shared/tasks/dispatch/wake.ts';
+import { Waker } from '../shared/tasks/dispatch/wake.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import type { DispatchEnv } from './env.ts';
 import { parseWakeEnv } from './env.ts';

@@ -8,8 +8,8 @@
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
-import type { Clock } from '../shared/runtime/clock.ts';
-import type { Counted } from '../shared/worker/tally.ts';
+import type { Clock } from '../shared/core/runtime/clock.ts';
+import type { Counted } from '../shared/tasks/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
 import type { TaskTimeMetrics } from './task-times.ts';

@@ -1,8 +1,8 @@
 /** The workers of one queue, as the functions see them that start some: the dispatcher and the waker. */
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import type { Workforce } from '../shared/dispatch/dispatcher.ts';
-import { workersSemaphore } from '../shared/dispatch/dispatcher.ts';
-import { SemaphoreClient } from '../shared/semaphore/client.ts';
+import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
+import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { DispatchEnv } from './env.ts';
 import type { Stores, Telemetry } from './runtime.ts';
 import type { Starter } from './starter.ts';

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import * as cdk from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { IConstruct } from 'constructs';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 
 /** The oldest `aws-cdk-lib` that synthesizes these constructs; `release/build.ts` names it in the package's peers. */
 export const OLDEST_CDK = '2.224.0';

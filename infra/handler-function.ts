@@ -13,7 +13,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
-import { ConfigurationError, messageOf } from '../shared/errors.ts';
+import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import { acknowledge, node24 } from './cdk-version.ts';
 
 /** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */

@@ -1,7 +1,7 @@
 /** The variables in which a function finds table and queue. It has one set of them, so they name one queue. */
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { ENV } from '../functions/env.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 
 /** A queue, as variables name it. */
 export interface NamedQueue {

@@ -2,7 +2,7 @@
 import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { ConsulGateway } from './consul.ts';
+import { ConsulGateway } from '../consul/infra/consul-gateway.ts';
 import type { TaskWorkersProps } from './task-workers-props.ts';
 import { TaskWorkers } from './task-workers.ts';
 

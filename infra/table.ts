@@ -20,8 +20,8 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../shared/dynamo/engine/schema.ts';
-import { ConfigurationError, shown } from '../shared/errors.ts';
-import { validOptions } from '../shared/validate/options.ts';
+import { ConfigurationError, shown } from '../shared/core/errors.ts';
+import { validOptions } from '../shared/core/validate/options.ts';
 import type { AccessRule } from './access.ts';
 import { coordinateAccess } from './access.ts';
 

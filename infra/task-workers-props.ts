@@ -19,9 +19,9 @@ import {
   DEFAULT_TIMED_NAMES,
   DEFAULT_WORKER_LOCK_DELAY_MS,
 } from '../functions/env.ts';
-import { ConfigurationError } from '../shared/errors.ts';
-import type { TaskSchedule } from '../shared/schedule/declaration.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/lease/timing.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
+import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/core/lease/timing.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';

@@ -15,12 +15,12 @@ import {
   parseAttemptSpans,
   schedulesText,
 } from '../functions/env.ts';
-import { ConfigurationError } from '../shared/errors.ts';
-import { systemClock } from '../shared/runtime/clock.ts';
-import { validCron } from '../shared/schedule/cron.ts';
-import type { TaskSchedule } from '../shared/schedule/declaration.ts';
-import { validSchedules } from '../shared/schedule/declaration.ts';
-import { validateSessionTiming } from '../shared/lease/timing.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
+import { systemClock } from '../shared/core/runtime/clock.ts';
+import { validCron } from '../shared/tasks/schedule/cron.ts';
+import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
+import { validSchedules } from '../shared/tasks/schedule/declaration.ts';
+import { validateSessionTiming } from '../shared/core/lease/timing.ts';
 
 /** A schedule as EventBridge Scheduler writes it. */
 export interface ScheduleText {

@@ -20,8 +20,8 @@ import {
   DEFAULT_TASKS_PER_WORKER,
   ENV,
 } from '../functions/env.ts';
-import { ConfigurationError } from '../shared/errors.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/lease/timing.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { wakeAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, allowInvoking, handlerModule } from './handler-function.ts';

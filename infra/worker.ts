@@ -11,7 +11,7 @@ import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { DEFAULT_LINGER_MS, ENV } from '../functions/env.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
 import { acknowledge } from './cdk-version.ts';

@@ -1,6 +1,6 @@
 /** Numbers on a command line, for every command of ours; what they refuse is said by commander, with the option's name. */
 import { InvalidArgumentError } from 'commander';
-import { messageOf } from '../shared/errors.ts';
+import { messageOf } from '../shared/core/errors.ts';
 
 /** A whole number of at least `min`; `1e6` and `1_000_000` are welcome. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {

@@ -11,7 +11,7 @@
  * Engines that we start keep their data in memory and end with this process, however it ends (see `leash.ts`).
  */
 import { ensureEndpoint } from '../shared/dynamo/connect.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 import type { Compiler } from './engine/dynamodb-local.ts';
 import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';
 import { embeddedEngine, isEmbeddedInstalled } from './engine/embedded.ts';

@@ -14,7 +14,7 @@
 import type { ChildProcess, ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 
 /** Reads `hold <pid>` and `free <pid>`; at end of file kills the process groups that are still held. */
 const WATCH = `

@@ -1,7 +1,7 @@
 /** The worker function of the laptop: the tasks are those of the module that its environment names. */
 import { pathToFileURL } from 'node:url';
 import { createWorkHandler } from '../functions/work.ts';
-import { ConfigurationError } from '../shared/errors.ts';
+import { ConfigurationError } from '../shared/core/errors.ts';
 import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
 
 export const handler = createWorkHandler(await loadTasks());

@@ -114,7 +114,7 @@ function publishedManifest(ours: Manifest) {
     bugs,
     type: 'module',
     sideEffects: ours.sideEffects,
-    // As `OLDEST_NODE` in shared/environment.ts, which says so to those who overlook it.
+    // As `OLDEST_NODE` in shared/core/environment.ts, which says so to those who overlook it.
     engines: { node: '>=22.12' },
     bin: { leasehold: './cli/main.js' },
     exports: {

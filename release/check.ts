@@ -12,7 +12,7 @@ import { Command } from 'commander';
 import { OLDEST_CDK } from '../infra/cdk-version.ts';
 import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
-import { messageOf } from '../shared/errors.ts';
+import { messageOf } from '../shared/core/errors.ts';
 import { tryContainer, tryDev, tryFirstBlock } from './try-processes.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');

@@ -36,7 +36,7 @@ writeFileSync(PICTURE, svg);
 console.log(`${path.relative(ROOT, PICTURE)}: ${svg.split('\n').length} lines of a run that kept its promise`);
 
 async function run(): Promise<string> {
-  const child = spawn(process.execPath, ['--import', TERMINAL, 'local/start.ts'], {
+  const child = spawn(process.execPath, ['--import', TERMINAL, 'examples/demonstration/start.ts'], {
     cwd: ROOT,
     env: { ...process.env, FORCE_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],

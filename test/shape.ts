@@ -11,7 +11,7 @@ import path from 'node:path';
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import type { DynamoDriver } from '../shared/dynamo/engine/driver.ts';
-import { defineTask } from '../shared/task/definition.ts';
+import { defineTask } from '../shared/tasks/task/definition.ts';
 import type { Source } from './support/import-graph.ts';
 import { circular, filesOf, roomsOf, sourcesOf } from './support/import-graph.ts';
 import { openMemoryQueue } from './support/memory-queue.ts';
@@ -20,7 +20,7 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const WORDS = ['whoever', 'nobody', 'somebody', 'anew', 'mend', 'for good'];
 const WIDE_COLUMNS = 140;
 const LONG_LINES = 400;
-const SEEDED_BUGS = 'test/simulation/mutations/';
+const SEEDED_BUGS = 'proof/mutants/';
 
 const flags = new Command('npm run shape --')
   .description('Measures the shape of the code: lines, arrows, circles, frames, words.')

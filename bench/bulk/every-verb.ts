@@ -1,12 +1,12 @@
 /** Sends every verb of packs at least once: for measuring what they cost. */
-import { isPack } from '../../shared/task/pack.ts';
-import type { MovedItem, NumberedStamp, TaskAndPackStore } from '../../shared/bulk/store.ts';
-import { assert } from '../../shared/errors.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import { systemRuntime as runtime } from '../../shared/runtime/runtime.ts';
-import { TaskClient } from '../../shared/queue/client.ts';
-import type { RunningTask } from '../../shared/task/task.ts';
-import { claimOf } from '../../shared/task/task.ts';
+import { isPack } from '../../shared/tasks/task/pack.ts';
+import type { MovedItem, NumberedStamp, TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import { assert } from '../../shared/core/errors.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { systemRuntime as runtime } from '../../shared/core/runtime/runtime.ts';
+import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import type { RunningTask } from '../../shared/tasks/task/task.ts';
+import { claimOf } from '../../shared/tasks/task/task.ts';
 
 const QUEUE = 'default';
 

@@ -2,7 +2,7 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
-import { createLeasehold } from '../../shared/leasehold.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { createSilentTable } from '../silent-table.ts';
 import type { Bill, Peer } from './peers.ts';
 import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient, redisMutex } from './peers.ts';

@@ -1,7 +1,7 @@
 /** Many contenders for one key that is held all the time, each with a client of its own, as many Lambda functions would have. */
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
-import { createLeasehold } from '../../shared/leasehold.ts';
-import { systemClock as clock } from '../../shared/runtime/clock.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
 import { TABLE } from './contestants.ts';
 
 export async function requestsOfCrowd(

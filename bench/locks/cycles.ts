@@ -1,5 +1,5 @@
 /** Cycles of acquiring and giving back, by contestants that take turns; who begins changes from round to round. */
-import { systemClock as clock } from '../../shared/runtime/clock.ts';
+import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
 import { median } from '../statistics.ts';
 import type { Contestant } from './contestants.ts';
 

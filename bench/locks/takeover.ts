@@ -1,10 +1,10 @@
 /** How long after its death a holder's key is taken over: it acquires, and is never heard of again. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createStores } from '../../shared/dynamo/stores.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import { createLeasehold } from '../../shared/leasehold.ts';
-import { systemClock as clock } from '../../shared/runtime/clock.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { createStores } from '../../shared/client/stores.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { TABLE } from './contestants.ts';
 import type { Acquire, Peer } from './peers.ts';
 import { deliveryHero, lockClient } from './peers.ts';

@@ -1,12 +1,12 @@
 /** `leasehold cost`: what a queue will cost, and how large it has to be. Sends no request: it is arithmetic. */
 import { Command, Option } from 'commander';
-import type { Estimate, Workload } from '../../shared/cost/estimate.ts';
-import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/cost/estimate.ts';
-import { PACK_SIZE_LIMIT } from '../../shared/task/pack.ts';
-import type { PackTable } from '../../shared/cost/pack-verbs.ts';
-import type { Architecture } from '../../shared/cost/prices.ts';
-import { PRICES } from '../../shared/cost/prices.ts';
-import type { VerbUnits } from '../../shared/cost/rows.ts';
+import type { Estimate, Workload } from '../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/operate/cost/estimate.ts';
+import { PACK_SIZE_LIMIT } from '../../shared/tasks/task/pack.ts';
+import type { PackTable } from '../../shared/operate/cost/pack-verbs.ts';
+import type { Architecture } from '../../shared/operate/cost/prices.ts';
+import { PRICES } from '../../shared/operate/cost/prices.ts';
+import type { VerbUnits } from '../../shared/operate/cost/verb-units.ts';
 import { amount, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import { factsOf, plural, tableOf } from '../output.ts';

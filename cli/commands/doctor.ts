@@ -1,6 +1,6 @@
 /** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
 import { Command } from 'commander';
-import { loadWork } from '../../shared/run/work-module.ts';
+import { loadWork } from '../../shared/tasks/run/work-module.ts';
 import { examine, orUnknown } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';

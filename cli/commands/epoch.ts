@@ -2,11 +2,11 @@
 import { Command } from 'commander';
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
-import type { CountingRow } from '../../shared/dynamo/epoch/statements.ts';
-import { RAISES } from '../../shared/dynamo/epoch/statements.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import { allOf } from '../../shared/runtime/all-of.ts';
-import { inFlight } from '../../shared/runtime/in-flight.ts';
+import type { CountingRow } from '../../shared/operate/epoch/epoch-statements.ts';
+import { RAISES } from '../../shared/operate/epoch/epoch-statements.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { allOf } from '../../shared/core/runtime/all-of.ts';
+import { inFlight } from '../../shared/core/runtime/in-flight.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';

@@ -1,8 +1,8 @@
 /** `leasehold leaders`: who leads which election. */
 import { Command } from 'commander';
-import type { Leader } from '../../shared/election/election.ts';
-import { electionKey } from '../../shared/election/election.ts';
-import type { LockInfo } from '../../shared/lock/record.ts';
+import type { Leader } from '../../shared/coordination/election/election.ts';
+import { electionKey } from '../../shared/coordination/election/election.ts';
+import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
 import { name } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';

@@ -1,6 +1,6 @@
 /** `leasehold locks`: who holds which key, since when, until when; and taking one away. */
 import { Command } from 'commander';
-import type { LockInfo } from '../../shared/lock/record.ts';
+import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
 import { name, spanOption, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';

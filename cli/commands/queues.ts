@@ -1,9 +1,9 @@
 /** `leasehold queues`: how much waits, who works, and holding a queue still. */
 import { Command } from 'commander';
-import { workerName } from '../../shared/dispatch/live-workers.ts';
-import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import { take } from '../../shared/runtime/take.ts';
-import { PRIORITIES } from '../../shared/task/task.ts';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { take } from '../../shared/core/runtime/take.ts';
+import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { name, spanOption } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { byOption, operatorOf, reasonOption } from '../confirm.ts';

@@ -1,8 +1,8 @@
 /** `leasehold run`: any program under a lease. */
 import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
-import { DEFAULT_LOCK_DELAY_MS, DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
+import { ConfigurationError, LeaseLostError } from '../../shared/core/errors.ts';
+import { DEFAULT_LOCK_DELAY_MS, DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { givenOnce, name, spanOption, wholeNumber } from '../arguments.ts';
 import type { Bind, Context, Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';

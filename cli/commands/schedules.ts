@@ -1,11 +1,11 @@
 /** `leasehold schedules`: tasks that recur. */
 import { Command, Option } from 'commander';
-import type { MissedPolicy, ScheduleRecord } from '../../shared/schedule/schedule.ts';
-import { MISSED_POLICIES } from '../../shared/schedule/schedule.ts';
-import { referenceTo } from '../../shared/queue/task-file.ts';
-import { loadTasks } from '../../shared/task/module.ts';
-import type { Priority } from '../../shared/task/task.ts';
-import { DEFAULT_SHARDS, PRIORITIES } from '../../shared/task/task.ts';
+import type { MissedPolicy, ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
+import { MISSED_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
+import { referenceTo } from '../../shared/tasks/queue/task-file.ts';
+import { loadTasks } from '../../shared/tasks/task/module.ts';
+import type { Priority } from '../../shared/tasks/task/task.ts';
+import { DEFAULT_SHARDS, PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { jsonInput, name, spanOption } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';

@@ -1,7 +1,7 @@
 /** `leasehold semaphores`: who holds permits of what, taking one away, and changing a limit. */
 import { Command } from 'commander';
-import type { SemaphoreClient } from '../../shared/semaphore/client.ts';
-import type { SemaphoreState } from '../../shared/semaphore/state.ts';
+import type { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
+import type { SemaphoreState } from '../../shared/coordination/semaphore/state.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';

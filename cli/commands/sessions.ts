@@ -1,7 +1,7 @@
 /** `leasehold sessions`: who is alive, and ending one by force. */
 import { Command } from 'commander';
-import type { SessionRecord } from '../../shared/session/record.ts';
-import { judgeSession } from '../../shared/session/record.ts';
+import type { SessionRecord } from '../../shared/session/session-record.ts';
+import { judgeSession } from '../../shared/session/session-record.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';

@@ -1,9 +1,9 @@
 /** What operators do to tasks: retry, cancel, redrive. */
 import { Command, InvalidArgumentError } from 'commander';
-import { findItem } from '../../shared/bulk/client.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import type { TaskKey, TaskState } from '../../shared/task/task.ts';
-import { describeTask } from '../../shared/task/task.ts';
+import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import type { TaskKey, TaskState } from '../../shared/tasks/task/task.ts';
+import { describeTask } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';

@@ -1,16 +1,16 @@
 /** `leasehold tasks run`: one task, or a pack of them, claimed and run in this process, as a worker would: for finding out why it fails. */
 import { Command } from 'commander';
-import { isPack } from '../../shared/task/pack.ts';
-import type { ClaimReport } from '../../shared/bulk/run-pack.ts';
-import { runTraced } from '../../shared/bulk/run-traced.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import { HandedBackError } from '../../shared/task/control.ts';
-import { loadWork } from '../../shared/run/work-module.ts';
-import type { Settlement } from '../../shared/run/settle.ts';
-import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/task/task.ts';
-import { describeTask } from '../../shared/task/task.ts';
-import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
-import { TaskSpans } from '../../shared/tracing/task-spans.ts';
+import { isPack } from '../../shared/tasks/task/pack.ts';
+import type { ClaimReport } from '../../shared/tasks/bulk/run-pack.ts';
+import { runTraced } from '../../shared/tasks/bulk/run-traced.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { HandedBackError } from '../../shared/tasks/task/control.ts';
+import { loadWork } from '../../shared/tasks/run/work-module.ts';
+import type { Settlement } from '../../shared/tasks/run/settle.ts';
+import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/tasks/task/task.ts';
+import { describeTask } from '../../shared/tasks/task/task.ts';
+import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
+import { TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { name } from '../arguments.ts';
 import type { QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';

@@ -1,11 +1,11 @@
 /** `leasehold tasks`: looking at tasks; what is done to them is in `task-acts.ts`, running one here in `task-run.ts`. */
 import { Command, Option } from 'commander';
-import type { BulkItem } from '../../shared/bulk/client.ts';
-import { findItem } from '../../shared/bulk/client.ts';
-import type { PackState } from '../../shared/task/task.ts';
-import { isOpen, isPack } from '../../shared/task/pack.ts';
-import type { FailureRecord } from '../../shared/task/store.ts';
-import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/task/task.ts';
+import type { BulkItem } from '../../shared/tasks/bulk/put-bulk.ts';
+import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
+import type { PackState } from '../../shared/tasks/task/task.ts';
+import { isOpen, isPack } from '../../shared/tasks/task/pack.ts';
+import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
+import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';

@@ -1,8 +1,8 @@
 /** `leasehold watch`: a queue, live. */
 import { Command } from 'commander';
 import { createLogUpdate } from 'log-update';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { PRIORITIES } from '../../shared/task/task.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { spanOption } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';

@@ -1,16 +1,16 @@
 /** `leasehold work`: a worker of a queue that goes on until it is stopped: on a laptop, in a container, beside those that are deployed. */
 import { Command, Option } from 'commander';
 import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
-import { DEFAULT_TTL_MS } from '../../shared/lease/timing.ts';
-import { HandedBackError } from '../../shared/task/control.ts';
-import type { TaskEvents } from '../../shared/run/events.ts';
-import { loadWork } from '../../shared/run/work-module.ts';
-import type { WorkTotals } from '../../shared/keep-at-work.ts';
-import { keepAtWork } from '../../shared/keep-at-work.ts';
-import { openTelemetry } from '../../shared/tracing/open-telemetry.ts';
-import type { AttemptSpans } from '../../shared/tracing/task-spans.ts';
-import { engineWakes } from '../../shared/dynamo/engine-wakes.ts';
-import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tracing/task-spans.ts';
+import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
+import { HandedBackError } from '../../shared/tasks/task/control.ts';
+import type { TaskEvents } from '../../shared/tasks/run/events.ts';
+import { loadWork } from '../../shared/tasks/run/work-module.ts';
+import type { WorkTotals } from '../../shared/client/keep-at-work.ts';
+import { keepAtWork } from '../../shared/client/keep-at-work.ts';
+import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
+import type { AttemptSpans } from '../../shared/tasks/tracing/task-spans.ts';
+import { engineWakes } from '../../shared/client/engine-wakes.ts';
+import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';

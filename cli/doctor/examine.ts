@@ -2,8 +2,8 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
 import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
-import { messageOf } from '../../shared/errors.ts';
-import type { SkewGauge } from '../../shared/lease/skew.ts';
+import { messageOf } from '../../shared/core/errors.ts';
+import type { SkewGauge } from '../../shared/core/lease/skew.ts';
 import type { Finding } from './finding.ts';
 import { broken, ok, unknown, warning } from './finding.ts';
 import { probePermissions } from './permissions.ts';

@@ -1,6 +1,6 @@
 /** Whether the tasks that wait have names that a module defines: others are left alone by every worker that runs it. */
-import { take } from '../../shared/runtime/take.ts';
-import type { TaskRegistry } from '../../shared/task/definition.ts';
+import { take } from '../../shared/core/runtime/take.ts';
+import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import type { QueueConnection } from '../connection.ts';
 import { unfinishedTasks } from '../queue/census.ts';
 import type { Finding } from './finding.ts';

@@ -1,6 +1,6 @@
 /** Whether tasks have waited long for a place of their key, where no worker and no alarm on due tasks sees them. */
-import { countParked } from '../../shared/queue/listing.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import { countParked } from '../../shared/tasks/queue/listing.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { QueueConnection } from '../connection.ts';
 import { counted, span } from '../output.ts';
 import type { Finding } from './finding.ts';

@@ -6,7 +6,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DIRECTORY_INDEX, READY_INDEX } from '../../shared/dynamo/engine/schema.ts';
 import type { Sdk } from '../../shared/dynamo/wire/sdk.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/core/errors.ts';
 import type { Finding } from './finding.ts';
 import { ok, unknown, warning } from './finding.ts';
 

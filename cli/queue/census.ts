@@ -1,12 +1,12 @@
 /** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
-import { liveWorkers } from '../../shared/dispatch/live-workers.ts';
-import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import { findOldestReady } from '../../shared/dispatch/oldest-ready.ts';
-import { take } from '../../shared/runtime/take.ts';
-import { countParked, entriesInSight, openEntries } from '../../shared/queue/listing.ts';
-import type { ReadyHint } from '../../shared/task/store.ts';
-import type { Priority, ReadyTask, RunningTask } from '../../shared/task/task.ts';
-import { PRIORITIES } from '../../shared/task/task.ts';
+import { liveWorkers } from '../../shared/tasks/dispatch/live-workers.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
+import { take } from '../../shared/core/runtime/take.ts';
+import { countParked, entriesInSight, openEntries } from '../../shared/tasks/queue/listing.ts';
+import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
+import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
+import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 import { shardsInUse } from './shards.ts';
 

@@ -2,10 +2,10 @@
  * Tasks that are done or cancelled, for as long as their retention keeps them. They are in no index, because an entry would make the end of
  * every task dearer; so this reads the table from its beginning, as far as it is let.
  */
-import { decodeTask } from '../../shared/dynamo/task/codec.ts';
+import { decodeTask } from '../../shared/tasks/rows/task/task-codec.ts';
 import { decodeMap } from '../../shared/dynamo/wire/attribute-value.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
-import type { TaskRecord } from '../../shared/task/task.ts';
+import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Connection } from '../connection.ts';
 
 export interface EndedQuery {

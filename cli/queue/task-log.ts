@@ -1,4 +1,4 @@
-import type { TaskLog } from '../../shared/task/context.ts';
+import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 

@@ -1,4 +1,4 @@
-import type { ReadyTask } from '../../shared/task/task.ts';
+import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 
 /** How a person reads that a task is parked. */
 export function waitsForKey({ links }: Pick<ReadyTask, 'links'>): string {

@@ -10,7 +10,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { signalQuietly } from '../../local/leash.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, exitCodeOfSignal } from '../exit.ts';

@@ -6,7 +6,7 @@
  * Ctrl+Z stops the command before the wrapper, and the wrapper's return checks its belief before the command goes on.
  */
 import { constants } from 'node:os';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { CommandError, exitCodeOfSignal } from '../exit.ts';
 import type { Child } from './child.ts';
 

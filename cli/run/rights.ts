@@ -2,9 +2,9 @@
  * The rights that a command runs under: a lock, a leadership, a permit, all hanging on one session.
  * They are always taken in this order, so that two commands that need the same ones cannot wait for each other for ever.
  */
-import { formatSequencer } from '../../shared/lease/sequencer.ts';
-import { LockUnavailableError, describeRefusal } from '../../shared/lock/record.ts';
-import type { Session } from '../../shared/session.ts';
+import { formatSequencer } from '../../shared/core/lease/sequencer.ts';
+import { LockUnavailableError, describeRefusal } from '../../shared/coordination/lock/lock-record.ts';
+import type { Session } from '../../shared/client/session.ts';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT } from '../exit.ts';
 import { moment, span } from '../output.ts';

@@ -1,5 +1,5 @@
 /** What operators did, the latest first. */
-import { take } from '../../shared/runtime/take.ts';
+import { take } from '../../shared/core/runtime/take.ts';
 import type { Connection } from '../connection.ts';
 import type { AuditPage } from '../model.ts';
 import type { Priced } from '../shared-look.ts';

@@ -1,6 +1,6 @@
 /** Locks and semaphores by name, as the library's clients list them: the first hundred of each, and the rest by prefix. */
-import { take } from '../../shared/runtime/take.ts';
-import type { SemaphoreState } from '../../shared/semaphore/state.ts';
+import { take } from '../../shared/core/runtime/take.ts';
+import type { SemaphoreState } from '../../shared/coordination/semaphore/state.ts';
 import type { Connection } from '../connection.ts';
 import type { LockPage, SemaphorePage } from '../model.ts';
 import type { Priced } from '../shared-look.ts';

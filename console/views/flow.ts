@@ -4,7 +4,7 @@
  * A truncated look covers a partition up to the last entry that it saw; nothing is said about what lies beyond.
  * So the figures are lower bounds: what came and went between two looks was never seen either.
  */
-import type { ReadyHint } from '../../shared/task/store.ts';
+import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
 
 /** One partition of the index, as far as a look went. */
 export interface PartitionSight {

@@ -1,5 +1,5 @@
 /** All queues together, looked at in turn: each round costs about the same, however many queues there are. */
-import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import type { Connection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
 import { QueueLook } from './queue.ts';

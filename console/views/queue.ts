@@ -1,10 +1,10 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and says so. */
-import { listedWorkers, workerName } from '../../shared/dispatch/live-workers.ts';
-import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import type { ParkedCount } from '../../shared/queue/listing.ts';
-import { countParked } from '../../shared/queue/listing.ts';
-import type { ReadyHint } from '../../shared/task/store.ts';
-import type { RunningTask } from '../../shared/task/task.ts';
+import { listedWorkers, workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import type { ParkedCount } from '../../shared/tasks/queue/listing.ts';
+import { countParked } from '../../shared/tasks/queue/listing.ts';
+import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
+import type { RunningTask } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Count, QueueFigures } from '../model.ts';
 import type { PartitionSight } from './flow.ts';

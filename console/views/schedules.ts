@@ -1,9 +1,9 @@
 /** Schedules of some queues: what became of their last slots, and which are overdue. */
-import { take } from '../../shared/runtime/take.ts';
-import { slotAfter, slotUpTo } from '../../shared/schedule/cron.ts';
-import type { ScheduleRecord } from '../../shared/schedule/schedule.ts';
-import { HORIZON_MS, slotTaskId } from '../../shared/schedule/schedule.ts';
-import type { TaskRecord } from '../../shared/task/task.ts';
+import { take } from '../../shared/core/runtime/take.ts';
+import { slotAfter, slotUpTo } from '../../shared/tasks/schedule/cron.ts';
+import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
+import { HORIZON_MS, slotTaskId } from '../../shared/tasks/schedule/schedule.ts';
+import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
 import type { Priced } from '../shared-look.ts';

@@ -2,8 +2,8 @@
  * Sessions as the console knows them. Reading one costs a unit, so each is read when it must be: when it is new,
  * and when what is known of it says that it may have ended. An ended one never comes back and is not read again.
  */
-import type { SessionRecord, Verdict } from '../../shared/session/record.ts';
-import { judgeSession } from '../../shared/session/record.ts';
+import type { SessionRecord, Verdict } from '../../shared/session/session-record.ts';
+import { judgeSession } from '../../shared/session/session-record.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Holding, LostLease, SessionLine, SessionStanding } from '../model.ts';
 import { DistinctCount } from './distinct-count.ts';

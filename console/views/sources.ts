@@ -1,9 +1,9 @@
 /**
  * Where a queue's unfinished tasks stand: by priority and shard in the ready index, and those that name a tenant in an index of their own.
  */
-import type { ReadyHint, TaskStore } from '../../shared/task/store.ts';
-import type { Priority } from '../../shared/task/task.ts';
-import { PRIORITIES } from '../../shared/task/task.ts';
+import type { ReadyHint, TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { Priority } from '../../shared/tasks/task/task.ts';
+import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 
 /** A part of an index that is read from its beginning on. Each page costs half a read unit at least, be there anything or not. */
 export interface Source {

@@ -2,10 +2,10 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards; the next page goes on from there in each of them.
  */
-import { isPack } from '../../shared/task/pack.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import type { TaskKey, TaskRecord } from '../../shared/task/task.ts';
-import { PRIORITIES } from '../../shared/task/task.ts';
+import { isPack } from '../../shared/tasks/task/pack.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
+import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { ListedState, TaskLine, TaskPage, TaskView } from '../model.ts';
 import type { Priced } from '../shared-look.ts';

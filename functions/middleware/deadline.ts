@@ -3,9 +3,9 @@
  * Lambda itself gives no warning: a timeout is a SIGKILL.
  */
 import type { MiddlewareObj } from '@middy/core';
-import { InvariantError } from '../../shared/errors.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import { HandedBackError } from '../../shared/task/control.ts';
+import { InvariantError } from '../../shared/core/errors.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import type { Context } from './lambda-context.ts';
 
 export interface Deadline {

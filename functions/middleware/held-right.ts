@@ -11,14 +11,14 @@
  *     without the handler being called.
  */
 import type { MiddlewareObj, Request } from '@middy/core';
-import { ConfigurationError, InvariantError, shown } from '../../shared/errors.ts';
-import type { Duration } from '../../shared/validate/duration.ts';
-import { givenMs } from '../../shared/validate/duration.ts';
-import { validOptions } from '../../shared/validate/options.ts';
-import type { Leasehold, SessionSettings } from '../../shared/leasehold.ts';
-import { LockUnavailableError } from '../../shared/lock/record.ts';
-import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
-import type { Session } from '../../shared/session.ts';
+import { ConfigurationError, InvariantError, shown } from '../../shared/core/errors.ts';
+import type { Duration } from '../../shared/core/validate/duration.ts';
+import { givenMs } from '../../shared/core/validate/duration.ts';
+import { validOptions } from '../../shared/core/validate/options.ts';
+import type { Leasehold, SessionSettings } from '../../shared/client/leasehold.ts';
+import { LockUnavailableError } from '../../shared/coordination/lock/lock-record.ts';
+import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
+import type { Session } from '../../shared/client/session.ts';
 import { deadline, deadlineOf } from './deadline.ts';
 import type { Context } from './lambda-context.ts';
 

@@ -3,13 +3,13 @@
  * Identity is made here and nowhere earlier, because an environment is frozen and reused with its modules as they were.
  */
 import type { MiddlewareObj } from '@middy/core';
-import { InvariantError } from '../../shared/errors.ts';
-import type { SkewGauge } from '../../shared/lease/skew.ts';
-import type { SessionTiming } from '../../shared/lease/timing.ts';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
+import { InvariantError } from '../../shared/core/errors.ts';
+import type { SkewGauge } from '../../shared/core/lease/skew.ts';
+import type { SessionTiming } from '../../shared/core/lease/timing.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { SessionEvents } from '../../shared/session/keep-alive.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
-import type { SessionStore } from '../../shared/session/store.ts';
+import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { Context } from './lambda-context.ts';
 
 export interface InvocationSessionOptions {

@@ -1,5 +1,5 @@
-import type { Lock } from '../../shared/lock/lock.ts';
-import type { LockUnavailableError } from '../../shared/lock/record.ts';
+import type { Lock } from '../../shared/coordination/lock/lock.ts';
+import type { LockUnavailableError } from '../../shared/coordination/lock/lock-record.ts';
 import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
 import { heldRight, nameFrom, validRight } from './held-right.ts';
 

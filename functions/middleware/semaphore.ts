@@ -1,5 +1,5 @@
-import type { Permit } from '../../shared/semaphore/permit.ts';
-import type { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
+import type { Permit } from '../../shared/coordination/semaphore/permit.ts';
+import type { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import type { HeldRightMiddleware, HeldRightOptions, NameOf } from './held-right.ts';
 import { heldRight, nameFrom, validRight } from './held-right.ts';
 

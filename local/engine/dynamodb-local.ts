@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { EngineFailure, EngineProgram } from './engine-process.ts';
 
 /**

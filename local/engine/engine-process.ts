@@ -3,9 +3,9 @@
  */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { ConfigurationError } from '../../shared/errors.ts';
-import { LOOPBACK, close } from '../../shared/listen.ts';
-import { systemClock as clock } from '../../shared/runtime/clock.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { LOOPBACK, close } from '../../shared/core/listen.ts';
+import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
 import { leash, signalGroup } from '../leash.ts';
 import { listenOnLoopback } from './listen.ts';
 import { probe } from './probe.ts';

@@ -1,6 +1,6 @@
 /** An engine's port of loopback. */
 import type { Server } from 'node:http';
-import { LOOPBACK, listen } from '../../shared/listen.ts';
+import { LOOPBACK, listen } from '../../shared/core/listen.ts';
 
 /**
  * @returns the port

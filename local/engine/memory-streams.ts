@@ -2,10 +2,10 @@
  * Streams of the engine in memory, in DynamoDB's words: one shard a table, which says the keys of what changed and never ends.
  * It keeps a day's worth of a laptop: the newest records, and not by their age.
  */
-import type { Clock } from '../../shared/runtime/clock.ts';
-import type { StoredItem } from '../../testing/simulated-dynamo/attribute-value.ts';
-import { keyPart } from '../../testing/simulated-dynamo/table.ts';
-import type { TableDefinition } from '../../testing/simulated-dynamo/table-definition.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import type { StoredItem } from '../../shared/testing/simulated-dynamo/attribute-value.ts';
+import { keyPart } from '../../shared/testing/simulated-dynamo/table.ts';
+import type { TableDefinition } from '../../shared/testing/simulated-dynamo/table-definition.ts';
 import type { Members } from './memory-requests.ts';
 import { encodeItem, rejected } from './memory-requests.ts';
 

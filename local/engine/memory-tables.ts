@@ -5,15 +5,15 @@ import type {
   KeySchemaElement,
   Projection,
 } from '@aws-sdk/client-dynamodb';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import { tableNotFound, validationFault } from '../../testing/simulated-dynamo/fault.ts';
-import { SimulatedDynamo } from '../../testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import { tableNotFound, validationFault } from '../../shared/testing/simulated-dynamo/fault.ts';
+import { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 import type {
   IndexDefinition,
   KeyAttribute,
   KeySchema,
   TableDefinition,
-} from '../../testing/simulated-dynamo/table-definition.ts';
+} from '../../shared/testing/simulated-dynamo/table-definition.ts';
 import type { Members } from './memory-requests.ts';
 import { rejected } from './memory-requests.ts';
 import { MemoryStream, streamOperations } from './memory-streams.ts';

@@ -18,8 +18,8 @@
  */
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { assert } from '../../shared/errors.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import { assert } from '../../shared/core/errors.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { Surroundings } from './environment-variables.ts';
 import { environmentVariables } from './environment-variables.ts';
 import type { Emit, EnvironmentEvent, KilledBy } from './events.ts';

@@ -2,7 +2,7 @@
  * What a local function is: the part of Lambda's function configuration that changes how code behaves.
  */
 import path from 'node:path';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 
 export interface FunctionSettings {
   /** Absolute path of the module that exports the handler; TypeScript as it is. */

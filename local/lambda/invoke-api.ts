@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/core/errors.ts';
 import {
   ASYNCHRONOUS_PAYLOAD_LIMIT_BYTES,
   InvokeFault,

@@ -12,10 +12,10 @@
  * No environment outlives this process (see `../leash.ts`).
  */
 import type { Server } from 'node:http';
-import { assert } from '../../shared/errors.ts';
-import { LOOPBACK, close, listen } from '../../shared/listen.ts';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { assert } from '../../shared/core/errors.ts';
+import { LOOPBACK, close, listen } from '../../shared/core/listen.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { assertPosix } from '../leash.ts';
 import type { AsyncRetryTiming } from './async-queue.ts';
 import { LAMBDA_RETRY_TIMING } from './async-queue.ts';

@@ -5,8 +5,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import path from 'node:path';
-import { assert } from '../../shared/errors.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
+import { assert } from '../../shared/core/errors.ts';
+import { systemClock } from '../../shared/core/runtime/clock.ts';
 import { leash, signalGroup } from '../leash.ts';
 import { forEachLine } from './log-lines.ts';
 import type { EnvironmentMessage, PlatformMessage } from './messages.ts';

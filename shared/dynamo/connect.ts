@@ -1,10 +1,10 @@
 /** From a table's address to a sender: drivers and clients are made here, with the settings that the protocol needs. */
 import { isIP } from 'node:net';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { ConfigurationError, shown } from '../errors.ts';
-import type { SkewGauge } from '../lease/skew.ts';
-import { warn } from '../runtime/host.ts';
-import type { Runtime } from '../runtime/runtime.ts';
+import { ConfigurationError, shown } from '../core/errors.ts';
+import type { SkewGauge } from '../core/lease/skew.ts';
+import { warn } from '../core/runtime/host.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
 import type { DynamoDriver } from './engine/driver.ts';
 import { loadSdk, openClient } from './wire/sdk.ts';
 import { createSdkDriver, observeDates } from './wire/sdk-driver.ts';
@@ -15,7 +15,7 @@ import { DateHeaderGauge } from './engine/skew-gauge.ts';
 import { GatheringSender } from './gathering-sender.ts';
 import type { Destination } from './wire/destination.ts';
 import { certainDestination, sdkDestination } from './wire/destination.ts';
-import { awsEnvironment } from './wire/environment.ts';
+import { awsEnvironment } from './wire/aws-environment.ts';
 import { createWireDriver } from './wire/wire-driver.ts';
 
 /** What sends requests: our own HTTP driver, or the client of the AWS SDK. */

@@ -7,8 +7,8 @@
  * Each row is read as it would be alone: strongly consistent, after it was asked for, at the same price in units.
  * Reads with limits of their own, and all other requests, go alone.
  */
-import type { WriteLimits } from '../lease/outcome.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { WriteLimits } from '../core/lease/outcome.ts';
+import type { Clock } from '../core/runtime/clock.ts';
 import { readInBatches } from './engine/batches.ts';
 import type { DynamoCalls, DynamoItem } from './engine/driver.ts';
 import { joinKey } from './engine/keys.ts';

@@ -7,7 +7,7 @@
  * A wake is a hint: records from before the stream was opened, and those of an outage, are not delivered, and looks find their tasks.
  */
 import type { StreamRecord } from './inserted.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../core/runtime/clock.ts';
 
 export interface TableStreamOptions {
   /** The engine's address. */

@@ -8,16 +8,16 @@
  *     and afterwards with its outcome: `execute` is the only way in.
  *   - It names what the operator saw when deciding. A task, a lock or a permit that has another counter by then is left alone.
  */
-import type { AuditStore } from '../dynamo/audit/store.ts';
-import type { LockClient } from '../lock/client.ts';
-import type { TaskOperator } from '../queue/operator.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import type { ScheduleClient } from '../schedule/client.ts';
-import type { ScheduleOptions } from '../schedule/declaration.ts';
-import type { SemaphoreClient } from '../semaphore/client.ts';
-import type { SessionClient } from '../session/client.ts';
-import type { TaskReference } from '../task/request.ts';
-import type { TaskKey } from '../task/task.ts';
+import type { AuditStore } from './audit/audit-store.ts';
+import type { LockClient } from '../coordination/lock/lock-client.ts';
+import type { TaskOperator } from '../tasks/queue/task-operator.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
+import type { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
+import type { ScheduleOptions } from '../tasks/schedule/declaration.ts';
+import type { SemaphoreClient } from '../coordination/semaphore/semaphore-client.ts';
+import type { SessionClient } from '../session/session-client.ts';
+import type { TaskReference } from '../tasks/task/task-request.ts';
+import type { TaskKey } from '../tasks/task/task.ts';
 
 export interface OperationPorts {
   readonly audit: AuditStore;

@@ -16,22 +16,22 @@
  *   - A hook of `SessionEvents` throws: it stops nothing.
  *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
  */
-import { LeaseLostError } from '../errors.ts';
-import { stampOf } from '../lease/stamp.ts';
-import type { TrustWindow } from '../lease/trust.ts';
-import { momentOf, remainingTrustMs } from '../lease/trust.ts';
-import type { SessionTiming } from '../lease/timing.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { tellWatcher } from '../runtime/tell-watcher.ts';
+import { LeaseLostError } from '../core/errors.ts';
+import { stampOf } from '../core/lease/stamp.ts';
+import type { TrustWindow } from '../core/lease/trust.ts';
+import { momentOf, remainingTrustMs } from '../core/lease/trust.ts';
+import type { SessionTiming } from '../core/lease/timing.ts';
+import type { Clock } from '../core/runtime/clock.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
+import { tellWatcher } from '../core/runtime/tell-watcher.ts';
 import { firstFailure } from './health.ts';
 import { Lateness } from './lateness.ts';
 import type { OpeningPorts, SessionOptions } from './open.ts';
 import { openSession } from './open.ts';
-import type { LiveSession, SessionRecord } from './record.ts';
+import type { LiveSession, SessionRecord } from './session-record.ts';
 import type { Settle } from './settling.ts';
 import { Settling } from './settling.ts';
-import type { HolderSessionStore } from './store.ts';
+import type { HolderSessionStore } from './session-store.ts';
 import { truthfulSignal } from './truthful-signal.ts';
 
 /** What is undecided is tried again this often at least, however seldom the heart beats. */

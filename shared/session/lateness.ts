@@ -5,7 +5,7 @@
  * Told from a store that does not answer by what was late: the timer itself.
  * Clock: monotonic, which stands still while a machine is suspended.
  */
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../core/runtime/clock.ts';
 
 export class Lateness {
   readonly #clock: Clock;

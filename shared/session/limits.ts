@@ -1,5 +1,5 @@
 /** How far a write on behalf of a session may go: never past the belief in it. */
-import type { WriteLimits } from '../lease/outcome.ts';
+import type { WriteLimits } from '../core/lease/outcome.ts';
 import type { SessionHolder } from './keep-alive.ts';
 
 /** No attempt is sent once the session may not be believed in; for the rest, the sender's own bounds. */

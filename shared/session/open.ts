@@ -5,17 +5,17 @@
  * Others would find its sessions expired at once, and take its tasks, each with an attempt
  * that it cost; or they would wait for it long after it has died.
  */
-import { StoreUnavailableError } from '../errors.ts';
-import type { SkewGauge } from '../lease/skew.ts';
-import { ensureClockWithin } from '../lease/skew.ts';
-import { stampOf } from '../lease/stamp.ts';
-import type { SessionTiming } from '../lease/timing.ts';
-import { trustDurationMs } from '../lease/timing.ts';
-import type { TrustWindow } from '../lease/trust.ts';
-import { momentOf, remainingTrustMs } from '../lease/trust.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import type { LiveSession, SessionBehavior } from './record.ts';
-import type { HolderSessionStore } from './store.ts';
+import { StoreUnavailableError } from '../core/errors.ts';
+import type { SkewGauge } from '../core/lease/skew.ts';
+import { ensureClockWithin } from '../core/lease/skew.ts';
+import { stampOf } from '../core/lease/stamp.ts';
+import type { SessionTiming } from '../core/lease/timing.ts';
+import { trustDurationMs } from '../core/lease/timing.ts';
+import type { TrustWindow } from '../core/lease/trust.ts';
+import { momentOf, remainingTrustMs } from '../core/lease/trust.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
+import type { LiveSession, SessionBehavior } from './session-record.ts';
+import type { HolderSessionStore } from './session-store.ts';
 
 export interface SessionOptions {
   readonly timing: SessionTiming;

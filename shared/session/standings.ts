@@ -1,6 +1,6 @@
-import { allOf } from '../runtime/all-of.ts';
-import type { SessionPorts, Standing } from './contender.ts';
-import { settleSession } from './contender.ts';
+import { allOf } from '../core/runtime/all-of.ts';
+import type { SessionPorts, Standing } from './session-contender.ts';
+import { settleSession } from './session-contender.ts';
 
 /** A session found alive is asked about again after so long, or when it may have expired: it may be ended before. */
 const RECHECK_MS = 2_000;

@@ -1,6 +1,6 @@
 /** `leasehold cost` sends no request: it needs no table, no credentials and no network. */
 import { describe, expect, test } from 'vitest';
-import { PRICES } from '../../shared/cost/prices.ts';
+import { PRICES } from '../../shared/operate/cost/prices.ts';
 import { runHere } from '../support/command.ts';
 
 const cost = (...argv: readonly string[]) => runHere(['cost', ...argv]);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createTaskStore } from '../../shared/dynamo/task/store.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import type { Json } from '../../shared/task/task.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { Json } from '../../shared/tasks/task/task.ts';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';

@@ -1,10 +1,10 @@
 /** The drill of a restore on two tables: what is given out after it was never given out before. */
 import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import type { Leasehold } from '../../shared/leasehold.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/dynamo/task/store.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';

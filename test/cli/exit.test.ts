@@ -1,7 +1,7 @@
 /** What the command says of an error. */
 import { expect, test } from 'vitest';
 import { failureOf } from '../../cli/exit.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 
 const cause = Object.assign(new Error('not found'), { name: 'ResourceNotFoundException' });
 

@@ -1,12 +1,12 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { SemaphoreClient } from '../../shared/semaphore/client.ts';
-import { createSemaphoreStore } from '../../shared/dynamo/semaphore/store.ts';
-import { createSessionStore } from '../../shared/dynamo/session/store.ts';
+import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
+import { createSemaphoreStore } from '../../shared/coordination/semaphore/row/dynamo-semaphore-store.ts';
+import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
-import { noSkewGauge } from '../../shared/lease/skew.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { noSkewGauge } from '../../shared/core/lease/skew.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { runCommand, spawnCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LeaseLostError } from '../../shared/errors.ts';
-import type { Leadership } from '../../shared/election/election.ts';
-import type { Session } from '../../shared/session.ts';
+import { LeaseLostError } from '../../shared/core/errors.ts';
+import type { Leadership } from '../../shared/coordination/election/election.ts';
+import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoFault, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
-import { dynamoFence } from '../../shared/dynamo/fence.ts';
-import type { FenceStamp, Fencing } from '../../shared/lease/fence.ts';
-import { Fence, compareStamps } from '../../shared/lease/fence.ts';
-import type { Lock } from '../../shared/lock/lock.ts';
+import { dynamoFence } from '../../shared/dynamo/dynamo-fence.ts';
+import type { FenceStamp, Fencing } from '../../shared/core/lease/fence.ts';
+import { Fence, compareStamps } from '../../shared/core/lease/fence.ts';
+import type { Lock } from '../../shared/coordination/lock/lock.ts';
 import type { World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import type { Postgres } from '../support/postgres.ts';
@@ -160,7 +160,7 @@ describeInEveryWorld('a fence on a DynamoDB item', (open) => {
 });
 
 describe.skipIf(!isPostgresInstalled())('the recipe for PostgreSQL', () => {
-  const recipe = readFileSync(new URL('../../shared/lease/fence-recipes.md', import.meta.url), 'utf8');
+  const recipe = readFileSync(new URL('../../shared/core/lease/fence-recipes.md', import.meta.url), 'utf8');
   let postgres: Postgres;
   let account: string;
   let count = 0;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import { systemIds } from '../../shared/runtime/ids.ts';
-import { ConcurrencyLimiter } from '../../shared/semaphore/limiter.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { systemIds } from '../../shared/core/runtime/ids.ts';
+import { ConcurrencyLimiter } from '../../shared/coordination/semaphore/concurrency-limiter.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, describeCrowd } from '../support/crowd.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
-import { ConfigurationError, StoreUnavailableError } from '../../shared/errors.ts';
-import type { Lock } from '../../shared/lock/lock.ts';
-import type { Session } from '../../shared/session.ts';
+import { ConfigurationError, StoreUnavailableError } from '../../shared/core/errors.ts';
+import type { Lock } from '../../shared/coordination/lock/lock.ts';
+import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 import { whenAborted } from '../support/when-aborted.ts';

@@ -1,10 +1,10 @@
 /** The two writes that settle a key of which a session does not know whether it holds it. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createLockStore } from '../../shared/dynamo/lock/store.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import type { FreeLock, HeldLock } from '../../shared/lock/record.ts';
-import type { LockStore } from '../../shared/lock/store.ts';
+import { createLockStore } from '../../shared/coordination/lock/row/dynamo-lock-store.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { FreeLock, HeldLock } from '../../shared/coordination/lock/lock-record.ts';
+import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import { PATIENT } from '../support/patient.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
-import type { Lock, LockOptions } from '../../shared/lock/lock.ts';
-import type { Session } from '../../shared/session.ts';
+import type { Lock, LockOptions } from '../../shared/coordination/lock/lock.ts';
+import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../support/coordination.ts';
 import { SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';

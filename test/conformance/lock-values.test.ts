@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import type { Lock } from '../../shared/lock/lock.ts';
-import { VALUE_LIMIT_BYTES } from '../../shared/lock/record.ts';
-import type { Session } from '../../shared/session.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import type { Lock } from '../../shared/coordination/lock/lock.ts';
+import { VALUE_LIMIT_BYTES } from '../../shared/coordination/lock/lock-record.ts';
+import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import { TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';

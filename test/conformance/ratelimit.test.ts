@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ClockSkewError, ConfigurationError } from '../../shared/errors.ts';
-import { RateLimiter } from '../../shared/ratelimit/limiter.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import type { RateOptions } from '../../shared/ratelimit/bucket.ts';
-import { bucketOf, drawOf } from '../../shared/ratelimit/bucket.ts';
+import { ClockSkewError, ConfigurationError } from '../../shared/core/errors.ts';
+import { RateLimiter } from '../../shared/coordination/ratelimit/rate-limiter.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import type { RateOptions } from '../../shared/coordination/ratelimit/bucket.ts';
+import { bucketOf, drawOf } from '../../shared/coordination/ratelimit/bucket.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, describeCrowd } from '../support/crowd.ts';
 

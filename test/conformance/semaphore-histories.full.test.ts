@@ -3,23 +3,23 @@
  * and whose requests arrive late. The rules are checked against the row after every write, and against belief at every moment.
  */
 import { describe, expect, test } from 'vitest';
-import { decodeSemaphore } from '../../shared/dynamo/semaphore/codec.ts';
+import { decodeSemaphore } from '../../shared/coordination/semaphore/row/semaphore-codec.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { semaphoreKey, sessionKey } from '../../shared/dynamo/engine/keys.ts';
-import { createSemaphoreStore } from '../../shared/dynamo/semaphore/store.ts';
+import { createSemaphoreStore } from '../../shared/coordination/semaphore/row/dynamo-semaphore-store.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createSessionStore } from '../../shared/dynamo/session/store.ts';
-import { LeaseLostError, StoreUnavailableError } from '../../shared/errors.ts';
-import { noSkewGauge } from '../../shared/lease/skew.ts';
-import { sessionTiming } from '../../shared/lease/timing.ts';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { SemaphoreClient } from '../../shared/semaphore/client.ts';
-import type { Permit } from '../../shared/semaphore/permit.ts';
-import type { SemaphoreRecord } from '../../shared/semaphore/semaphore.ts';
-import { isSamePermit, permitsHeld } from '../../shared/semaphore/semaphore.ts';
+import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../shared/core/errors.ts';
+import { noSkewGauge } from '../../shared/core/lease/skew.ts';
+import { sessionTiming } from '../../shared/core/lease/timing.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
+import type { Permit } from '../../shared/coordination/semaphore/permit.ts';
+import type { SemaphoreRecord } from '../../shared/coordination/semaphore/semaphore.ts';
+import { isSamePermit, permitsHeld } from '../../shared/coordination/semaphore/semaphore.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
-import { Prng } from '../simulation/machines/prng.ts';
+import { Prng } from '../support/machines/prng.ts';
 import { STARTS_AT, simulatedWorld } from '../support/coordination.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LeaseLostError, MismatchError } from '../../shared/errors.ts';
+import { LeaseLostError, MismatchError } from '../../shared/core/errors.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, acquired, describeCrowd } from '../support/crowd.ts';
 import { loseNextAnswer } from '../support/lost-answer.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
-import type { Acquisition } from '../../shared/semaphore/acquire.ts';
-import type { Permit } from '../../shared/semaphore/permit.ts';
+import { ConfigurationError, LeaseLostError } from '../../shared/core/errors.ts';
+import type { Acquisition } from '../../shared/coordination/semaphore/acquire.ts';
+import type { Permit } from '../../shared/coordination/semaphore/permit.ts';
 import type { Member } from '../support/crowd.ts';
 import { DEAD_AFTER_MS, SKEW_MS, TTL_MS, acquired, describeCrowd, fillWithCrashed } from '../support/crowd.ts';
 

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createTaskStore } from '../../shared/dynamo/task/store.ts';
-import { StoreUnavailableError } from '../../shared/errors.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import type { TaskStore } from '../../shared/task/store.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { StoreUnavailableError } from '../../shared/core/errors.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { FaultyDriver } from '../support/faulty-driver.ts';
 import { describeOnEveryStore } from '../support/stores.ts';
 import { claimOf, claimed, enqueued, newTask, stamp } from '../support/tasks.ts';

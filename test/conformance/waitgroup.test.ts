@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoKind } from '../../shared/dynamo/engine/driver.ts';
-import { ConfigurationError, LeaseLostError, MismatchError } from '../../shared/errors.ts';
-import { WaitGroup } from '../../shared/waitgroup/group.ts';
+import { ConfigurationError, LeaseLostError, MismatchError } from '../../shared/core/errors.ts';
+import { WaitGroup } from '../../shared/coordination/waitgroup/group.ts';
 import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, TTL_MS, describeCrowd } from '../support/crowd.ts';
 

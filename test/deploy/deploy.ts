@@ -13,7 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { METRIC } from '../../functions/metric-names.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
-import type { TaskKey } from '../../shared/task/task.ts';
+import type { TaskKey } from '../../shared/tasks/task/task.ts';
 import type { Begun, Effect } from './deployed.ts';
 import { answered, Deployed, until } from './deployed.ts';
 import { Deployer } from './deployer.ts';

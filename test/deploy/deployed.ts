@@ -2,11 +2,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { StoreUnavailableError } from '../../shared/errors.ts';
-import type { Leasehold } from '../../shared/leasehold.ts';
-import { createLeasehold } from '../../shared/leasehold.ts';
-import { sideBySide } from '../../shared/runtime/in-flight.ts';
-import type { TaskKey, TaskRecord } from '../../shared/task/task.ts';
+import { StoreUnavailableError } from '../../shared/core/errors.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { sideBySide } from '../../shared/core/runtime/in-flight.ts';
+import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Emulator } from './emulator.ts';
 import { begunKey, EFFECTS_TABLE, gateKey, QUEUE, REGION, SHARDS } from './settings.ts';
 import { record } from './tasks.ts';

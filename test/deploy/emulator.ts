@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { leash, signalGroup } from '../../local/leash.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 import { REGION } from './settings.ts';
 
 const HOST = '127.0.0.1';

@@ -5,9 +5,9 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { DynamoDBDocumentClient, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { queueKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
-import type { Committed, TaskContext } from '../../shared/task/context.ts';
-import { defineTask } from '../../shared/task/definition.ts';
-import { messageOf } from '../../shared/errors.ts';
+import type { Committed, TaskContext } from '../../shared/tasks/task/context.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import { messageOf } from '../../shared/core/errors.ts';
 import { begunKey, EFFECTS_TABLE, gateKey } from './settings.ts';
 
 /** Which deployment this code came with; the bundler puts it here. */

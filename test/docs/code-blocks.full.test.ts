@@ -16,9 +16,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createLeasehold } from '../../shared/leasehold.ts';
-import type { CodeBlock } from './documents.ts';
-import { ROOT, codeBlocks, documents } from './documents.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import type { CodeBlock } from '../support/documents.ts';
+import { ROOT, codeBlocks, documents } from '../support/documents.ts';
 
 const BETWEEN_BLOCKS = '\u0004';
 const TABLE = 'leasehold';

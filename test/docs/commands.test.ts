@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { Command, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
-import type { Document } from './documents.ts';
-import { ROOT, codeBlocks, documents, inlineCode } from './documents.ts';
+import type { Document } from '../support/documents.ts';
+import { ROOT, codeBlocks, documents, inlineCode } from '../support/documents.ts';
 
 const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;

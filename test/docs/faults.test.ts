@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from './documents.ts';
+import { ROOT } from '../support/documents.ts';
 
 const ROW = /^\| (?<fault>[^|]+) \| (?<signs>[^|]+) \| `(?<file>test\/[^`|]+\.test\.ts)`: (?<title>[^|]+?) \|$/gm;
 const guide = readFileSync(path.join(ROOT, 'docs/operating.md'), 'utf8');

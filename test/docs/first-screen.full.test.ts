@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { runHere, spawnCommand } from '../support/command.ts';
-import { ROOT, codeBlocks, documents } from './documents.ts';
+import { ROOT, codeBlocks, documents } from '../support/documents.ts';
 
 const blocks = documents()
   .filter(({ path: file }) => file === 'README.md')

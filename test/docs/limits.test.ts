@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from './documents.ts';
+import { ROOT } from '../support/documents.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   KB: 1_024,

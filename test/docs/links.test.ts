@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Document } from './documents.ts';
-import { ROOT, documents, prose } from './documents.ts';
+import type { Document } from '../support/documents.ts';
+import { ROOT, documents, prose } from '../support/documents.ts';
 
 const LINK = /\]\(([^()\s]+)(?:\s+"[^"]*")?\)|<(?:img|a|source)\b[^>]*?\b(?:src|href|srcset)="([^"]+)"/g;
 

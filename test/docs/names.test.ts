@@ -2,8 +2,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Document } from './documents.ts';
-import { ROOT, documents, inlineCode } from './documents.ts';
+import type { Document } from '../support/documents.ts';
+import { ROOT, documents, inlineCode } from '../support/documents.ts';
 
 const FOLDERS = [
   ...['api', 'bench', 'cli', 'console', 'consul', 'docs', 'examples', 'functions', 'infra', 'local', 'release'],
@@ -19,7 +19,7 @@ const SYMBOL = /^#?[A-Za-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+$|^[A-Z][A-Z0-9]*(?:_[A-Z
 /** Names of the services that the guides compare with. */
 const OF_OTHERS = new Set(['HeadObject', 'INCR', 'EXPIRE', 'ChangeMessageVisibility', 'DeleteMessage']);
 const INVARIANT = /^\| (?<id>I\d+b?|[A-Z]{3,}) \| (?<says>[^|]+) \| (?<keptBy>[^|]+) \| (?<noticedBy>[^|]+) \|$/gm;
-const RULES = 'test/simulation/invariants';
+const RULES = 'proof/simulation/invariants';
 
 const files = globSync(SOURCES, { cwd: ROOT, exclude: ['**/node_modules/**'] }).map((file) =>
   file.split(path.sep).join('/'),
@@ -137,10 +137,10 @@ describe('the check itself', () => {
     ['a bare file', 'See `nowhere.ts`.', missingPlaces],
     ['a function that is not there', 'See `judgeNobody`.', missingSymbols],
     ['a constant that is not there', 'See `NOBODY_IS_THERE`.', missingSymbols],
-    ['a symbol of another file', 'See `judgeSession` in `shared/lock/record.ts`.', misplacedSymbols],
+    ['a symbol of another file', 'See `judgeSession` in `shared/coordination/lock/lock-record.ts`.', misplacedSymbols],
     [
       'the second of two symbols',
-      'See `judgeSession` and `judgeLock` in `shared/session/record.ts`.',
+      'See `judgeSession` and `judgeLock` in `shared/session/session-record.ts`.',
       misplacedSymbols,
     ],
   ])('finds %s', (_what, text, complaints) => {
@@ -149,10 +149,10 @@ describe('the check itself', () => {
 
   test.each([
     ['a folder', 'See `shared/dynamo/engine/`.'],
-    ['several files', 'See `shared/lock/{lock,record}.ts`.'],
+    ['several files', 'See `shared/coordination/lock/{lock,lock-record}.ts`.'],
     ['a place of the reader', 'Write `src/tasks.ts`.'],
     ['a word', 'It is `live`, then `invalid`.'],
-    ['a method of a class', 'See `#bury` in `shared/worker/worker.ts`.'],
+    ['a method of a class', 'See `#bury` in `shared/tasks/worker/worker.ts`.'],
   ])('accepts %s', (_what, text) => {
     const found = [missingPlaces, missingSymbols, misplacedSymbols].flatMap((complaints) => complaints(planted(text)));
     expect(found).toEqual([]);

@@ -9,7 +9,7 @@ import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startEngine } from '../../local/engine.ts';
 import { startMemoryEngine } from '../../local/engine/memory.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemClock } from '../../shared/core/runtime/clock.ts';
 import { STARTS_AT } from '../support/coordination.ts';
 import { runHere } from '../support/command.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';

@@ -1,6 +1,6 @@
 /** What users have with `driver: 'sdk'`: locks, semaphores and tasks behave as ever where the AWS SDK sends. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { runThrough } from '../support/stores.ts';
 
 runThrough((endpoint) => connectDynamo({ endpoint, driver: 'sdk' }, systemRuntime).driver);
@@ -8,7 +8,7 @@ await import('../conformance/lock.test.ts');
 await import('../conformance/lock-failures.test.ts');
 await import('../conformance/lock-settling.test.ts');
 await import('../conformance/lock-several.test.ts');
-await import('../conformance/lock-transaction.test.ts');
+await import('../../consul/test/conformance/lock-transaction.test.ts');
 await import('../conformance/lock-values.test.ts');
 await import('../conformance/semaphore.test.ts');
 await import('../conformance/semaphore-operation.test.ts');

@@ -10,7 +10,7 @@ import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import type { EngineOptions } from '../../local/engine.ts';
 import { startEngine } from '../../local/engine.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 import { expectGone, isRunning } from '../support/processes.ts';
 
 const hasEmbedded = inject('embeddedEndpoint') !== null;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { installedPackages } from '../../examples/inventory/input.ts';
+import { installedPackages } from '../../examples/demonstration/inventory/input.ts';
 import { runStart, runStartUntil } from '../support/start-command.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Platform } from '../../local/platform.ts';
 import { startPlatform } from '../../local/platform.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { DiaryLine } from '../support/tasks-modules/diary.ts';
 
 /** A worker that is only slow must not lose its session. */

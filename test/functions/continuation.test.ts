@@ -6,10 +6,10 @@ import { ENV, schedulesText } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { createLeasehold } from '../../shared/leasehold.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import { defineSchedule } from '../../shared/schedule/declaration.ts';
-import { defineTask } from '../../shared/task/definition.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { InvokeServer } from '../support/invoke-server.ts';
 import { openInvokeServer } from '../support/invoke-server.ts';
 

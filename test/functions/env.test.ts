@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ENV, parseDispatchEnv, parseWorkEnv, schedulesText } from '../../functions/env.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import { defineSchedule } from '../../shared/schedule/declaration.ts';
-import { defineTask } from '../../shared/task/definition.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
 
 const worker = { LEASEHOLD_TABLE: 'leases' };
 const dispatcher = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_WORKER_FUNCTION: 'work' };

@@ -5,11 +5,11 @@ import { signalOf } from '../../functions/middleware/held-right.ts';
 import { leader } from '../../functions/middleware/leader.ts';
 import { lock } from '../../functions/middleware/lock.ts';
 import { semaphore } from '../../functions/middleware/semaphore.ts';
-import { ConfigurationError, LeaseLostError } from '../../shared/errors.ts';
-import type { Leasehold } from '../../shared/leasehold.ts';
-import { LockUnavailableError } from '../../shared/lock/record.ts';
-import { SemaphoreFullError } from '../../shared/semaphore/contender.ts';
-import { HandedBackError } from '../../shared/task/control.ts';
+import { ConfigurationError, LeaseLostError } from '../../shared/core/errors.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { LockUnavailableError } from '../../shared/coordination/lock/lock-record.ts';
+import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
+import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import type { World } from '../support/coordination.ts';
 import { simulatedWorld } from '../support/coordination.ts';
 

@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { IdleWorld } from '../../bench/idle-world.ts';
 import { IDLE_QUEUE, openIdleWorld } from '../../bench/idle-world.ts';
 import { reasonToLeave } from '../../functions/surplus.ts';
-import { workersSemaphore } from '../../shared/dispatch/dispatcher.ts';
-import { noSkewGauge } from '../../shared/lease/skew.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import { sessionTiming } from '../../shared/lease/timing.ts';
-import { SemaphoreClient } from '../../shared/semaphore/client.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { noSkewGauge } from '../../shared/core/lease/skew.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { sessionTiming } from '../../shared/core/lease/timing.ts';
+import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
 
 const MAX_WORKERS = 2;

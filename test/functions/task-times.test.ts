@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TaskTimeMetrics } from '../../functions/task-times.ts';
 import { createTelemetry } from '../../functions/runtime.ts';
-import { defineTask } from '../../shared/task/definition.ts';
-import type { TaskTimes } from '../../shared/worker/tally.ts';
-import { createTestKit } from '../../testing/kit.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import type { TaskTimes } from '../../shared/tasks/worker/tally.ts';
+import { createTestKit } from '../../shared/testing/kit.ts';
 import { dataPointsOf } from '../support/cloudwatch.ts';
 
 const ADDRESS = { table: 'leases', queue: 'media' };

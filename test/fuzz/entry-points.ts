@@ -3,15 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ENV, parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
-import { readTaskFile } from '../../local/demonstration/task-file.ts';
-import { validName } from '../../shared/validate/name.ts';
-import { parseSequencer } from '../../shared/lease/sequencer.ts';
-import { stampOf } from '../../shared/lease/stamp.ts';
-import { Leasehold } from '../../shared/leasehold.ts';
-import type { Lock } from '../../shared/lock/lock.ts';
-import { parsePermit } from '../../shared/semaphore/semaphore.ts';
-import type { Session } from '../../shared/session.ts';
-import { defineTask, registerTasks } from '../../shared/task/definition.ts';
+import { readTaskFile } from '../../examples/demonstration/task-file.ts';
+import { validName } from '../../shared/core/validate/name.ts';
+import { parseSequencer } from '../../shared/core/lease/sequencer.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { Leasehold } from '../../shared/client/leasehold.ts';
+import type { Lock } from '../../shared/coordination/lock/lock.ts';
+import { parsePermit } from '../../shared/coordination/semaphore/semaphore.ts';
+import type { Session } from '../../shared/client/session.ts';
+import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { World } from './world.ts';
 
 export interface EntryPoint {

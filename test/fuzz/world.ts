@@ -2,20 +2,20 @@
  * A Leasehold on a simulated store that answers at once and judges every
  * expression as the service would, and all that is not reached through it.
  */
-import { createStores } from '../../shared/dynamo/stores.ts';
+import { createStores } from '../../shared/client/stores.ts';
 import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { noSkewGauge } from '../../shared/lease/skew.ts';
-import { sessionTiming } from '../../shared/lease/timing.ts';
-import { Leasehold } from '../../shared/leasehold.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { noSkewGauge } from '../../shared/core/lease/skew.ts';
+import { sessionTiming } from '../../shared/core/lease/timing.ts';
+import { Leasehold } from '../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
-import { registerTasks } from '../../shared/task/definition.ts';
-import { TaskOperator } from '../../shared/queue/operator.ts';
-import type { WorkerReport } from '../../shared/worker/worker.ts';
-import { runWorker } from '../../shared/worker/worker.ts';
-import { simulatedDriver } from '../../testing/simulated-dynamo/driver.ts';
-import { memoryDynamo } from '../../testing/memory-table.ts';
+import { registerTasks } from '../../shared/tasks/task/definition.ts';
+import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
+import type { WorkerReport } from '../../shared/tasks/worker/worker.ts';
+import { runWorker } from '../../shared/tasks/worker/worker.ts';
+import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts';
+import { memoryDynamo } from '../../shared/testing/memory-table.ts';
 import type { Recording } from './recording.ts';
 import { recordingDriver } from './recording.ts';
 

@@ -1,8 +1,8 @@
 /** Tasks that end in every way, for a worker whose policies are enforced. */
-import { DoNotRetry } from '../../shared/task/control.ts';
-import type { TaskDefinition } from '../../shared/task/definition.ts';
-import { defineTask } from '../../shared/task/definition.ts';
-import { spawn } from '../../shared/task/request.ts';
+import { DoNotRetry } from '../../shared/tasks/task/control.ts';
+import type { TaskDefinition } from '../../shared/tasks/task/definition.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import { spawn } from '../../shared/tasks/task/task-request.ts';
 
 export const SPAWNED_IN_ORDER = ['spawned-1', 'spawned-2'];
 const AWAITED_IN_ORDER = { key: 'awaited', ordered: true };

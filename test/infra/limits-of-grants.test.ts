@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import { lockKey, payloadKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { PolicyGate } from './policy-gate.ts';
 import { openPolicyGate } from './policy-gate.ts';
 import { statementsOf } from './policy.ts';

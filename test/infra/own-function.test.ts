@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
-import { defineSchedule } from '../../shared/schedule/declaration.ts';
+import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { statementsOf } from './policy.ts';
 import { newApp, synthesize } from './synthesize.ts';
 

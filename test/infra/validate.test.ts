@@ -12,7 +12,7 @@ import type { WorkerSettings } from '../../infra/validate.ts';
 import { periodMs, validateWorkers } from '../../infra/validate.ts';
 import { wakeSettings } from '../../infra/waker.ts';
 import { workerEnvironment } from '../../infra/worker.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
 /** One broken setting, or pair, and the sentence that says so. */

@@ -1,9 +1,9 @@
 /** What tests of tasks in bulk look at: packs, items, and effects in rows of the user's own. */
-import type { BulkItem } from '../../shared/bulk/client.ts';
-import type { PackOf } from '../../shared/task/pack.ts';
-import { isPack } from '../../shared/task/pack.ts';
-import type { UserWrite } from '../../shared/task/store.ts';
-import type { RunningTask, TaskRecord } from '../../shared/task/task.ts';
+import type { BulkItem } from '../../shared/tasks/bulk/put-bulk.ts';
+import type { PackOf } from '../../shared/tasks/task/pack.ts';
+import { isPack } from '../../shared/tasks/task/pack.ts';
+import type { UserWrite } from '../../shared/tasks/task/task-store.ts';
+import type { RunningTask, TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from './queue.ts';
 import type { TestStore } from './stores.ts';
 import { stamp } from './tasks.ts';

@@ -2,8 +2,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { Leasehold } from '../../shared/leasehold.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { Leasehold } from '../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { CommandSettings } from './command.ts';
 import { TEST_CLIENT_SETTINGS } from './stores.ts';
 

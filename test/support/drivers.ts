@@ -6,9 +6,9 @@ import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { createWireDriver } from '../../shared/dynamo/wire/wire-driver.ts';
 import type { CredentialSource, Credentials } from '../../shared/dynamo/wire/credentials.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import { systemClock } from '../../shared/core/runtime/clock.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 
 export interface DriverSettings {
   readonly endpoint: string;

@@ -3,7 +3,7 @@
  */
 import type { Engine } from '../../local/engine.ts';
 import { startEngine } from '../../local/engine.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -53,7 +53,7 @@ function called({ callee }: Node): string | undefined {
 
 const dateWithArgument = {
   create(context: Context) {
-    const message = "it reads the machine's clock: take a Clock (shared/runtime/clock.ts)";
+    const message = "it reads the machine's clock: take a Clock (shared/core/runtime/clock.ts)";
     const isDate = ({ callee }: Node): boolean => callee?.type === 'Identifier' && callee.name === 'Date';
     return {
       NewExpression(node: Node): void {

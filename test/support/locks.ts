@@ -1,6 +1,6 @@
 /** What tests about locks begin with: two processes with a session each, and an unused key. */
-import type { Lock, LockOptions } from '../../shared/lock/lock.ts';
-import type { Session } from '../../shared/session.ts';
+import type { Lock, LockOptions } from '../../shared/coordination/lock/lock.ts';
+import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from './coordination.ts';
 
 export const TTL = '30s';

@@ -1,4 +1,4 @@
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../shared/testing/fake-clock.ts';
 
 /** A clock of a test's own, whose wall can also be wrong. */
 export class ManualClock extends FakeClock {

@@ -1,21 +1,21 @@
 /** A queue of a test's own, with everything that works on it: the client, the operator, and workers that run in the test's process. */
-import { createStores } from '../../shared/dynamo/stores.ts';
+import { createStores } from '../../shared/client/stores.ts';
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
-import { noSkewGauge } from '../../shared/lease/skew.ts';
-import type { SessionTiming } from '../../shared/lease/timing.ts';
-import { sessionTiming } from '../../shared/lease/timing.ts';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import { noSkewGauge } from '../../shared/core/lease/skew.ts';
+import type { SessionTiming } from '../../shared/core/lease/timing.ts';
+import { sessionTiming } from '../../shared/core/lease/timing.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
-import type { SessionStore } from '../../shared/session/store.ts';
-import { TaskClient } from '../../shared/queue/client.ts';
-import { registerTasks } from '../../shared/task/definition.ts';
-import { TaskOperator } from '../../shared/queue/operator.ts';
-import type { TaskOperatorStore } from '../../shared/task/operator-store.ts';
-import type { QueueStore } from '../../shared/task/queue-store.ts';
-import type { TaskAndPackStore } from '../../shared/bulk/store.ts';
-import type { WorkerPorts, WorkerReport } from '../../shared/worker/worker.ts';
-import { runWorker } from '../../shared/worker/worker.ts';
+import type { SessionStore } from '../../shared/session/session-store.ts';
+import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import { registerTasks } from '../../shared/tasks/task/definition.ts';
+import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
+import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
+import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
+import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/worker.ts';
+import { runWorker } from '../../shared/tasks/worker/worker.ts';
 import type { TestStore } from './stores.ts';
 
 export interface QueueUnderTest {

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Verdict } from '../../local/demonstration/verdict.ts';
+import type { Verdict } from '../../examples/demonstration/verdict.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../examples/demonstration/start.ts', import.meta.url));
 
 export interface StartRun {
   readonly exitCode: number | null;

@@ -8,8 +8,8 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createDefinedTable, tableDefinition } from '../../shared/dynamo/table.ts';
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { PATIENT } from './patient.ts';
 
 export interface TestStore {

@@ -1,9 +1,9 @@
 /** Builders for tests about tasks: each test says only what matters to it. */
-import type { Runtime } from '../../shared/runtime/runtime.ts';
-import { systemRuntime } from '../../shared/runtime/runtime.ts';
-import type { Stamp } from '../../shared/lease/stamp.ts';
-import type { NewTask, TaskStore } from '../../shared/task/store.ts';
-import type { Claim, ReadyTask, RunningTask } from '../../shared/task/task.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { NewTask, TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { Claim, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 
 export function newTask(changes: Partial<NewTask> = {}): NewTask {
   const id = systemRuntime.ids.unique();

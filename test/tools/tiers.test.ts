@@ -27,7 +27,7 @@ describe('the tiers of tests', () => {
   test.each([
     ['test/unit/lock/line.test.ts', 'first'],
     ['test/unit/lock/line.full.test.ts', 'full'],
-    ['test/simulation/mutants.long.test.ts', 'long'],
+    ['proof/mutants/mutants.long.test.ts', 'long'],
     ['test/e2e/start.test.ts', 'full'],
     ['test/a-new-folder/some.test.ts', 'full'],
   ])('%s is of the %s one', (file, tier) => {

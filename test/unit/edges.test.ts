@@ -1,18 +1,18 @@
 /** Where users hand something over: an unknown name, and a value of the wrong kind, are refused there. */
 import { describe, expect, test } from 'vitest';
-import { createWorker } from '../../shared/create-worker.ts';
-import { enqueuer, getTask } from '../../shared/edge/enqueuer.ts';
-import { lockSession } from '../../shared/edge/sessions.ts';
-import { ConfigurationError } from '../../shared/errors.ts';
-import { compareStamps } from '../../shared/lease/fence.ts';
-import type { Leasehold } from '../../shared/leasehold.ts';
-import { createLeasehold } from '../../shared/leasehold.ts';
-import { createS3Payloads } from '../../shared/s3/payloads.ts';
-import type { Session } from '../../shared/session.ts';
-import { defineTask } from '../../shared/task/definition.ts';
-import { isPayloadOf } from '../../shared/task/payload.ts';
-import { spawn } from '../../shared/task/request.ts';
-import { createTestKit } from '../../testing/kit.ts';
+import { createWorker } from '../../shared/client/create-worker.ts';
+import { enqueuer, getTask } from '../../shared/client/edge/enqueuer.ts';
+import { lockSession } from '../../shared/client/edge/edge-sessions.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { compareStamps } from '../../shared/core/lease/fence.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { createS3Payloads } from '../../shared/tasks/s3/payloads.ts';
+import type { Session } from '../../shared/client/session.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import { isPayloadOf } from '../../shared/tasks/task/payload.ts';
+import { spawn } from '../../shared/tasks/task/task-request.ts';
+import { createTestKit } from '../../shared/testing/kit.ts';
 
 interface Hand {
   readonly leasehold: Leasehold;

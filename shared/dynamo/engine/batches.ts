@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../errors.ts';
+import { StoreUnavailableError } from '../../core/errors.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey } from './keys.ts';
 import type { Sender } from './send.ts';

@@ -16,8 +16,8 @@
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
-import { utf8Bytes } from '../../runtime/bytes.ts';
-import { isSame } from '../../runtime/same.ts';
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { isSame } from '../../core/runtime/same.ts';
 import type { DynamoItem } from './driver.ts';
 
 /** What an index costs follows from its keys, those of the table, and what it projects. */

@@ -3,12 +3,12 @@
  * The parts of a key are escaped, so that distinct tuples give distinct keys whatever text they are made of:
  * `#` separates parts and `%` escapes, and neither can stand in a part.
  */
-import { utf8Bytes } from '../../runtime/bytes.ts';
-import { sha256 } from '../../runtime/sha256.ts';
-import { ConfigurationError } from '../../errors.ts';
-import { HASH_DIGITS } from '../../task/tenants.ts';
-import type { Priority } from '../../task/task.ts';
-import { PRIORITIES } from '../../task/task.ts';
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { sha256 } from '../../core/runtime/sha256.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import { HASH_DIGITS } from '../../tasks/task/tenants.ts';
+import type { Priority } from '../../tasks/task/task.ts';
+import { PRIORITIES } from '../../tasks/task/task.ts';
 import { PARKED_SHARDS, PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 
 /** As many as a safe integer has, so that tickets sort as numbers do. */

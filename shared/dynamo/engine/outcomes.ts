@@ -1,5 +1,5 @@
-import { InvariantError } from '../../errors.ts';
-import type { Outcome } from '../../lease/outcome.ts';
+import { InvariantError } from '../../core/errors.ts';
+import type { Outcome } from '../../core/lease/outcome.ts';
 import type { DynamoItem } from './driver.ts';
 import type { WriteResult } from './send.ts';
 

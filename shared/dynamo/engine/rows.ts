@@ -1,6 +1,6 @@
 /** Rows of one kind, as every store reads and writes them: a statement goes out, and records come back. */
-import type { Outcome, WriteLimits } from '../../lease/outcome.ts';
-import type { Stamp } from '../../lease/stamp.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
 import { readInBatches } from './batches.ts';
 import type { DynamoItem } from './driver.ts';
 import { outcomeOf } from './outcomes.ts';

@@ -9,11 +9,11 @@
  *
  * The SDK's own retries stay off: they would sign and send again after a thaw, without asking the session.
  */
-import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../errors.ts';
-import type { WriteLimits } from '../../lease/outcome.ts';
-import { fullJitterMs } from '../../runtime/random.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
-import { tellWatcher } from '../../runtime/tell-watcher.ts';
+import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import { fullJitterMs } from '../../core/runtime/random.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { tellWatcher } from '../../core/runtime/tell-watcher.ts';
 import type {
   CancellationReason,
   DynamoCalls,

@@ -4,7 +4,7 @@
  * The header is cut to whole seconds, and the response was made at some moment between sending and receiving,
  * so one response proves a difference only beyond a second and the request's own duration; what it cannot prove counts as none.
  */
-import type { SkewGauge } from '../../lease/skew.ts';
+import type { SkewGauge } from '../../core/lease/skew.ts';
 
 export interface ResponseTiming {
   /** The Date header, epoch milliseconds. */

@@ -1,6 +1,6 @@
 /** Several statements as one transaction: all of them, or none. */
-import { sha256 } from '../../runtime/sha256.ts';
-import type { Stamp } from '../../lease/stamp.ts';
+import { sha256 } from '../../core/runtime/sha256.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from './keys.ts';
 import type { Statement } from './statement.ts';
 

@@ -5,7 +5,7 @@
  * The SDK takes a 200 without content for success: a put would seem applied, and the row of a lock absent.
  * Whatever could come behind a write that was applied is `unanswered`; what is refused before it is looked at is not.
  */
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { CancellationReason, DynamoCalls, DynamoFaultKind, DynamoItem, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import { decodeMap } from './attribute-value.ts';

@@ -7,7 +7,7 @@
  * What is read never throws for a number: what JavaScript cannot hold comes out as a `bigint` or a `WideNumber`,
  * so that one damaged row does not hide all that were read with it.
  */
-import { base64Of, bytesOfBase64 } from '../../runtime/bytes.ts';
+import { base64Of, bytesOfBase64 } from '../../core/runtime/bytes.ts';
 import type { WrappedNumber } from '../engine/capacity.ts';
 import type { DynamoItem } from '../engine/driver.ts';
 import { within } from './unstorable.ts';

@@ -11,11 +11,11 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { HttpPlace } from './connection.ts';
 import type { CredentialSource, Credentials } from './credentials.ts';
-import type { Environment } from './environment.ts';
+import type { Environment } from './aws-environment.ts';
 import type { Sdk } from './sdk.ts';
 
 export interface Destination {

@@ -11,9 +11,9 @@
  *     So nothing is shared but keys and credentials that are there.
  *   - Isolates are given few connections at once, and few requests in all: more wait here, or are refused here, where nothing was sent.
  */
-import { ConfigurationError, messageOf } from '../../errors.ts';
-import { sideBySide } from '../../runtime/in-flight.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { sideBySide } from '../../core/runtime/in-flight.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
@@ -23,7 +23,7 @@ import type { Credentials } from './credentials.ts';
 import { areRenewed, offsetFor, refusalOf, unlessAborted } from './credentials.ts';
 import type { CredentialProvider, TemporaryCredentials } from './kept-credentials.ts';
 import { KeptCredentials } from './kept-credentials.ts';
-import { TARGETS, bodyOf } from './request.ts';
+import { TARGETS, bodyOf } from './request-body.ts';
 import { bytesOfFetched, textOfFetched } from './web-body.ts';
 import { signForWeb } from './web-signature.ts';
 

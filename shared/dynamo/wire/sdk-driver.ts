@@ -5,8 +5,8 @@
  * the SDK takes an answer without content for success, and ignores its checksum.
  */
 import type { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import type { Clock } from '../../runtime/clock.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { Sdk } from './sdk.ts';

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type * as sdk from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError } from '../../core/errors.ts';
 
 export type Sdk = typeof sdk;
 

@@ -1,5 +1,5 @@
 /** Values that DynamoDB has no form for: where such a one stands, and why it cannot be sent. */
-import { messageOf, shown } from '../../errors.ts';
+import { messageOf, shown } from '../../core/errors.ts';
 import { DynamoFault, UNSTORABLE } from '../engine/driver.ts';
 
 /** Its message begins with the path to the value, which grows while the error leaves what holds it. */

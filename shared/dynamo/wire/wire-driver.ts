@@ -5,8 +5,8 @@
  * No emulator checks signatures. So an answer that refuses the form of one, of which nothing was applied,
  * hands all further requests of this driver to the SDK's, which is loaded then, with one warning.
  */
-import { ConfigurationError, messageOf } from '../../errors.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
@@ -16,9 +16,9 @@ import { textOfBody } from './body.ts';
 import type { Credentials } from './credentials.ts';
 import { Renewal, areRenewed, offsetFor, refusalOf, unlessAborted } from './credentials.ts';
 import type { Destination, Target } from './destination.ts';
-import { traceHeader } from './environment.ts';
+import { traceHeader } from './aws-environment.ts';
 import { HttpLine } from './http.ts';
-import { TARGETS, bodyOf, firstTable } from './request.ts';
+import { TARGETS, bodyOf, firstTable } from './request-body.ts';
 import { RequestSigner } from './signature.ts';
 
 export interface WireDriverPorts {

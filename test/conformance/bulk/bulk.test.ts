@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import { DoNotRetry, RetryAfter } from '../../../shared/task/control.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
+import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
+import { DoNotRetry, RetryAfter } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { itemId } from '../../../shared/task/pack.ts';
-import { CommitRefusedError } from '../../../shared/task/control.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import { claimOf } from '../../../shared/task/task.ts';
+import { itemId } from '../../../shared/tasks/task/pack.ts';
+import { CommitRefusedError } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import { DoNotRetry } from '../../../shared/task/control.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import type { EnqueueOptions } from '../../../shared/task/request.ts';
-import { spawn } from '../../../shared/task/request.ts';
-import type { TaskContext } from '../../../shared/task/context.ts';
-import { claimOf } from '../../../shared/task/task.ts';
+import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import type { EnqueueOptions } from '../../../shared/tasks/task/task-request.ts';
+import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import type { TaskContext } from '../../../shared/tasks/task/context.ts';
+import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';

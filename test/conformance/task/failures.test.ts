@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { itemSizeBytes } from '../../../shared/dynamo/engine/capacity.ts';
-import { putFailure } from '../../../shared/dynamo/failure/statements.ts';
-import { DoNotRetry } from '../../../shared/task/control.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import type { Claim } from '../../../shared/task/task.ts';
+import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import type { Claim } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';

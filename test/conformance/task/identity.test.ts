@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
-import { ConfigurationError, MismatchError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/queue/client.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import { claimOf } from '../../../shared/task/task.ts';
+import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
+import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';

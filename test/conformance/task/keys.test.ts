@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ConfigurationError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/queue/client.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import { hasRoom, windowOf } from '../../../shared/task/key-limit.ts';
-import { claimOf } from '../../../shared/task/task.ts';
-import type { RunningTask } from '../../../shared/task/task.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
+import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { hasRoom, windowOf } from '../../../shared/tasks/task/key-limit.ts';
+import { claimOf } from '../../../shared/tasks/task/task.ts';
+import type { RunningTask } from '../../../shared/tasks/task/task.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { STARTS_AT } from '../../support/coordination.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { ConfigurationError } from '../../../shared/errors.ts';
-import type { EnqueueOptions } from '../../../shared/queue/client.ts';
-import type { ReadyTask } from '../../../shared/task/task.ts';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
+import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import type { ReadyTask } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';

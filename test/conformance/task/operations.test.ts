@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ConfigurationError } from '../../../shared/errors.ts';
-import { DoNotRetry } from '../../../shared/task/control.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import { claimOf } from '../../../shared/task/task.ts';
-import type { TaskRecord } from '../../../shared/task/task.ts';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { claimOf } from '../../../shared/tasks/task/task.ts';
+import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { EnqueueOptions } from '../../../shared/queue/client.ts';
-import { claimOf } from '../../../shared/task/task.ts';
-import type { Priority, ReadyTask, RunningTask } from '../../../shared/task/task.ts';
+import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import { claimOf } from '../../../shared/tasks/task/task.ts';
+import type { Priority, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineTask } from '../../../shared/task/definition.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
 import { claimed } from '../../support/tasks.ts';

@@ -8,7 +8,7 @@ import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Platform } from '../../../local/platform.ts';
 import { TABLE_NAME, startPlatform } from '../../../local/platform.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { PackLine } from '../../support/tasks-modules/packs.ts';
 
 const QUEUE = 'packs';

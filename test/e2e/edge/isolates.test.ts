@@ -4,7 +4,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createTable } from '../../../shared/dynamo/table.ts';
-import { systemIds } from '../../../shared/runtime/ids.ts';
+import { systemIds } from '../../../shared/core/runtime/ids.ts';
 import type { EdgeBundle, Isolate } from '../../support/isolates.ts';
 import { bundleEdge, openIsolate } from '../../support/isolates.ts';
 import { openFetchDriver } from '../../support/drivers.ts';

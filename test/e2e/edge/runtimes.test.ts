@@ -11,7 +11,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openQueue } from '../../../examples/queue.ts';
 import { createTable } from '../../../shared/dynamo/table.ts';
-import { systemIds } from '../../../shared/runtime/ids.ts';
+import { systemIds } from '../../../shared/core/runtime/ids.ts';
 import { binaryOf } from '../../support/runtimes/binaries.ts';
 import { startBun } from '../../support/runtimes/bun.ts';
 import type { RuntimeHost } from '../../support/runtimes/host.ts';

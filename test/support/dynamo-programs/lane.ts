@@ -2,8 +2,8 @@
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
-import { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulated-dynamo.ts';
-import type { EngineName } from '../../conformance/allowed-divergences.ts';
+import { SimulatedDynamo } from '../../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import type { EngineName } from './allowed-divergences.ts';
 import type { Program, Step } from './requests.ts';
 import { answered } from './outcome.ts';
 import type { Divergence, Tally } from './run.ts';

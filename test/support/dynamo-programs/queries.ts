@@ -1,6 +1,10 @@
 /** Queries for programs: mostly sound ones, in both directions, page by page and whole. */
 import fc from 'fast-check';
-import type { IndexDefinition, KeyAttribute, KeySchema } from '../../../testing/simulated-dynamo/table-definition.ts';
+import type {
+  IndexDefinition,
+  KeyAttribute,
+  KeySchema,
+} from '../../../shared/testing/simulated-dynamo/table-definition.ts';
 import type { Fragment } from './expressions.ts';
 import { condition, projection } from './expressions.ts';
 import type { Part } from './request-parts.ts';

@@ -1,9 +1,9 @@
 /** One program on the simulated store and on the engines beside it. */
 import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
-import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
-import type { SimulatedDynamo } from '../../../testing/simulated-dynamo/simulated-dynamo.ts';
-import type { AllowedDivergence, EngineName } from '../../conformance/allowed-divergences.ts';
-import { ALLOWED_DIVERGENCES } from '../../conformance/allowed-divergences.ts';
+import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
+import type { SimulatedDynamo } from '../../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import type { AllowedDivergence, EngineName } from './allowed-divergences.ts';
+import { ALLOWED_DIVERGENCES } from './allowed-divergences.ts';
 import type { Outcome } from './outcome.ts';
 import { answered, comparable, outcomeOf } from './outcome.ts';
 import type { Step } from './requests.ts';

@@ -1,7 +1,7 @@
 /** The tables that programs run on: every type of key, every kind of projection, and few keys, so that programs collide. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
-import type { KeySchema, TableDefinition } from '../../../testing/simulated-dynamo/table-definition.ts';
+import type { KeySchema, TableDefinition } from '../../../shared/testing/simulated-dynamo/table-definition.ts';
 
 export interface ProgramTable {
   readonly definition: TableDefinition;

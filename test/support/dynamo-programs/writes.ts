@@ -1,6 +1,6 @@
 /** Which items a step may change. */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
-import { keyNames } from '../../../testing/simulated-dynamo/table-definition.ts';
+import { keyNames } from '../../../shared/testing/simulated-dynamo/table-definition.ts';
 import type { Step } from './requests.ts';
 import { PROGRAM_TABLES } from './tables.ts';
 

@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { createWorkHandler } from '../../../functions/work.ts';
 import { parseWorkEnv } from '../../../functions/env.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import type { TaskEvents } from '../../../shared/run/events.ts';
-import { DoNotRetry } from '../../../shared/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 
 const LIFE_MS = 60_000;
 

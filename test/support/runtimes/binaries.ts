@@ -5,8 +5,8 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
-import { messageOf } from '../../../shared/errors.ts';
-import { ROOT } from '../../docs/documents.ts';
+import { messageOf } from '../../../shared/core/errors.ts';
+import { ROOT } from '../documents.ts';
 
 export type RuntimeName = 'workerd' | 'bun';
 

@@ -5,8 +5,8 @@
 import { createInterface } from 'node:readline';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
-import { createLeasehold } from '../../../shared/leasehold.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { createLeasehold } from '../../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Errand } from './scenario.ts';
 import { perform } from './scenario.ts';
 

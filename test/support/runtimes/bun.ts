@@ -7,7 +7,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { leash, signalGroup } from '../../../local/leash.ts';
-import { ROOT } from '../../docs/documents.ts';
+import { ROOT } from '../documents.ts';
 import type { Order, Reply } from './bun-program.ts';
 import type { HostSettings, RuntimeHost } from './host.ts';
 import type { Errand, Tenure } from './scenario.ts';

@@ -1,14 +1,14 @@
 /** What an isolate does when a test asks it to, whichever runtime it is in: the same calls of `leasehold` and `leasehold/edge`. */
 import type { DynamoCalls } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
-import { dynamoFence } from '../../../shared/dynamo/fence.ts';
-import type { LockSession } from '../../../shared/lock/lock-session.ts';
-import type { Lock } from '../../../shared/lock/lock.ts';
-import type { TaskClient } from '../../../shared/queue/client.ts';
-import type { RateOptions } from '../../../shared/ratelimit/bucket.ts';
-import type { RateLimiter } from '../../../shared/ratelimit/limiter.ts';
-import type { Verification } from '../../../shared/session/verify.ts';
-import type { Duration } from '../../../shared/validate/duration.ts';
+import { dynamoFence } from '../../../shared/dynamo/dynamo-fence.ts';
+import type { LockSession } from '../../../shared/coordination/lock/lock-session.ts';
+import type { Lock } from '../../../shared/coordination/lock/lock.ts';
+import type { TaskClient } from '../../../shared/tasks/queue/task-client.ts';
+import type { RateOptions } from '../../../shared/coordination/ratelimit/bucket.ts';
+import type { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter.ts';
+import type { Verification } from '../../../shared/session/verify-session.ts';
+import type { Duration } from '../../../shared/core/validate/duration.ts';
 
 export type Update = DynamoCalls['update']['input'];
 

@@ -1,7 +1,7 @@
 /** What runs in each isolate of workerd: an errand a request. */
 import { createLeasehold } from '../../../api/edge.ts';
 import { createFetchDriver } from '../../../shared/dynamo/wire/fetch-driver.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Errand } from './scenario.ts';
 import { perform } from './scenario.ts';
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { build } from 'esbuild';
 import { leash, signalGroup } from '../../../local/leash.ts';
-import { ROOT } from '../../docs/documents.ts';
+import { ROOT } from '../documents.ts';
 import type { HostSettings, RuntimeHost } from './host.ts';
 import type { Errand, Tenure } from './scenario.ts';
 

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { DoNotRetry } from '../../../shared/task/control.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
 
 const retry = { maxAttempts: 2, backoff: '50ms' } as const;
 

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { defineTask } from '../../../shared/task/definition.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
 
 export interface PackLine {
   /** The process that wrote it. */

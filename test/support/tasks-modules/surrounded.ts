@@ -1,8 +1,8 @@
 /** A module of tasks with what surrounds them. */
-import { defineSchedule } from '../../../shared/schedule/declaration.ts';
-import { defineTask } from '../../../shared/task/definition.ts';
-import type { TaskEvents } from '../../../shared/run/events.ts';
-import type { TaskMiddleware } from '../../../shared/task/middleware.ts';
+import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
+import type { TaskMiddleware } from '../../../shared/tasks/task/middleware.ts';
 
 export const greet = defineTask({ name: 'greet', run: (input) => `hello ${String(input)}` });
 

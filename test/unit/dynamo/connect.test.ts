@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connectDynamo, isLoopbackHost } from '../../../shared/dynamo/connect.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 
 describe('isLoopbackHost', () => {
   test.each(['localhost', '127.0.0.1', '127.255.0.9', '::1'])('takes %s', (host) => {

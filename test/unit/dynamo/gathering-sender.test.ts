@@ -3,7 +3,7 @@ import type { DynamoCalls, DynamoDriver, DynamoItem } from '../../../shared/dyna
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { getStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { GatheringSender } from '../../../shared/dynamo/gathering-sender.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const TABLE = 'leasehold';

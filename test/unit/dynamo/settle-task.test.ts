@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { LinkedRows } from '../../../shared/dynamo/task/linked-rows.ts';
-import { releaseTask } from '../../../shared/dynamo/task/statements.ts';
-import { systemIds } from '../../../shared/runtime/ids.ts';
-import type { Claim } from '../../../shared/task/task.ts';
-import { FakeClock } from '../../../testing/fake-clock.ts';
+import { LinkedRows } from '../../../shared/tasks/rows/task/linked-rows.ts';
+import { releaseTask } from '../../../shared/tasks/rows/task/task-statements.ts';
+import { systemIds } from '../../../shared/core/runtime/ids.ts';
+import type { Claim } from '../../../shared/tasks/task/task.ts';
+import { FakeClock } from '../../../shared/testing/fake-clock.ts';
 
 const TABLE = 'leasehold';
 const STAMP = { now: 1, nonce: 'mine' };

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { exerciseVerbs } from '../../../bench/every-verb.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
-import { systemRuntime } from '../../../shared/runtime/runtime.ts';
-import { memoryDynamo } from '../../../testing/memory-table.ts';
-import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
+import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
 
 const TABLE = 'leasehold';
 

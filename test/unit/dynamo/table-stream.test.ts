@@ -1,11 +1,11 @@
 /** Wakes on one machine: what engines' streams tell of tasks that are enqueued. It waits for what they say, however long that takes. */
 import { describe, expect, inject, test, vi } from 'vitest';
 import { startEngine } from '../../../local/engine.ts';
-import { engineWakes } from '../../../shared/dynamo/engine-wakes.ts';
+import { engineWakes } from '../../../shared/client/engine-wakes.ts';
 import { followTable } from '../../../shared/dynamo/table-stream.ts';
 import type { StreamRecord } from '../../../shared/dynamo/inserted.ts';
 import { insertedTasks } from '../../../shared/dynamo/inserted.ts';
-import { systemClock } from '../../../shared/runtime/clock.ts';
+import { systemClock } from '../../../shared/core/runtime/clock.ts';
 import { closeCommandTable, openCommandTable } from '../../support/command-table.ts';
 
 const PATIENCE = { timeout: 120_000, interval: 100 };

@@ -1,18 +1,18 @@
 /** Operators' acts are written down before they are done: an operator who cannot write does nothing. */
 import { expect, test } from 'vitest';
-import { AuditStore } from '../../../shared/dynamo/audit/store.ts';
+import { AuditStore } from '../../../shared/operate/audit/audit-store.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { MismatchError } from '../../../shared/errors.ts';
-import { noSkewGauge } from '../../../shared/lease/skew.ts';
-import { Leasehold } from '../../../shared/leasehold.ts';
+import { MismatchError } from '../../../shared/core/errors.ts';
+import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
+import { Leasehold } from '../../../shared/client/leasehold.ts';
 import type { OperationVerb } from '../../../shared/operate/operations.ts';
 import { Operations } from '../../../shared/operate/operations.ts';
-import { systemIds } from '../../../shared/runtime/ids.ts';
-import { FakeClock } from '../../../testing/fake-clock.ts';
-import { memoryDynamo } from '../../../testing/memory-table.ts';
-import { simulatedDriver } from '../../../testing/simulated-dynamo/driver.ts';
+import { systemIds } from '../../../shared/core/runtime/ids.ts';
+import { FakeClock } from '../../../shared/testing/fake-clock.ts';
+import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
+import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
 
 const TABLE = 'leases';
 const ANN = { by: 'ann', reason: 'a drill' };

@@ -1,7 +1,7 @@
 /** An event loop that is blocked sends no heartbeat: its session is lost, and says why. */
 import { beforeEach, expect, test } from 'vitest';
-import type { LeaseLostError } from '../../../shared/errors.ts';
-import type { Session } from '../../../shared/session.ts';
+import type { LeaseLostError } from '../../../shared/core/errors.ts';
+import type { Session } from '../../../shared/client/session.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 

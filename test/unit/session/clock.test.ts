@@ -1,6 +1,6 @@
 /** A process whose clock is proven wrong opens no session: others would find it expired at once, or live for long after its end. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ClockSkewError } from '../../../shared/errors.ts';
+import { ClockSkewError } from '../../../shared/core/errors.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 

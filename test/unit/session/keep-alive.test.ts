@@ -1,6 +1,6 @@
 /** The holder's side of a session: what it is told, and what it tells. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { LeaseLostError } from '../../../shared/errors.ts';
+import { LeaseLostError } from '../../../shared/core/errors.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const BY_OPERATOR = { by: 'operator', reason: 'stuck' };

@@ -1,7 +1,7 @@
 /** When the keys of a session that ended open to others. */
 import { describe, expect, test } from 'vitest';
-import type { InvalidSession } from '../../../shared/session/record.ts';
-import { lockDelayEndsAt } from '../../../shared/session/record.ts';
+import type { InvalidSession } from '../../../shared/session/session-record.ts';
+import { lockDelayEndsAt } from '../../../shared/session/session-record.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const T = 1_772_366_400_000;

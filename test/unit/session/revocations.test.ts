@@ -1,7 +1,7 @@
 /** What is taken away from a session one by one: its holder learns of each, and none stays in its row. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sessionKey } from '../../../shared/dynamo/engine/keys.ts';
-import type { Session } from '../../../shared/session.ts';
+import type { Session } from '../../../shared/client/session.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 import { LossyNetwork } from '../../support/lossy-network.ts';

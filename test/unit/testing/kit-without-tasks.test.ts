@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestKit } from '../../../testing/kit.ts';
+import { createTestKit } from '../../../shared/testing/kit.ts';
 
 test('a kit without tasks has the rest of the library', async () => {
   const kit = createTestKit();

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { readInBatches } from '../../../../shared/dynamo/engine/batches.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { readChecks } from '../../../../shared/dynamo/check/statements.ts';
+import { readChecks } from '../../../../shared/session/row/check-statements.ts';
 import type { DynamoCalls } from '../../../../shared/dynamo/engine/driver.ts';
-import type { Runtime } from '../../../../shared/runtime/runtime.ts';
-import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import type { Runtime } from '../../../../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 
 const TABLE = 'leasehold';
 

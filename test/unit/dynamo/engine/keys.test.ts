@@ -9,7 +9,7 @@ import {
   taskKey,
   tenantPlace,
 } from '../../../../shared/dynamo/engine/keys.ts';
-import { ConfigurationError } from '../../../../shared/errors.ts';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
 
 /** Text made of what keys are made of, so that collisions would be found. */
 const part = fc.oneof(

@@ -3,10 +3,10 @@ import { expect, test, vi } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { LeaseLostError } from '../../../../shared/errors.ts';
-import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import { LeaseLostError } from '../../../../shared/core/errors.ts';
+import { takeSlot } from '../../../../shared/tasks/rows/slot-statements.ts';
+import type { Clock } from '../../../../shared/core/runtime/clock.ts';
+import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 

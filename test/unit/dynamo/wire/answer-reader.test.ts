@@ -3,7 +3,7 @@ import http from 'node:http';
 import { Duplex } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { AnswerReader } from '../../../../shared/dynamo/wire/answer-reader.ts';
-import { Prng } from '../../../simulation/machines/prng.ts';
+import { Prng } from '../../../support/machines/prng.ts';
 
 const LENGTH = 'HTTP/1.1 200 OK\r\nX-Odd:\t a  b \r\ncontent-length: 5\r\n\r\nhello';
 const CHUNKS =

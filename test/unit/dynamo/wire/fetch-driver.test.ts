@@ -11,7 +11,7 @@ import { KeptCredentials } from '../../../../shared/dynamo/wire/kept-credentials
 import type { TemporaryCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
 import { crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
 import { signForWeb } from '../../../../shared/dynamo/wire/web-signature.ts';
-import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { STATIC_CREDENTIALS } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
 import { answer, startFaultServer } from '../../../support/fault-server.ts';

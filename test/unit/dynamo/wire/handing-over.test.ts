@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectDynamo } from '../../../../shared/dynamo/connect.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
-import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { STATIC_CREDENTIALS, openWireDriver } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
 import { answer, serviceError, startFaultServer } from '../../../support/fault-server.ts';

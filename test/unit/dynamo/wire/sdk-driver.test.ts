@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSdkDriver } from '../../../../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../../../../shared/dynamo/wire/sdk.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { takeSlot } from '../../../../shared/dynamo/slot/statements.ts';
-import { readSession } from '../../../../shared/dynamo/session/statements.ts';
-import { systemRuntime } from '../../../../shared/runtime/runtime.ts';
+import { takeSlot } from '../../../../shared/tasks/rows/slot-statements.ts';
+import { readSession } from '../../../../shared/session/row/session-statements.ts';
+import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 
 /** The discard port: nothing listens, and the system says so at once. */
 const NOBODY = 'http://127.0.0.1:9';

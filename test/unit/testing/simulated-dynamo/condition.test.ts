@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { bind } from '../../../../testing/simulated-dynamo/expression/bindings.ts';
-import { holds } from '../../../../testing/simulated-dynamo/expression/condition.ts';
-import { parsed } from '../../../../testing/simulated-dynamo/expression/parsed-expressions.ts';
-import { copyItemIn } from '../../../../testing/simulated-dynamo/item-copy.ts';
+import { bind } from '../../../../shared/testing/simulated-dynamo/expression/bindings.ts';
+import { holds } from '../../../../shared/testing/simulated-dynamo/expression/condition.ts';
+import { parsed } from '../../../../shared/testing/simulated-dynamo/expression/parsed-expressions.ts';
+import { copyItemIn } from '../../../../shared/testing/simulated-dynamo/item-copy.ts';
 
 const ITEM = {
   s: 'abc',

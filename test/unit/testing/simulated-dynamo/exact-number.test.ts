@@ -1,13 +1,13 @@
 import { NumberValueImpl as NumberValue } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from 'vitest';
-import type { StoredNumber } from '../../../../testing/simulated-dynamo/exact-number.ts';
+import type { StoredNumber } from '../../../../shared/testing/simulated-dynamo/exact-number.ts';
 import {
   addNumbers,
   compareNumbers,
   ExactNumber,
   storedNumber,
   subtractNumbers,
-} from '../../../../testing/simulated-dynamo/exact-number.ts';
+} from '../../../../shared/testing/simulated-dynamo/exact-number.ts';
 
 const text = (value: StoredNumber): string => String(value);
 const wide = (digits: string): StoredNumber => storedNumber(NumberValue.from(digits));

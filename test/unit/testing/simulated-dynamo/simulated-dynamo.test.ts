@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
-import { simulatedDriver } from '../../../../testing/simulated-dynamo/driver.ts';
+import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
 import { TABLE, World } from './world.ts';
 
 describe('what goes in and out', () => {

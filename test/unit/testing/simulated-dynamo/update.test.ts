@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
-import { SimulatedDynamo } from '../../../../testing/simulated-dynamo/simulated-dynamo.ts';
+import { SimulatedDynamo } from '../../../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 
 const KEY = { pk: 'p' };
 

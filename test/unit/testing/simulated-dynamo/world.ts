@@ -1,8 +1,8 @@
 /** One simulated table with a TTL and one index, and a clock that is set by hand. */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
-import { SimulatedDynamo } from '../../../../testing/simulated-dynamo/simulated-dynamo.ts';
-import type { StaleReads } from '../../../../testing/simulated-dynamo/stale-reads.ts';
+import { SimulatedDynamo } from '../../../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import type { StaleReads } from '../../../../shared/testing/simulated-dynamo/stale-reads.ts';
 
 export const TABLE = 'table';
 

@@ -1,0 +1,281 @@
+/** The console in a real browser: what it shows live, and what it lets a person do. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { RunningConsole } from '../server.ts';
+import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import { findChromium, launchBrowser, openPage } from './support/browser.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
+import { MARKUP } from './support/console-scene.ts';
+import type { DiaryLine } from '../../test/support/tasks-modules/diary.ts';
+import { SOON_TOLD } from '../../test/support/patient.ts';
+import { claimOf, enqueued, stamp } from '../../test/support/tasks.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const isRunnable = endpoint !== null && chromium !== undefined;
+
+/** A badge that says so, somewhere in the page's body. */
+const badge = (page: Page, text: string) => page.locator('main .badge', { hasText: new RegExp(`^${text}$`) });
+
+describe.skipIf(!isRunnable)('the console in a browser', () => {
+  let table: CommandTable;
+  let tasks: TaskStore;
+  let running: RunningConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    const { sender } = connectDynamo(table, systemRuntime);
+    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+    running = await openConsole(table);
+    browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.close();
+    closeCommandTable(table);
+  });
+
+  const open = (hash: string, from: RunningConsole = running) => openOn(browser, from, hash);
+
+  test('lets a browser in once: the token leaves its address, and another browser needs its own', async () => {
+    const address = running.invite();
+    await using first = await openPage(browser, address);
+    await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(first.page.url()).toBe(`http://127.0.0.1:${running.port}/`);
+    await first.page.reload();
+    await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
+
+    await using second = await openPage(browser, address);
+    await second.page.getByText('was used already').waitFor();
+    expect(await first.page.evaluate('document.cookie')).toBe('');
+    expect(first.complaints).toEqual([]);
+  });
+
+  test('shows a task go through its states while one looks', async () => {
+    await using session = await table.leasehold.session({ name: 'worker/default', node: 'host-7' });
+    const ready = await enqueued(tasks, { queue: 'default', id: 'a photo' });
+    await using list = await open('tasks?queue=default');
+    await using opened = await open('task?queue=default&id=a+photo');
+    const { page } = opened;
+    await badge(page, 'ready').waitFor();
+    const row = list.page.locator('tr', { hasText: 'a photo' });
+    await row.locator('.badge', { hasText: 'ready' }).waitFor();
+
+    const claimed = await tasks.claim(ready, session.id, stamp());
+    if (claimed.kind === 'refused') throw new Error('the claim was refused');
+    await badge(page, 'running').first().waitFor();
+    await page.getByText('host-7').waitFor();
+    await row.locator('.badge', { hasText: 'running' }).waitFor();
+
+    await tasks.complete(claimOf(claimed.row), { bytes: 48_213 }, stamp());
+    await badge(page, 'done').first().waitFor();
+    await page.getByText('"bytes": 48213').waitFor();
+    await row.waitFor({ state: 'detached' });
+    expect([...opened.complaints, ...list.complaints]).toEqual([]);
+  });
+
+  test('shows hostile text as text, wherever it stands', async () => {
+    await using session = await table.leasehold.session({ name: MARKUP, node: MARKUP });
+    const ready = await enqueued(tasks, { queue: 'default', id: MARKUP, name: MARKUP, input: { [MARKUP]: MARKUP } });
+    await session.lock(MARKUP, { value: MARKUP });
+    await session.permit(MARKUP, { limit: 2 });
+    const claimed = await tasks.claim(ready, session.id, stamp());
+    if (claimed.kind === 'refused') throw new Error('the claim was refused');
+    const error = { name: MARKUP, message: MARKUP, at: systemRuntime.clock.now() };
+    await tasks.retry(claimed.row, { error, readyAt: 0 }, stamp());
+
+    await using opened = await open(`task?${new URLSearchParams({ queue: 'default', id: MARKUP }).toString()}`);
+    const { page } = opened;
+    await page.getByRole('heading', { name: MARKUP, exact: true }).waitFor();
+    for (const hash of ['', 'tasks?queue=default', 'sessions', 'locks', 'semaphores', 'queues', 'audit']) {
+      if (hash !== '') await visit(page, hash);
+      const text = () => page.locator('main').textContent();
+      // What a page shows comes with its first answer, and then with looks.
+      if (!['queues', 'audit'].includes(hash)) await expect.poll(text).toContain('<img src=x');
+      expect(await page.locator('main img, main script').count(), hash).toBe(0);
+    }
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('releases a lock by force with the counter that is right, and not with another', async () => {
+    await using session = await table.leasehold.session({ name: 'nightly job', node: 'host-1', ...SOON_TOLD });
+    const lock = await session.lock('reports/nightly');
+    await using opened = await open('locks?prefix=reports');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Force release…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.textContent()).toContain('nightly job on host-1');
+    expect(await dialog.getByLabel('Token (must still match)').inputValue()).toBe(String(lock.fencingToken));
+    // The reason is where one begins to type.
+    await page.keyboard.type('its host burnt down');
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('its host burnt down');
+
+    await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken - 1));
+    await dialog.getByRole('button', { name: 'Force release lock' }).click();
+    await dialog.getByRole('alert').getByText(`it is held with counter ${lock.fencingToken}`).waitFor();
+    expect((await table.leasehold.locks.get('reports/nightly'))?.holder?.session).toBe(session.id);
+
+    await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken));
+    await dialog.getByRole('button', { name: 'Force release lock' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.locator('.badge', { hasText: 'lock-delay' }).waitFor();
+    await expect.poll(() => lock.signal.aborted).toBe(true);
+
+    await visit(page, 'audit');
+    await page
+      .getByRole('row', { name: /lock\.release .*its host burnt down/ })
+      .first()
+      .waitFor();
+    expect(opened.complaints.filter((text) => !text.includes('409'))).toEqual([]);
+  });
+
+  test('pauses a queue from the keyboard alone', async () => {
+    await enqueued(tasks, { queue: 'media' });
+    const watching = await openConsole(table, { queues: ['media'] });
+    await using opened = await open('queues', watching);
+    const { page } = opened;
+    const button = page.locator('section.card', { hasText: 'media' }).getByRole('button', { name: 'Pause…' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.type('a drill');
+    await page.keyboard.press('Enter');
+
+    await page.locator('section.card .badge', { hasText: 'paused' }).waitFor();
+    // A look may have seen the pause before the act was answered, and until then keys are typed into the dialog.
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await page.keyboard.press('4');
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+    await page.keyboard.press('3');
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('INPUT');
+    expect(await table.leasehold.operator.resume({ queue: 'media' })).toMatchObject({ isPaused: false });
+    await watching.close();
+  });
+
+  test('keeps what is being typed while the page goes on living', async () => {
+    await using opened = await open('tasks?queue=default');
+    const { page } = opened;
+    const field = page.getByLabel('Task id (any state)');
+    await field.fill('half an i');
+    const unitsText = await page.locator('.units').textContent();
+
+    await expect.poll(() => page.locator('.units').textContent()).not.toBe(unitsText);
+
+    expect(await field.inputValue()).toBe('half an i');
+    expect(await page.evaluate('document.activeElement.name')).toBe('id');
+  });
+
+  test('offers nothing to do when it is read-only', async () => {
+    await using session = await table.leasehold.session();
+    await session.lock('only/looking');
+    const readOnly = await openConsole(table, { isReadOnly: true });
+    await using opened = await open('locks?prefix=only', readOnly);
+    const { page } = opened;
+    await page.getByText('only/looking').waitFor();
+
+    expect(await page.getByRole('button').count()).toBe(0);
+    expect(await page.locator('#bar').textContent()).toContain('read-only');
+    await readOnly.close();
+  });
+
+  test('says that the connection is lost, and goes on when the console is back', async () => {
+    const brief = await openConsole(table);
+    await using opened = await open('overview', brief);
+    const { page } = opened;
+    await brief.close();
+    await page.getByText('Reconnecting').waitFor();
+    expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
+
+    const again = await openConsole(table, { port: brief.port });
+    await page.getByText('Sign-in expired').waitFor();
+    await page.goto(again.invite());
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await again.close();
+  });
+});
+
+describe.skipIf(!isRunnable)('the console beside real workers', () => {
+  test('shows that a worker was killed, and that another has taken its task over', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
+    const platform = await startPlatform({
+      engine: { kind: 'embedded' },
+      queue: 'default',
+      onEvent: () => undefined,
+      tasksEntry: fileURLToPath(new URL('../../test/support/tasks-modules/diary.ts', import.meta.url)),
+      maxWorkers: 2,
+      tasksPerWorker: 1,
+      concurrency: 1,
+      // A worker that is only slow must not lose its session.
+      sessionTtlMs: 6_000,
+      workerTimeoutMs: 60_000,
+      deadlineMarginMs: 5_000,
+      workerMemoryMb: 256,
+      tickMs: 250,
+      duplicateTickRate: 0,
+      maxClockSkewMs: 200,
+    });
+    const browser = await launchBrowser(chromium ?? '');
+    const running = await openConsole(
+      { endpoint: platform.engine.endpoint, table: TABLE_NAME },
+      { shards: SHARDS, maxClockSkewMs: 200 },
+    );
+    try {
+      const file = path.join(folder, 'diary.jsonl');
+      await platform.tasks.enqueue('diary', { file }, { id: 'patient' });
+      await using opened = await openOn(browser, running, 'task?queue=default&id=patient');
+      const { page } = opened;
+      platform.startSchedule();
+      await badge(page, 'running').first().waitFor();
+      const holder = async () => (await page.locator('.holder code').textContent()) ?? '';
+      const first = await holder();
+
+      // By its process: the first ticks may start a second worker, which finds nothing and goes home.
+      await expect.poll(() => readFileSync(file, 'utf8')).toContain('\n');
+      const [line = ''] = readFileSync(file, 'utf8').split('\n');
+      const { pid: writer } = JSON.parse(line) as DiaryLine;
+      const victim = platform.lambda.environments().find(({ pid, state }) => pid === writer && state === 'busy');
+      if (victim === undefined) throw new Error('no worker is at work');
+      platform.lambda.kill(victim.id);
+
+      // The history of the row: the first attempt died, and another worker has it.
+      await badge(page, 'died').waitFor();
+      expect(await holder()).not.toBe(first);
+      expect(await page.locator('.timeline rect.attempt').count()).toBe(2);
+      await badge(page, 'done').first().waitFor();
+
+      await visit(page, 'overview');
+      await page.getByRole('row', { name: /worker\/default .*expired/ }).waitFor();
+      expect(opened.complaints).toEqual([]);
+    } finally {
+      await running.close();
+      await browser.close();
+      await platform.stop();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+async function openOn(browser: Browser, running: RunningConsole, hash: string) {
+  const opened = await openPage(browser, running.invite());
+  await visit(opened.page, hash);
+  return opened;
+}
+
+async function visit(page: Page, hash: string): Promise<void> {
+  await page.evaluate((there) => {
+    (globalThis as unknown as { location: { hash: string } }).location.hash = there;
+  }, `#/${hash}`);
+  await page.locator('main:not([aria-busy]) h1').waitFor();
+}

@@ -1,0 +1,176 @@
+/** Who is let in, and what may be asked for: without a browser, so that it runs everywhere. */
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { RunningConsole } from '../server.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import type { ConsoleVisitor } from './support/console.ts';
+import { enter, openConsole } from './support/console.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+describe.skipIf(endpoint === null)('the gate of the console', () => {
+  let table: CommandTable;
+  let running: RunningConsole;
+  let visitor: ConsoleVisitor;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    running = await openConsole(table);
+    visitor = await enter(running);
+  });
+  afterAll(async () => {
+    await running.close();
+    closeCommandTable(table);
+  });
+
+  /** `fetch` does not let its caller forge a Host; an attacker does. */
+  function ask({ method = 'GET', path = '/', headers = {}, body }: Asked): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const asking = request({ host: '127.0.0.1', port: running.port, method, path, headers }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+        });
+      });
+      asking.on('error', reject).end(body);
+    });
+  }
+
+  const cookie = () => ({ cookie: visitor.cookie });
+  const act = JSON.stringify({ verb: 'queue.pause', queue: 'default', reason: 'a drill' });
+  const asAct = (headers: Readonly<Record<string, string>>): Asked => ({
+    method: 'POST',
+    path: '/api/acts',
+    body: act,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+  test('shows nothing without a token', async () => {
+    for (const path of ['/', '/app.js', '/api/audit', '/api/live', '/nothing'])
+      expect((await ask({ path })).status, path).toBe(401);
+    expect((await ask({ path: '/?token=guessed' })).status).toBe(401);
+    expect((await ask({ path: '/', headers: { cookie: `leasehold-console-${running.port}=guessed` } })).status).toBe(
+      401,
+    );
+    expect((await ask(asAct({ origin: visitor.origin }))).status).toBe(401);
+  });
+
+  test('turns a token into a cookie once, and takes it out of the address', async () => {
+    const path = running.invite().replace(/^http:\/\/[^/]+/, '');
+
+    const first = await ask({ path });
+    const second = await ask({ path });
+
+    expect(first).toMatchObject({ status: 303, headers: { location: '/' } });
+    expect(String(first.headers['set-cookie'])).toMatch(
+      /^leasehold-console-\d+=[\w-]{36}; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    expect(second.status).toBe(401);
+    expect(second.headers['set-cookie']).toBeUndefined();
+    expect(second.body).toContain('was used already');
+  });
+
+  test.each([
+    ['a foreign host', 'evil.example'],
+    ['a foreign host on our port', 'evil.example:PORT'],
+    ['a host that begins like ours', '127.0.0.1.evil.example:PORT'],
+    ['another port of this machine', '127.0.0.1:1'],
+  ])('refuses %s', async (_what, host) => {
+    const answer = await ask({
+      path: '/api/audit',
+      headers: { ...cookie(), host: host.replace('PORT', String(running.port)) },
+    });
+
+    expect(answer.status).toBe(403);
+  });
+
+  test('answers to both names of loopback', async () => {
+    for (const name of ['127.0.0.1', 'localhost'])
+      expect((await ask({ headers: { ...cookie(), host: `${name}:${running.port}` } })).status).toBe(200);
+  });
+
+  test('refuses what another page asks for, cookie or not', async () => {
+    const foreign = { ...cookie(), origin: 'https://evil.example' };
+    expect((await ask({ path: '/api/audit', headers: foreign })).status).toBe(403);
+    expect((await ask({ path: '/api/audit', headers: { ...cookie(), origin: 'null' } })).status).toBe(403);
+    expect((await ask({ path: '/api/audit', headers: { ...cookie(), 'sec-fetch-site': 'cross-site' } })).status).toBe(
+      403,
+    );
+    expect((await ask({ path: '/app.js', headers: { ...cookie(), 'sec-fetch-site': 'same-site' } })).status).toBe(403);
+    expect((await ask(asAct(foreign))).status).toBe(403);
+    // A browser sends an Origin with everything that changes anything.
+    expect((await ask(asAct(cookie()))).status).toBe(403);
+    expect((await ask(asAct({ ...cookie(), origin: `http://localhost:${running.port}` }))).status).toBe(403);
+    expect(await (await visitor.get('/api/audit')).json()).toMatchObject({ acts: [] });
+  });
+
+  test('sends its policy with everything, refusals included', async () => {
+    const answers = [
+      await ask({ headers: cookie() }),
+      await ask({ path: '/app.js', headers: cookie() }),
+      await ask({ path: '/api/audit', headers: cookie() }),
+      await ask({ path: '/api/tasks', headers: cookie() }),
+      await ask({ path: '/nothing', headers: cookie() }),
+      await ask({}),
+      await ask({ headers: { host: 'evil.example' } }),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 400, 404, 401, 403]);
+    for (const { headers } of answers) {
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('unsafe');
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      expect(headers['access-control-allow-origin']).toBeUndefined();
+    }
+  });
+
+  test('serves nothing but the files of its page', async () => {
+    for (const path of [
+      '/../server.ts',
+      '/%2e%2e/server.ts',
+      '/..%2fserver.ts',
+      '/tsconfig.json',
+      '/views',
+      '//etc/passwd',
+    ])
+      expect((await ask({ path, headers: cookie() })).status, path).toBe(404);
+  });
+
+  test('has neither script nor style of its own in its markup', async () => {
+    const { body } = await ask({ headers: cookie() });
+
+    expect(body).toMatch(/<script type="module" src="\/app\.js"><\/script>/);
+    expect(body.match(/<script/g)).toHaveLength(1);
+    expect(body).not.toMatch(/<style|style=|onload|onclick/);
+  });
+
+  test('listens on loopback only', async () => {
+    const elsewhere = fetch(`http://[::1]:${running.port}/`);
+
+    await expect(elsewhere).rejects.toThrow();
+  });
+});

@@ -1,0 +1,93 @@
+/** Every page at two widths, in light and dark: kept to be looked at, and held to what a machine can see. */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { RunningConsole } from '../server.ts';
+import { findChromium, launchBrowser, openPage } from './support/browser.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { openConsole } from './support/console.ts';
+import type { Scene } from './support/console-scene.ts';
+import { stageScene } from './support/console-scene.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const FOLDER = path.resolve(import.meta.dirname, '../../.leasehold/screenshots');
+
+interface Shot {
+  readonly hash: string;
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const PAGES: Readonly<Record<string, Shot>> = {
+  overview: {
+    hash: '#/overview',
+    // A plot of one reading is none.
+    prepare: (page) =>
+      expect
+        .poll(async () => (await page.locator('.plot .line').first().getAttribute('points'))?.split(' ').length ?? 0)
+        .toBeGreaterThan(4),
+  },
+  queues: { hash: '#/queues', prepare: (page) => page.locator('.card').nth(1).waitFor() },
+  tasks: { hash: '#/tasks?queue=default' },
+  'tasks-dead': { hash: '#/tasks?queue=default&state=dead' },
+  'tasks-empty': { hash: '#/tasks?queue=nothing' },
+  task: { hash: '#/task?queue=default&id=troubled' },
+  'task-missing': { hash: '#/task?queue=default&id=nobody' },
+  sessions: { hash: '#/sessions' },
+  locks: { hash: '#/locks' },
+  dialog: {
+    hash: '#/locks?prefix=reports',
+    prepare: (page) => page.getByRole('button', { name: 'Force release…' }).first().click(),
+  },
+  semaphores: {
+    hash: '#/semaphores',
+    prepare: (page) => page.locator('section.card', { hasText: 'workers/default' }).locator('summary').click(),
+  },
+  schedules: { hash: '#/schedules' },
+  audit: { hash: '#/audit' },
+};
+
+const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+
+describe.skipIf(endpoint === null || chromium === undefined)('the pages of the console', () => {
+  let table: CommandTable;
+  let scene: Scene;
+  let running: RunningConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    mkdirSync(FOLDER, { recursive: true });
+    table = await openCommandTable(endpoint ?? '');
+    scene = await stageScene(table);
+    running = await openConsole(table, { queues: ['default', 'media'] });
+    browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.close();
+    await scene[Symbol.asyncDispose]();
+    closeCommandTable(table);
+  });
+
+  test.each(Object.entries(PAGES))(
+    'fit on desktop and phone, in light and dark: %s',
+    async (name, { hash, prepare }) => {
+      await using opened = await openPage(browser, running.invite(), { reducedMotion: 'reduce' });
+      const { page, complaints } = opened;
+      await page.goto(`http://127.0.0.1:${running.port}/${hash}`);
+      await page.locator('main:not([aria-busy]) :is(h1, .empty)').first().waitFor();
+      await prepare?.(page);
+      for (const [size, viewport] of Object.entries(SIZES))
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.setViewportSize(viewport);
+          await page.emulateMedia({ colorScheme });
+          await page.screenshot({ path: path.join(FOLDER, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+          expect(await page.evaluate('document.documentElement.scrollWidth'), size).toBeLessThanOrEqual(viewport.width);
+        }
+      expect(await page.locator('main img, main script').count()).toBe(0);
+      // A task that is not there is the browser's to mention.
+      expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,74 @@
+/** A console over a table of a test's own. */
+import type { Overview } from '../../model.ts';
+import type { ConsoleOptions, RunningConsole } from '../../server.ts';
+import { startConsole } from '../../server.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../../shared/core/lease/timing.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import type { CommandSettings } from '../../../test/support/command.ts';
+
+export const CONSOLE_SHARDS = 8;
+
+/** Looks often, so that tests need not wait. */
+const EVERY_MS = 200;
+
+export function openConsole(
+  { endpoint, table }: CommandSettings,
+  changes: Partial<ConsoleOptions> = {},
+): Promise<RunningConsole> {
+  return startConsole(
+    {
+      endpoint,
+      table,
+      shards: CONSOLE_SHARDS,
+      maxClockSkewMs: DEFAULT_MAX_CLOCK_SKEW_MS,
+      queues: ['default'],
+      isReadOnly: false,
+      by: 'ann@desk',
+      port: 0,
+      everyMs: EVERY_MS,
+      ...changes,
+    },
+    systemRuntime,
+  );
+}
+
+/** What a browser does with the address: spends its token, and keeps the cookie. */
+export async function enter(running: RunningConsole): Promise<ConsoleVisitor> {
+  const origin = `http://127.0.0.1:${running.port}`;
+  const response = await fetch(running.invite(), { redirect: 'manual' });
+  const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';');
+  return {
+    origin,
+    cookie,
+    get: (path) => fetch(`${origin}${path}`, { headers: { cookie } }),
+    act: (act) =>
+      fetch(`${origin}/api/acts`, {
+        method: 'POST',
+        headers: { cookie, origin, 'content-type': 'application/json' },
+        body: JSON.stringify(act),
+      }),
+  };
+}
+
+export interface ConsoleVisitor {
+  readonly origin: string;
+  readonly cookie: string;
+  get(path: string): Promise<Response>;
+  act(act: unknown): Promise<Response>;
+}
+
+/** What the console tells of its table, look by look. */
+export async function* newsOf({ origin, cookie }: ConsoleVisitor, signal?: AbortSignal): AsyncGenerator<Overview> {
+  const response = await fetch(`${origin}/api/live`, { headers: { cookie }, signal: signal ?? null });
+  let text = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const [, kind] = /^event: (\w+)$/m.exec(event) ?? [];
+      const [, data = ''] = /^data: (.*)$/m.exec(event) ?? [];
+      if (kind === 'overview') yield (JSON.parse(data) as { overview: Overview }).overview;
+    }
+  }
+}

@@ -1,0 +1,187 @@
+/** What looking costs, who pays for it, and what is said when not all was counted. */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { flowBetween } from '../views/flow.ts';
+import type { Overview, TaskPage } from '../model.ts';
+import type { RunningConsole } from '../server.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { ReadyHint, TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import type { ConsoleVisitor } from './support/console.ts';
+import { CONSOLE_SHARDS, enter, newsOf, openConsole } from './support/console.ts';
+import { PATIENT } from '../../test/support/patient.ts';
+import { newTask, stamp } from '../../test/support/tasks.ts';
+
+/** AWS's own emulator beside the embedded one: units are counted by each. */
+const ENGINES = [
+  { engine: 'embedded', endpoint: inject('embeddedEndpoint') },
+  { engine: 'dynamodb-local', endpoint: inject('dynamodbLocalEndpoint') },
+].filter(({ endpoint }) => endpoint !== null);
+/** Enough to be more than is counted, as a hundred thousand would be: what is read does not depend on what lies beyond. */
+const TASKS = 4_000;
+const FIRST_PAGE_UNITS = 50;
+/** The next look, and the next answer to a question, would come long after the test, however busy the machine is. */
+const ONE_LOOK = { everyMs: 3_600_000 };
+
+async function firstNews(visitor: ConsoleVisitor): Promise<Overview> {
+  for await (const overview of newsOf(visitor)) return overview;
+  throw new Error('the feed ended without news');
+}
+
+describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
+  let table: CommandTable;
+  let tasks: TaskStore;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    const sender = new Sender({ ...connectDynamo(table, systemRuntime), runtime: systemRuntime, policy: PATIENT });
+    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+    for (let from = 0; from < TASKS; from += 100)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, n) =>
+          tasks.enqueue(newTask({ queue: 'default', id: `photos/2026/${from + n}.jpg`, runAt: from + n }), stamp()),
+        ),
+      );
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  async function opened(
+    changes: Parameters<typeof openConsole>[1] = {},
+  ): Promise<{ running: RunningConsole; visitor: ConsoleVisitor } & AsyncDisposable> {
+    const running = await openConsole(table, changes);
+    return { running, visitor: await enter(running), [Symbol.asyncDispose]: () => running.close() };
+  }
+
+  test('costs no more than fifty read units for the first page, and says that there is more', async () => {
+    await using console = await opened(ONE_LOOK);
+
+    const overview = await firstNews(console.visitor);
+
+    const [queue] = overview.queues;
+    expect(queue).toMatchObject({ queue: 'default', isMore: true, later: 0, running: 0 });
+    expect(queue!.due.normal).toBeGreaterThan(200);
+    expect(queue!.due.normal).toBeLessThan(TASKS);
+    expect(console.running.readUnits()).toBeGreaterThan(5);
+    expect(console.running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
+  });
+
+  test('costs no more than fifty for a page of tasks, and goes on from where it ended', async () => {
+    await using console = await opened();
+    const { running, visitor } = console;
+    const page = async (after?: string): Promise<TaskPage> => {
+      const query = new URLSearchParams({ queue: 'default', ...(after === undefined ? {} : { after }) });
+      return (await (await visitor.get(`/api/tasks?${query.toString()}`)).json()) as TaskPage;
+    };
+
+    const first = await page();
+    expect(running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
+    const second = await page(first.next);
+    expect(running.readUnits()).toBeLessThanOrEqual(2 * FIRST_PAGE_UNITS);
+
+    const ids = [...first.tasks, ...second.tasks].map(({ id }) => id);
+    expect(first.tasks.length).toBeGreaterThanOrEqual(16);
+    expect(new Set(ids).size).toBe(ids.length);
+    const firstDue = first.tasks.map(({ readyAt = 0 }) => readyAt);
+    expect(firstDue).toEqual(firstDue.toSorted((one, other) => one - other));
+  });
+
+  test('reads every task once when all pages are turned', async () => {
+    for (let n = 0; n < 70; n++) await tasks.enqueue(newTask({ queue: 'short', id: `task ${n}` }), stamp());
+    await using console = await opened();
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const query = new URLSearchParams({ queue: 'short', ...(after === undefined ? {} : { after }) });
+      const page = (await (await console.visitor.get(`/api/tasks?${query.toString()}`)).json()) as TaskPage;
+      seen.push(...page.tasks.map(({ id }) => id));
+      after = page.next;
+    } while (after !== undefined);
+
+    expect(seen).toHaveLength(70);
+    expect(new Set(seen).size).toBe(70);
+  });
+
+  test('finds the tasks of tenants as well', async () => {
+    for (const tenant of ['ann', 'bob', 'eve'])
+      await tasks.enqueue(newTask({ queue: 'shared', id: `of ${tenant}`, tenant }), stamp());
+    const running = await openConsole(table, { queues: ['shared'] });
+    const visitor = await enter(running);
+
+    const { queues } = await firstNews(visitor);
+    expect(queues[0]).toMatchObject({ queue: 'shared', due: { high: 0, normal: 3, low: 0 }, isMore: false });
+    const page = (await (await visitor.get('/api/tasks?queue=shared')).json()) as TaskPage;
+    expect(page.tasks.map(({ tenant }) => tenant).toSorted()).toEqual(['ann', 'bob', 'eve']);
+    expect(page.next).toBeUndefined();
+    await running.close();
+  });
+
+  test('costs many viewers what it costs one', async () => {
+    await using console = await opened(ONE_LOOK);
+    const { running, visitor } = console;
+
+    const over = new AbortController();
+    const feeds = Array.from({ length: 5 }, () => newsOf(visitor, over.signal));
+    const news = await Promise.all(feeds.map(async (feed) => (await feed.next()).value as Overview));
+    expect(new Set(news.map(({ now }) => now)).size).toBe(1);
+    expect(running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
+    const asked = Array.from({ length: 10 }, () => visitor.get('/api/tasks?queue=default&state=ready'));
+    const bodies = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
+    expect(new Set(bodies).size).toBe(1);
+    over.abort();
+  });
+
+  test('costs nothing without a viewer', async () => {
+    await using console = await opened();
+    const { running, visitor } = console;
+    expect(running.isLooking()).toBe(false);
+    expect(running.readUnits()).toBe(0);
+
+    const over = new AbortController();
+    await newsOf(visitor, over.signal).next();
+    expect(running.isLooking()).toBe(true);
+
+    over.abort();
+    await expect.poll(() => running.isLooking()).toBe(false);
+    // A look that is under way goes on to its end; one more would follow after it.
+    let before: number;
+    do {
+      before = running.readUnits();
+      await systemRuntime.clock.sleep(600);
+    } while (running.readUnits() !== before && before <= 2 * FIRST_PAGE_UNITS);
+    expect(running.readUnits()).toBe(before);
+  });
+
+  test('says so when the table is not there', async () => {
+    const running = await openConsole({ endpoint: table.endpoint, table: 'nowhere' });
+    const visitor = await enter(running);
+
+    const response = await visitor.get('/api/tasks?queue=default');
+
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain("create it with 'leasehold up'");
+    await running.close();
+  });
+});
+
+describe('flowBetween', () => {
+  const hints = (...entries: readonly (readonly [string, number])[]): ReadyHint[] =>
+    entries.map(([id, readyAt]) => ({ queue: 'q', id, readyAt }));
+
+  test('counts what came and what went', () => {
+    const before = [{ hints: hints(['a', 1], ['b', 2]), isMore: false }];
+    const after = [{ hints: hints(['b', 2], ['c', 3], ['d', 4]), isMore: false }];
+
+    expect(flowBetween(before, after)).toEqual({ arrived: 2, left: 1 });
+  });
+
+  test('says nothing about what lies beyond a truncated look', () => {
+    const before = [{ hints: hints(['a', 1], ['b', 2]), isMore: true }];
+    const after = [{ hints: hints(['b', 2], ['c', 3]), isMore: true }];
+
+    expect(flowBetween(before, after)).toEqual({ arrived: 0, left: 1 });
+  });
+});

@@ -1,0 +1,49 @@
+/** Who works: the console and the command count the same sessions, whether they hold a permit or not. */
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { runCommand } from '../../test/support/command.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { enter, newsOf, openConsole } from './support/console.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('live workers', () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  test('are those with a permit and those without, and none that ended, expired, or serve another queue', async () => {
+    const session = (name: string) => table.leasehold.session({ name, ttl: '60s' });
+    await using deployed = await session(workerName('media'));
+    await deployed.permit(workersSemaphore('media'), { limit: 4 });
+    await using byHand = await session(workerName('media'));
+    await using alsoByHand = await session(workerName('media'));
+    await using elsewhere = await session(workerName('media2'));
+    await using similar = await session(`${workerName('media')}#x`);
+    const ended = await session(workerName('media'));
+    await ended.end();
+    const destroyed = await session(workerName('media'));
+    await destroyed.permit(workersSemaphore('media'), { limit: 4 });
+    await table.leasehold.sessions.destroy(destroyed.id);
+    const running = await openConsole(table, { queues: ['media'] });
+    await using _console = { [Symbol.asyncDispose]: () => running.close() };
+
+    const workers = { live: 3, permits: 1, limit: 4 };
+    const { out } = await runCommand(table, 'queues', 'stats', 'media', '--json');
+    expect(JSON.parse(out)).toMatchObject({ workers });
+    const seen: unknown[] = [];
+    for await (const { queues } of newsOf(await enter(running))) {
+      seen.push(queues.find(({ queue }) => queue === 'media')?.workers);
+      if (isDeepStrictEqual(seen.at(-1), workers)) break;
+    }
+    expect(seen.at(-1)).toEqual(workers);
+    expect([byHand, alsoByHand, elsewhere, similar].every(({ signal }) => !signal.aborted)).toBe(true);
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * Blocking queries: `index` and `wait`.
+ *
+ * A query with an index is answered when what it asks for is not what that index stood for any more, or when its wait is over.
+ * Consul waits 5 minutes unless told otherwise and 10 at most, and adds up to a sixteenth so that those who came together leave apart.
+ */
+import { lookAndWait } from '../../shared/core/wait/look-and-wait.ts';
+import type { Exchange } from './exchange.ts';
+import { parseGoDuration } from './go-duration.ts';
+import type { Look } from './polls.ts';
+import { isSame } from './prefix-index.ts';
+import { badRequest } from './problem.ts';
+
+export interface Blocking {
+  /** 0: do not wait. */
+  readonly index: number;
+  readonly waitMs: number;
+}
+
+const DEFAULT_WAIT_MS = 300_000;
+const MAX_WAIT_MS = 600_000;
+const JITTER_FRACTION = 16;
+
+/** @throws Problem 400 */
+export function blockingOf({ query, gateway }: Exchange): Blocking {
+  const wait = query.get('wait') ?? '';
+  const asked = wait === '' ? 0 : parseGoDuration(wait);
+  if (asked === undefined) throw badRequest('Invalid wait time');
+  const index = query.get('index') ?? '';
+  if (!/^\d{0,20}$/.test(index)) throw badRequest('Invalid index');
+  // Zero and less cannot have been meant as a wait.
+  const waitMs = asked <= 0 ? DEFAULT_WAIT_MS : Math.min(asked, MAX_WAIT_MS);
+  const jitterMs = (waitMs / JITTER_FRACTION) * gateway.runtime.random.next();
+  return {
+    // An index beyond a number never came from here, and is waited out.
+    index: Math.min(Number(index), Number.MAX_SAFE_INTEGER),
+    waitMs: Math.ceil(Math.min(waitMs + jitterMs, gateway.settings.maxWaitMs)),
+  };
+}
+
+/** Runs a wait that ends with its time. */
+export async function within<T>(
+  { gateway, signal }: Exchange,
+  waitMs: number,
+  wait: (over: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const finished = new AbortController();
+  void gateway.runtime.clock.sleep(waitMs, finished.signal).then(() => late.abort());
+  try {
+    return await wait(AbortSignal.any([late.signal, signal]));
+  } finally {
+    finished.abort();
+  }
+}
+
+/** A query that may block, for what has no clock of its own. @param what names it, among everything that is polled */
+export async function blockingLook<T>(
+  exchange: Exchange,
+  what: string,
+  look: () => Promise<Look<T>>,
+): Promise<{ readonly value: T; readonly index: number }> {
+  const { gateway } = exchange;
+  const { index: asked, waitMs } = blockingOf(exchange);
+  const isNews = (seen: Look<T>): boolean => !isSame(asked, seen);
+  const next = (isOurs: typeof isNews, over: AbortSignal) => gateway.polls.next(what, look, isOurs, over);
+  const seen =
+    asked === 0 ? await look() : await within(exchange, waitMs, (over) => lookAndWait({ look, isNews, next }, over));
+  return { value: seen.value, index: gateway.indexes.indexOf(what, seen, asked) };
+}

@@ -1,0 +1,68 @@
+/** What every endpoint works with: the library, the settings, and who is asking. */
+import { MAX_TTL_MS } from '../../shared/core/lease/timing.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import type { Remote } from '../remote/remote.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import type { PrefixIndexes } from './prefix-index.ts';
+import type { Polls } from './polls.ts';
+import type { TokenBook } from './tokens.ts';
+
+export interface GatewaySettings {
+  /** Name of the agent that this gateway plays: the node of sessions that name none. */
+  readonly node: string;
+  readonly datacenter: string;
+  /** Bounds on the TTL of sessions. */
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
+  /** The stated bound on the difference between any two clocks, as the library has it. */
+  readonly maxClockSkewMs: number;
+  /** No blocking query waits longer, whatever it asks for. */
+  readonly maxWaitMs: number;
+}
+
+export const DEFAULT_SETTINGS = {
+  datacenter: 'dc1',
+  /** As Consul has them. */
+  minTtlMs: 10_000,
+  maxTtlMs: MAX_TTL_MS,
+  maxWaitMs: 600_000,
+} as const;
+
+export interface Gateway {
+  readonly leasehold: Leasehold;
+  /** Over the same table. */
+  readonly remote: Remote;
+  readonly runtime: Runtime;
+  readonly settings: GatewaySettings;
+  readonly tokens: TokenBook;
+  /** What prefixes were told last. */
+  readonly indexes: PrefixIndexes;
+  /** Looks at sessions, checks and nodes, for those who wait for a change. */
+  readonly polls: Polls;
+  /** Aborts when the gateway closes: no wait lasts longer. */
+  readonly closing: AbortSignal;
+  readonly onFailure: ReportFailure;
+}
+
+/**
+ * Told of a request that the gateway could not serve: the store did not answer, or something threw that no caller asked for.
+ * The path is without its query, in which clients may send their token.
+ */
+export type ReportFailure = (failure: {
+  readonly method: string;
+  readonly path: string;
+  readonly error: unknown;
+}) => void;
+
+/** Those who wait here for these keys, or for prefixes of them, are told at once. */
+export function tellWritten({ leasehold, remote }: Gateway, keys: readonly string[]): void {
+  leasehold.locks.nudge(keys);
+  remote.prefixes.nudge(keys);
+}
+
+/** Those who wait here for a session that was just ended, or for what it held, are told at once. */
+export function tellEnded({ leasehold, remote, polls }: Gateway, session: string): void {
+  leasehold.locks.nudgeHeldBy(session);
+  remote.prefixes.nudgeAll();
+  polls.nudge();
+}

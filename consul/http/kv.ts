@@ -1,0 +1,199 @@
+/** `/v1/kv`: the entries of locks, and the verbs of their holders. */
+import { validName } from '../../shared/core/validate/name.ts';
+import type { Content, LockInfo } from '../../shared/coordination/lock/lock-record.ts';
+import { VALUE_LIMIT_BYTES, validContent } from '../../shared/coordination/lock/lock-record.ts';
+import type { DraftEntry } from '../remote/draft.ts';
+import type { PrefixView } from '../remote/prefix.ts';
+import { allOf } from '../../shared/core/runtime/all-of.ts';
+import { inFlight } from '../../shared/core/runtime/in-flight.ts';
+import { blockingOf, within } from './blocking.ts';
+import type { Answer, Endpoint, Exchange } from './exchange.ts';
+import { metaHeaders } from './exchange.ts';
+import { tellWritten } from './gateway.ts';
+import { isSame } from './prefix-index.ts';
+import { badRequest, denied, failed } from './problem.ts';
+import { bytesOf, keyPair, valueOf } from './shapes.ts';
+
+/** Deletions side by side. */
+const DELETIONS_IN_FLIGHT = 16;
+
+/** What Consul says before what its log has refused. */
+const APPLY_FAILED = 'raft apply failed';
+
+export const readKeys: Endpoint = (exchange) => {
+  if (exchange.query.has('keys')) return listKeys(exchange);
+  return exchange.query.has('recurse') ? readPrefix(exchange) : readKey(exchange);
+};
+
+async function readKey(exchange: Exchange): Promise<Answer> {
+  const key = keyOf(exchange);
+  exchange.rights.ensureKey('read', key);
+  const { locks } = exchange.gateway.leasehold;
+  const { index: asked, waitMs } = blockingOf(exchange);
+  const seen =
+    asked === 0
+      ? await locks.look(key)
+      : await locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal });
+  // A key without a row has no clock; a client that saw one before it was swept goes on from there.
+  const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
+  if (seen.info === undefined) return notFound(index);
+  const facts = factsOf(seen.info);
+  return exchange.query.has('raw') ? rawValue(facts, index) : { json: [keyPair(facts, { withValue: true })], index };
+}
+
+async function readPrefix(exchange: Exchange): Promise<Answer> {
+  const { view, index } = await blockingView(exchange);
+  const visible = view.entries.filter(({ key }) => exchange.rights.mayKey('read', key));
+  if (visible.length === 0) return notFound(index);
+  return { json: visible.map((info) => keyPair(factsOf(info), { withValue: true })), index };
+}
+
+async function listKeys(exchange: Exchange): Promise<Answer> {
+  const { view, index } = await blockingView(exchange);
+  const separator = exchange.query.get('separator') ?? exchange.query.get('seperator') ?? '';
+  const prefix = exchange.rest;
+  const keys = view.entries.map(({ key }) => key).filter((key) => exchange.rights.mayKey('read', key));
+  if (keys.length === 0 && prefix !== '') return notFound(index);
+  const folded = keys.map((key) => {
+    const at = separator === '' ? -1 : key.indexOf(separator, prefix.length);
+    return at === -1 ? key : key.slice(0, at + separator.length);
+  });
+  return { json: [...new Set(folded)], index };
+}
+
+/** All entries under the prefix, once they are not those that the asked index stands for. */
+async function blockingView(exchange: Exchange): Promise<{ readonly view: PrefixView; readonly index: number }> {
+  const { indexes, remote } = exchange.gateway;
+  const prefix = exchange.rest;
+  const { index: asked, waitMs } = blockingOf(exchange);
+  const isNews = (view: PrefixView): boolean => !isSame(asked, contentOf(view));
+  const view =
+    asked === 0
+      ? await remote.prefixes.view(prefix)
+      : await within(exchange, waitMs, (over) => remote.prefixes.watch(prefix, isNews, over));
+  exchange.report([...view.unread, ...view.unjudged]);
+  return { view, index: indexes.indexOf(`keys ${prefix}`, contentOf(view), asked) };
+}
+
+function contentOf({ entries, fingerprint }: PrefixView) {
+  return { fingerprint, newestAt: entries.reduce((newest, { modifyIndex }) => Math.max(newest, modifyIndex), 0) };
+}
+
+export const writeKey: Endpoint = async (exchange) => {
+  const key = keyOf(exchange);
+  ensureOneOf(exchange, ['cas', 'acquire', 'release']);
+  exchange.rights.ensureKey('write', key);
+  const flags = exchange.number('flags') ?? 0n;
+  const ifIndex = casOf(exchange);
+  const content = contentFor(key, await exchange.bytes(VALUE_LIMIT_BYTES), flags);
+  const { remote } = exchange.gateway;
+  const { locks } = exchange.gateway.leasehold;
+  const startedAt = exchange.gateway.runtime.clock.now();
+  const { isDone, createdAt } = await write();
+  // An entry that this request may have made must be listed before its writer is told.
+  if (createdAt !== undefined && startedAt <= createdAt) await remote.prefixes.awaitListed(key);
+  if (isDone) tellWritten(exchange.gateway, [key]);
+  return { json: isDone };
+
+  async function write(): Promise<{ readonly isDone: boolean; readonly createdAt?: number | undefined }> {
+    if (exchange.query.has('acquire')) {
+      const session = sessionParameter(exchange, 'acquire');
+      const acquisition = await remote.locks.acquire(key, session, content);
+      if (acquisition.kind === 'sessionGone')
+        throw failed(`${APPLY_FAILED}: invalid session ${JSON.stringify(session)}`);
+      if (acquisition.kind !== 'acquired') return { isDone: false };
+      return { isDone: true, createdAt: acquisition.lock.entry?.createIndex };
+    }
+    if (exchange.query.has('release')) {
+      const release = await remote.locks.release(key, sessionParameter(exchange, 'release'), content);
+      return { isDone: release === 'released' };
+    }
+    const { value, ...options } = content;
+    const result = await locks.put(key, value, { ...options, ifIndex, evenIfHeld: true });
+    return result.kind === 'written' ? { isDone: true, createdAt: result.info.createIndex } : { isDone: false };
+  }
+};
+
+export const deleteKeys: Endpoint = async (exchange) => {
+  ensureOneOf(exchange, ['recurse', 'cas']);
+  if (exchange.query.has('recurse')) return { json: await deletePrefix(exchange) };
+  const key = keyOf(exchange);
+  exchange.rights.ensureKey('write', key);
+  const ifIndex = casOf(exchange);
+  const { locks } = exchange.gateway.leasehold;
+  const result = await locks.delete(key, { ifIndex, evenIfHeld: true });
+  tellWritten(exchange.gateway, [key]);
+  // What is not there need not be deleted, whatever index was expected.
+  return { json: result.kind !== 'conflict' || result.current === undefined };
+};
+
+/**
+ * One key after the other, so others may see some of them gone before the rest.
+ * @throws CorruptItemError when a row below the prefix could not be read: it is there still, and the others are gone
+ */
+async function deletePrefix(exchange: Exchange): Promise<true> {
+  const prefix = exchange.rest;
+  if (!exchange.rights.mayWriteTree(prefix)) throw denied();
+  const { leasehold, remote } = exchange.gateway;
+  const { entries, unread } = await remote.prefixes.view(prefix);
+  const run = inFlight(DELETIONS_IN_FLIGHT);
+  await allOf(entries.map(({ key }) => run(() => leasehold.locks.delete(key, { evenIfHeld: true }))));
+  tellWritten(
+    exchange.gateway,
+    entries.map(({ key }) => key),
+  );
+  if (unread.length > 0) throw unread[0];
+  return true;
+}
+
+function factsOf(info: LockInfo): DraftEntry {
+  return { ...info, session: info.holder?.session };
+}
+
+/** @throws Problem 400 for a key that no row can have */
+export function contentFor(key: string, bytes: Uint8Array, flags: bigint): Content {
+  validName('key', key);
+  // As a number where that is exact: so it is stored, and so it is compared.
+  const stored = flags <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(flags) : flags;
+  const content = { ...valueOf(bytes), flags: stored };
+  return validContent(key, content) ?? content;
+}
+
+function keyOf({ rest }: Exchange): string {
+  if (rest === '') throw badRequest('Missing key name');
+  return validName('key', rest);
+}
+
+function casOf(exchange: Exchange): number | undefined {
+  const cas = exchange.number('cas');
+  return cas === undefined ? undefined : Number(cas);
+}
+
+function sessionParameter({ query }: Exchange, name: 'acquire' | 'release'): string {
+  const session = query.get(name) ?? '';
+  if (session === '') throw failed(`${APPLY_FAILED}: missing session`);
+  return session;
+}
+
+function ensureOneOf({ query }: Exchange, names: readonly string[]): void {
+  if (names.filter((name) => query.has(name)).length <= 1) return;
+  const sorted = new URLSearchParams(query);
+  sorted.sort();
+  throw badRequest(`Conflicting flags: ${sorted.toString()}\n`);
+}
+
+function notFound(index: number): Response {
+  return new Response(null, { status: 404, headers: metaHeaders(index) });
+}
+
+/** As it is, and told to browsers to be nothing but text. */
+function rawValue(facts: DraftEntry, index: number): Response {
+  return new Response(new Uint8Array(bytesOf(facts)), {
+    headers: {
+      ...metaHeaders(index),
+      'Content-Type': 'text/plain',
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': 'sandbox',
+    },
+  });
+}

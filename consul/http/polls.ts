@@ -1,0 +1,73 @@
+/**
+ * Waiting for a change in what the library has no watch of: sessions, checks, nodes.
+ * One poll for each thing and process, shared by all that wait for it, and none when none do.
+ */
+import { hash } from 'node:crypto';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';
+import type { Content } from './prefix-index.ts';
+
+export interface Look<T> extends Content {
+  readonly value: T;
+}
+
+/** @param facts what makes up the content: another text means a change */
+export function lookOf<T>(value: T, facts: readonly unknown[], newestAt: number): Look<T> {
+  return { value, newestAt, fingerprint: hash('sha256', JSON.stringify(facts)) };
+}
+
+const POLL_MS = { min: 800, max: 950 };
+
+/** Something that is waited for, as the first to wait looks at it. */
+interface Watched {
+  readonly look: () => Promise<Look<unknown>>;
+  waiters: number;
+  /** Its last look. */
+  looking: Promise<Look<unknown>> | undefined;
+}
+
+export class Polls {
+  readonly #watched = new Map<string, Watched>();
+  readonly #poll: SharedPoll<Look<unknown>>;
+
+  constructor({ clock, random }: Runtime) {
+    this.#poll = new SharedPoll<Look<unknown>>(clock, {
+      begin: () => undefined,
+      pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
+      look: oneByOne(async ({ key }) => {
+        const watched = this.#watched.get(key);
+        if (watched !== undefined) watched.looking = watched.look();
+        return watched?.looking;
+      }),
+    });
+  }
+
+  /**
+   * The first look that is news to the caller; undefined when `signal` aborts before:
+   * a look without another waiting caller is then over, too.
+   */
+  async next<T>(
+    what: string,
+    look: () => Promise<Look<T>>,
+    isNews: (look: Look<T>) => boolean,
+    signal: AbortSignal,
+  ): Promise<Look<T> | undefined> {
+    const watched = this.#watched.get(what) ?? { look, waiters: 0, looking: undefined };
+    this.#watched.set(what, watched);
+    watched.waiters++;
+    try {
+      const seen = await this.#poll.next(what, (found) => isNews(found as Look<T>), signal);
+      return seen as Look<T> | undefined;
+    } finally {
+      if (--watched.waiters === 0) {
+        this.#watched.delete(what);
+        await watched.looking?.catch(() => undefined); // What it throws was told to those who waited then.
+      }
+    }
+  }
+
+  /** Something of all that was just changed by this gateway: those who wait here need not wait for the next poll. */
+  nudge(): void {
+    this.#poll.nudge(() => true);
+  }
+}

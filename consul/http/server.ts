@@ -1,0 +1,48 @@
+/** The gateway as a process: for a laptop, or beside a program that speaks to Consul. */
+import type { Server } from 'node:http';
+import { isIP } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { close, listen } from '../../shared/core/listen.ts';
+import type { GatewayOptions } from './app.ts';
+import { createConsulApp } from './app.ts';
+import { textResponse } from './exchange.ts';
+import { refusalOf } from './gate.ts';
+
+export interface RunningGateway {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+/** @throws ConfigurationError when it would be open to others, or when the address cannot be had */
+export async function startGateway({ host, port, ...options }: ServerOptions): Promise<RunningGateway> {
+  if (options.tokens === undefined && !isLoopbackHost(host))
+    throw new ConfigurationError(
+      `host ${host} is not loopback, and there are no tokens: every caller that reaches it ` +
+        'could do everything; give --tokens, or listen on 127.0.0.1',
+    );
+  const closing = new AbortController();
+  const app = createConsulApp({ ...options, closing: closing.signal });
+  const guarded: typeof app.fetch = async (request, bindings) => {
+    const refusal = options.tokens === undefined ? refusalOf(request) : undefined;
+    return refusal === undefined ? app.fetch(request, bindings) : textResponse(403, refusal);
+  };
+  const server = createAdaptorServer({ fetch: guarded, overrideGlobalObjects: false }) as Server;
+  const refusal = (code: string): string =>
+    `cannot listen on ${host} port ${port} (${code}): give another --host or --port`;
+  const { address, port: taken } = await listen(server, { host, port, refusal });
+  return {
+    url: `http://${isIP(address) === 6 ? `[${address}]` : address}:${taken}`,
+    async close() {
+      closing.abort();
+      await close(server);
+    },
+  };
+}

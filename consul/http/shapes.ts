@@ -1,0 +1,97 @@
+/** Rows as Consul's JSON has them. */
+import type { Encoding } from '../../shared/coordination/lock/lock-record.ts';
+import type { DraftEntry } from '../remote/draft.ts';
+import type { CheckRecord } from '../../shared/session/health.ts';
+import { NODE_CHECK, failureOf } from '../../shared/session/health.ts';
+import type { LiveSession } from '../../shared/session/session-record.ts';
+import { formatGoDuration } from './go-duration.ts';
+
+const NS_PER_MS = 1_000_000;
+/** What Consul calls the check that stands for the node itself. */
+export const SERF_CHECK = 'serfHealth';
+const SERF_NAME = 'Serf Health Status';
+const SERF_OUTPUT = 'Agent alive and reachable';
+
+export function keyPair(facts: DraftEntry, { withValue }: { readonly withValue: boolean }): Record<string, unknown> {
+  const value = bytesOf(facts).toString('base64');
+  return {
+    LockIndex: facts.lockIndex,
+    Key: facts.key,
+    Flags: facts.flags,
+    Value: withValue && value !== '' ? value : null,
+    ...(facts.session === undefined ? {} : { Session: facts.session }),
+    CreateIndex: facts.createIndex,
+    ModifyIndex: facts.modifyIndex,
+  };
+}
+
+export function bytesOf({ value = '', encoding }: Pick<DraftEntry, 'value' | 'encoding'>): Buffer {
+  return Buffer.from(value, encoding === 'base64' ? 'base64' : 'utf8');
+}
+
+/** Bytes that are text are stored as text, for people who read the table. */
+export function valueOf(bytes: Uint8Array): { readonly value: string; readonly encoding: Encoding } {
+  try {
+    const value = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (!value.includes('\0')) return { value, encoding: 'text' };
+  } catch {
+    // No text: bytes are as good.
+  }
+  return { value: Buffer.from(bytes).toString('base64'), encoding: 'base64' };
+}
+
+export function sessionEntry(session: LiveSession): Record<string, unknown> {
+  // A gateway's own node needs no registration to be well: its sessions are bound to nothing, and show its check.
+  const bound = session.remote === true && session.checks.length === 0 ? [NODE_CHECK] : session.checks;
+  return {
+    ID: session.id,
+    Name: session.name,
+    Node: session.node,
+    LockDelay: session.lockDelayMs * NS_PER_MS,
+    Behavior: session.behaviour,
+    TTL: session.ttlMs === null ? '' : formatGoDuration(session.ttlMs),
+    NodeChecks: bound.map((id) => (id === NODE_CHECK ? SERF_CHECK : id)),
+    ServiceChecks: null,
+    CreateIndex: session.createdAt,
+    ModifyIndex: session.createdAt,
+  };
+}
+
+/** @param judge the reader's clock and the bound on clock differences: a check whose reports have stopped is critical */
+export function healthCheck(
+  check: CheckRecord,
+  judge: { readonly now: number; readonly maxClockSkewMs: number },
+): Record<string, unknown> {
+  const id = check.id === NODE_CHECK ? SERF_CHECK : check.id;
+  return {
+    Node: check.node,
+    CheckID: id,
+    Name: check.id === NODE_CHECK ? SERF_NAME : id,
+    Status: failureOf(check, judge.now, judge.maxClockSkewMs) === undefined ? check.status : 'critical',
+    Notes: '',
+    Output: check.id === NODE_CHECK ? SERF_OUTPUT : check.note,
+    ServiceID: '',
+    ServiceName: '',
+    ServiceTags: [],
+    Type: check.ttlMs === null ? '' : 'ttl',
+    Interval: '',
+    Timeout: '',
+    ExposedPort: 0,
+    Definition: {},
+    CreateIndex: check.updatedAt,
+    ModifyIndex: check.updatedAt,
+  };
+}
+
+export function catalogNode(name: string, address: string, datacenter: string): Record<string, unknown> {
+  return {
+    ID: '',
+    Node: name,
+    Address: address,
+    Datacenter: datacenter,
+    TaggedAddresses: null,
+    Meta: null,
+    CreateIndex: 1,
+    ModifyIndex: 1,
+  };
+}

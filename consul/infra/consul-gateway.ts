@@ -1,0 +1,130 @@
+/**
+ * Consul's HTTP API for sessions and keys, on a coordination table: a function behind a URL that only callers with IAM credentials reach.
+ *
+ *     const consul = new ConsulGateway(this, 'Consul', { table: workers.table });
+ *     consul.grantInvoke(role);
+ *
+ * Consul's own clients do not sign requests for AWS: they speak to `leasehold consul` beside them, which uses their machine's credentials.
+ */
+import { Duration, Token } from 'aws-cdk-lib';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import type { FunctionUrl } from 'aws-cdk-lib/aws-lambda';
+import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { ENV } from '../../functions/env.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/core/lease/timing.ts';
+import { validName } from '../../shared/core/validate/name.ts';
+import { validOptions } from '../../shared/core/validate/options.ts';
+import { consulAccess } from '../../infra/access.ts';
+import { HandlerFunction, handlerModule } from '../../infra/handler-function.ts';
+import type { CoordinationTable } from '../../infra/table.ts';
+
+export interface ConsulGatewayProps {
+  readonly table: CoordinationTable;
+  /** What it calls its own node. Default: `leasehold`. */
+  readonly node?: string;
+  /** How long a request may take; blocking queries are answered ten seconds before. Default: a minute. */
+  readonly timeout?: Duration;
+  /** Largest difference between any two clocks, as everywhere on the table. Default: 1 s. */
+  readonly maxClockSkew?: Duration;
+  /**
+   * Who may do what, as JSON, on top of IAM: see consul/README.md.
+   * Secrets in it are in the template. Default: a caller that may invoke it may do everything.
+   */
+  readonly tokens?: string;
+  /** Default: a month. */
+  readonly logRetention?: RetentionDays;
+  /** Keep the logs when the stack goes. Default: true. */
+  readonly production?: boolean;
+}
+
+const PROPS = {
+  table: true,
+  node: true,
+  timeout: true,
+  maxClockSkew: true,
+  tokens: true,
+  logRetention: true,
+  production: true,
+} as const satisfies Record<keyof ConsulGatewayProps, true>;
+
+const DEFAULT_TIMEOUT = Duration.minutes(1);
+const LAMBDA_MAX_TIMEOUT_MS = 900_000;
+/** Between the end of a blocking query and that of its function. */
+const MARGIN_MS = 10_000;
+const MEMORY_MB = 512;
+
+export class ConsulGateway extends Construct {
+  readonly handler: HandlerFunction;
+  readonly url: FunctionUrl;
+
+  /** @throws ConfigurationError for what its function would refuse with each request */
+  constructor(scope: Construct, id: string, props: ConsulGatewayProps) {
+    super(scope, id);
+    validOptions('the props of ConsulGateway', props, PROPS);
+    if (props.node !== undefined && !Token.isUnresolved(props.node)) validName('node', props.node);
+    ensureJson(props.tokens);
+    const timeout = props.timeout ?? DEFAULT_TIMEOUT;
+    const maxWaitMs = timeout.toMilliseconds() - MARGIN_MS;
+    if (maxWaitMs <= 0)
+      throw new ConfigurationError(`timeout = ${timeout.toString()}: give more than ${MARGIN_MS / 1_000} seconds`);
+    if (timeout.toMilliseconds() > LAMBDA_MAX_TIMEOUT_MS)
+      throw new ConfigurationError(
+        `timeout = ${timeout.toString()}: Lambda allows ${LAMBDA_MAX_TIMEOUT_MS / 1_000} seconds at most`,
+      );
+    const maxClockSkewMs = props.maxClockSkew?.toMilliseconds() ?? DEFAULT_MAX_CLOCK_SKEW_MS;
+    this.handler = new HandlerFunction(this, 'Handler', {
+      entry: handlerModule('consul'),
+      description: `Consul's API for sessions and keys of ${props.table.tableName}`,
+      timeout,
+      memorySize: MEMORY_MB,
+      logRetention: props.logRetention ?? RetentionDays.ONE_MONTH,
+      production: props.production ?? true,
+      environment: {
+        [ENV.table]: props.table.tableName,
+        [ENV.consulMaxWaitMs]: String(maxWaitMs),
+        [ENV.maxClockSkewMs]: String(maxClockSkewMs),
+        ...(props.node === undefined ? {} : { [ENV.consulNode]: props.node }),
+        ...(props.tokens === undefined ? {} : { [ENV.consulTokens]: props.tokens }),
+      },
+    });
+    props.table.grant(this.function, consulAccess());
+    this.url = this.function.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
+  }
+
+  get function(): NodejsFunction {
+    return this.handler.function;
+  }
+
+  /** Call it through its URL, and no other way. */
+  grantInvoke(grantee: IGrantable): Grant {
+    const resourceArns = [this.function.functionArn];
+    const byUrl = Grant.addToPrincipal({
+      grantee,
+      resourceArns,
+      actions: ['lambda:InvokeFunctionUrl'],
+      conditions: { StringEquals: { 'lambda:FunctionUrlAuthType': 'AWS_IAM' } },
+    });
+    const invoked = Grant.addToPrincipal({
+      grantee,
+      resourceArns,
+      actions: ['lambda:InvokeFunction'],
+      conditions: { Bool: { 'lambda:InvokedViaFunctionUrl': 'true' } },
+    });
+    return byUrl.combine(invoked);
+  }
+}
+
+/** The rules themselves are checked by the handler. The text is no part of the message, for it holds secrets. */
+function ensureJson(tokens: string | undefined): void {
+  if (tokens === undefined || Token.isUnresolved(tokens)) return;
+  try {
+    JSON.parse(tokens);
+  } catch {
+    throw new ConfigurationError('tokens is not JSON: give { "tokens": [ … ] }, as consul/README.md says');
+  }
+}

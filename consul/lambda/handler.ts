@@ -1,0 +1,46 @@
+/**
+ * Consul's HTTP API behind a function URL, whose callers AWS has authenticated.
+ * Nothing outlives an invocation: a blocking query ends within the function's own time, and the polls of those who wait end with it.
+ */
+import { Logger } from '@aws-lambda-powertools/logger';
+import { createConsulApp } from '../http/app.ts';
+import { DEFAULT_SETTINGS } from '../http/gateway.ts';
+import { parseTokens } from '../http/tokens.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createStores } from '../../shared/client/stores.ts';
+import { Leasehold } from '../../shared/client/leasehold.ts';
+import { Remote } from '../remote/remote.ts';
+import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { ENV, parseConsulEnv } from '../../functions/env.ts';
+import { METRICS_SERVICE } from '../../functions/metric-names.ts';
+import type { UrlAnswer, UrlEvent } from './function-url.ts';
+import { answerUrlEvent } from './function-url.ts';
+
+type Handler = (event: UrlEvent) => Promise<UrlAnswer>;
+
+export const handler: Handler = createConsulHandler();
+
+function createConsulHandler(): Handler {
+  const { table, endpoint, node, maxWaitMs, maxClockSkewMs, tokens } = parseConsulEnv();
+  const runtime = systemRuntime;
+  const connection = connectDynamo({ endpoint }, runtime, undefined, { gathers: true });
+  const leasehold = new Leasehold({ ...connection, runtime }, { table, maxClockSkew: maxClockSkewMs }, connection);
+  const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
+  const remote = new Remote({ ...stores, ...connection, runtime }, maxClockSkewMs);
+  const logger = new Logger({ serviceName: METRICS_SERVICE });
+  const app = createConsulApp({
+    leasehold,
+    remote,
+    runtime,
+    settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
+    tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
+    closing: new AbortController().signal,
+    onFailure: ({ method, path, error }) =>
+      logger.error('request failed', { method, path, error: error instanceof Error ? error : String(error) }),
+  });
+  return (event) => {
+    const target = `${event.rawPath}${event.rawQueryString === '' ? '' : `?${event.rawQueryString}`}`;
+    return answerUrlEvent((request) => app.fetch(request, { target }), event);
+  };
+}

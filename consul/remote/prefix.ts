@@ -1,0 +1,156 @@
+/**
+ * All entries under a prefix, as if at one moment.
+ *
+ * Which keys there are is told by the listing, what is under each by its row, strongly consistent.
+ * A listing that was read before the rows could miss a key that was created in between, and then show what rests on it without it:
+ * the listing is read again after the rows, until it names no key whose row was not read.
+ * So a reader that sees an entry sees everything that its writer had seen listed before writing it.
+ * A row that does not decode is left out, and a key whose holder's session does not is shown as held: one damaged row fails for its key alone.
+ * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
+ */
+import { sha256 } from '../../shared/core/runtime/sha256.ts';
+import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
+import type { LockInfo, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import { validKey } from '../../shared/coordination/lock/lock-record.ts';
+import type { LockReader, Sighting } from '../../shared/coordination/lock/lock-reader.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+
+export interface PrefixView {
+  /** In order of key. */
+  readonly entries: readonly LockInfo[];
+  /** Names this content: another one means that an entry was created, written, deleted, acquired or freed. */
+  readonly fingerprint: string;
+  /** Why rows are not among the entries: they do not decode. A caller that must have all entries fails with the first. */
+  readonly unread: readonly unknown[];
+  /** Errors of holders' sessions that do not decode: their keys are shown as held. */
+  readonly unjudged: readonly unknown[];
+}
+
+interface Reading {
+  readonly settled: Promise<void>;
+  /** The one after it, once it is waited for. */
+  next: Promise<PrefixView> | undefined;
+}
+
+const CONTENTION = { rounds: 20 };
+/** An index is behind its table by milliseconds, seldom more; who waits longer than this does not gain by it. */
+const LISTED_WITHIN_MS = 2_000;
+const LOOK_EVERY_MS = 20;
+
+export class PrefixReader {
+  readonly #ports: LockPorts;
+  readonly #reader: LockReader;
+  readonly #readings = new Map<string, Reading>();
+
+  constructor(ports: LockPorts, reader: LockReader) {
+    this.#ports = ports;
+    this.#reader = reader;
+  }
+
+  /**
+   * Strongly consistent but for keys that are not listed yet.
+   * A listing twice, a read for each row, and one for each session that holds any.
+   * Who comes while a reading is under way shares the next: what each is given was read after he asked.
+   */
+  read(prefix: string): Promise<PrefixView> {
+    const current = this.#readings.get(prefix);
+    if (current === undefined) return this.#begin(prefix);
+    current.next ??= current.settled.then(() => this.#begin(prefix));
+    return current.next;
+  }
+
+  #begin(prefix: string): Promise<PrefixView> {
+    const view = this.#read(prefix);
+    const end = (): void => {
+      if (reading.next === undefined) this.#readings.delete(prefix);
+    };
+    const reading: Reading = { settled: view.then(end, end), next: undefined };
+    this.#readings.set(prefix, reading);
+    return view;
+  }
+
+  async #read(prefix: string): Promise<PrefixView> {
+    const rows = new Map<string, LockRecord>();
+    const read = new Set<string>();
+    const unread: unknown[] = [];
+    const onDamaged = (error: unknown): void => void unread.push(error);
+    return retryContended(`the listing of keys under ${prefix}`, CONTENTION, async (round) => {
+      const unseen = (await this.#keys(prefix)).filter((key) => !read.has(key));
+      if (round > 1 && unseen.length === 0) return this.#viewOf(rows, unread);
+      for (const [key, row] of await this.#ports.locks.getMany(unseen, { onDamaged })) rows.set(key, row);
+      for (const key of unseen) read.add(key);
+      return contended();
+    });
+  }
+
+  /**
+   * Half the price, and perhaps a moment old: good enough to see that something may have changed.
+   * @param options.withSessions whether the holders' sessions are looked at: one that has ended frees its keys without touching their rows
+   */
+  async glance(prefix: string, { withSessions }: { readonly withSessions: boolean }): Promise<string> {
+    const rows = await this.#ports.locks.getMany(await this.#keys(prefix), { consistent: false, onDamaged: ignore });
+    const sightings = withSessions ? await this.#judge(rows, ignore) : [...rows.values()].map((lock) => ({ lock }));
+    return fingerprintOf(sightings.map(({ lock }) => JSON.stringify([lock?.key, lock?.nonce])));
+  }
+
+  /** Waits until a key that was just created is listed, so that whatever its writer does next is not seen without it. */
+  async awaitListed(key: string): Promise<void> {
+    const { clock } = this.#ports.runtime;
+    const until = clock.monotonic() + LISTED_WITHIN_MS;
+    while (!(await this.#isListed(key)) && clock.monotonic() < until) await clock.sleep(LOOK_EVERY_MS);
+  }
+
+  async #isListed(key: string): Promise<boolean> {
+    // It is the first of all keys that begin with it.
+    const { keys } = await this.#ports.locks.page(key, undefined);
+    return keys[0] === key;
+  }
+
+  async #keys(prefix: string): Promise<readonly string[]> {
+    const keys: string[] = [];
+    let after: unknown;
+    do {
+      const page = await this.#ports.locks.page(prefix === '' ? prefix : validKey(prefix), after);
+      keys.push(...page.keys);
+      after = page.next;
+    } while (after !== undefined);
+    return keys;
+  }
+
+  async #viewOf(rows: ReadonlyMap<string, LockRecord>, unread: readonly unknown[]): Promise<PrefixView> {
+    const unjudged: unknown[] = [];
+    const sightings = await this.#judge(rows, (error) => void unjudged.push(error));
+    const entries = sightings.map((seen) => this.#reader.infoOf(seen)).filter((info) => info !== undefined);
+    entries.sort((one, other) => (one.key < other.key ? -1 : 1));
+    const lines = entries.map(({ key, modifyIndex, createIndex, holder }) =>
+      JSON.stringify([key, createIndex, modifyIndex, holder?.session]),
+    );
+    return { entries, fingerprint: fingerprintOf(lines), unread, unjudged };
+  }
+
+  /** Keys whose session is dead are settled on the way. */
+  async #judge(
+    rows: ReadonlyMap<string, LockRecord>,
+    onDamaged: (error: unknown) => void,
+  ): Promise<readonly Sighting[]> {
+    const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
+    const damaged = new Set<string>();
+    const onDamagedSession = (id: string, error: unknown): void => {
+      damaged.add(id);
+      onDamaged(error);
+    };
+    const records = await this.#ports.sessions.getMany([...holders], onDamagedSession);
+    const sightings: Sighting[] = [];
+    for (const row of rows.values())
+      sightings.push(await this.#reader.judgeListed(row, { records, damaged }, onDamaged));
+    return sightings;
+  }
+}
+
+function ignore(): void {
+  // A glance tells of no damage: the reading before it has.
+}
+
+function fingerprintOf(lines: readonly string[]): string {
+  return sha256([...lines].sort().join('\n'));
+}

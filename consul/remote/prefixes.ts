@@ -1,0 +1,80 @@
+/**
+ * All keys below a prefix: looking at them, and waiting for a change.
+ *
+ * Waiting is one poll per prefix and process, shared by all that wait for it.
+ * Each poll is a glance: half a read unit for the listing and for each row, a second time for sessions every third time.
+ * Only when a glance differs from the one before is the prefix read in earnest, and its waiters told.
+ */
+import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
+import { validKey } from '../../shared/coordination/lock/lock-record.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import { lookAndWait } from '../../shared/core/wait/look-and-wait.ts';
+import type { Due } from '../../shared/core/wait/shared-poll.ts';
+import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';
+import type { PrefixView } from './prefix.ts';
+import { PrefixReader } from './prefix.ts';
+
+const POLL_MS = { min: 750, max: 900 };
+/** A session is looked at every so many glances: it costs as much as its key. */
+const SESSIONS_EVERY = 3;
+
+/** What is known of a prefix from look to look. */
+interface Seen {
+  looks: number;
+  lastGlance: string | undefined;
+}
+
+export class Prefixes {
+  readonly #reader: PrefixReader;
+  readonly #poll: SharedPoll<PrefixView, Seen>;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    const { clock, random } = ports.runtime;
+    this.#reader = new PrefixReader(ports, new LockReader(ports, maxClockSkewMs));
+    this.#poll = new SharedPoll<PrefixView, Seen>(clock, {
+      begin: () => ({ looks: 0, lastGlance: undefined }),
+      pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
+      look: oneByOne((due) => this.#look(due)),
+    });
+  }
+
+  /** All entries under a prefix, as if at one moment: see `prefix.ts`. */
+  view(prefix: string): Promise<PrefixView> {
+    return this.#reader.read(prefix);
+  }
+
+  /**
+   * Waits until the entries under a prefix are news to the caller, or `over` aborts; returns what there is then.
+   * @throws StoreUnavailableError: watching goes no further
+   */
+  watch(prefix: string, isNews: (view: PrefixView) => boolean, over: AbortSignal): Promise<PrefixView> {
+    const look = (): Promise<PrefixView> => this.view(prefix);
+    const next = (isOurs: typeof isNews, ended: AbortSignal) => this.#poll.next(prefix, isOurs, ended);
+    return lookAndWait({ look, isNews, next }, over);
+  }
+
+  /** Waits until a key that was just created is listed, for a caller that then tells its writer that it is there. */
+  awaitListed(key: string): Promise<void> {
+    return this.#reader.awaitListed(validKey(key));
+  }
+
+  /** Keys that were just written by this process: those who watch a prefix of them here need not wait for the next poll. */
+  nudge(keys: readonly string[]): void {
+    this.#poll.nudge((prefix) => keys.some((key) => key.startsWith(prefix)));
+  }
+
+  /** A session that was just ended by this process: it may have held a key below any prefix. */
+  nudgeAll(): void {
+    this.#poll.nudge(() => true);
+  }
+
+  /** Undefined where nothing has changed. */
+  async #look({ key: prefix, memory, isNudged, hasNewcomer }: Due<Seen>): Promise<PrefixView | undefined> {
+    const withSessions = memory.looks++ % SESSIONS_EVERY === 0;
+    const glance = isNudged ? undefined : await this.#reader.glance(prefix, { withSessions });
+    if (!isNudged && glance === memory.lastGlance && !hasNewcomer) return undefined;
+    const view = await this.#reader.read(prefix);
+    memory.lastGlance = glance;
+    return view;
+  }
+}

@@ -1,0 +1,20 @@
+/** What a gateway needs beside the library: rights of holders that speak another protocol and know nothing of a session but its id. */
+import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import { RemoteLocks } from './locks.ts';
+import { Prefixes } from './prefixes.ts';
+import { RemoteSessions } from './sessions.ts';
+import { KeyTransactions } from './transactions.ts';
+
+export class Remote {
+  readonly sessions: RemoteSessions;
+  readonly locks: RemoteLocks;
+  readonly transactions: KeyTransactions;
+  readonly prefixes: Prefixes;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    this.sessions = new RemoteSessions(ports, maxClockSkewMs);
+    this.locks = new RemoteLocks(ports, maxClockSkewMs);
+    this.transactions = new KeyTransactions(ports, maxClockSkewMs);
+    this.prefixes = new Prefixes(ports, maxClockSkewMs);
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Remote sessions: their holders are beyond a gateway, speak another protocol, and know nothing of a session but its id.
+ *
+ * Guarantees
+ *   - Nothing in this process keeps them alive: a renewal is one conditional write, asked for by the holder, through any gateway.
+ *   - The TTL is a lower bound whichever gateways the renewals come through:
+ *     a renewal counts from when the gateway received it, no late attempt
+ *     takes back time that a later renewal has promised, and a contender that
+ *     ends a session waits for the bound on clock differences beside the TTL.
+ *   - No renewal counts from a clock that is proven wrong: it is refused, and the holder renews through another gateway.
+ *   - They end as all sessions do, in one step, by every contender that finds them expired.
+ *     A renewal that comes after the TTL, but before a contender may have
+ *     ended it, is still accepted: the row decides, and what it holds cannot have been taken over.
+ *
+ * Does not guarantee
+ *   - That there is only one holder: every caller that knows the id renews it.
+ */
+import { ensureClockWithin } from '../../shared/core/lease/skew.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import type { SessionPorts } from '../../shared/session/session-contender.ts';
+import { ensureSoundClock, ensureSoundlyOpened } from '../../shared/session/open.ts';
+import { settleSession } from '../../shared/session/session-contender.ts';
+import type { LiveSession, SessionRecord } from '../../shared/session/session-record.ts';
+import type { NewSession } from '../../shared/session/session-store.ts';
+
+/** The name may be empty. */
+export interface RemoteSessionSettings extends Pick<
+  NewSession,
+  'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour'
+> {
+  readonly checks: readonly string[];
+}
+
+export type RenewalResult =
+  | { readonly kind: 'renewed'; readonly session: LiveSession }
+  /** It has ended, expired, or never was. */
+  | { readonly kind: 'gone' }
+  /** It is live, and its own holder renews it. */
+  | { readonly kind: 'notRemote' };
+
+const RENEWING_NONE = 'renewing no session, whose expiry others would misjudge';
+
+export class RemoteSessions {
+  readonly #ports: SessionPorts;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: SessionPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /**
+   * One write unit per KB. The caller has checked the settings.
+   * @throws ClockSkewError when our clock, by which it expires, is proven wrong by more than the bound
+   */
+  async create(settings: RemoteSessionSettings): Promise<LiveSession> {
+    const { sessions: store, runtime, gauge } = this.#ports;
+    const bound = { maxClockSkewMs: this.#maxClockSkewMs };
+    for (;;) {
+      const id = runtime.ids.unique();
+      await ensureSoundClock(id, { store, gauge }, bound);
+      const outcome = await store.create({ ...settings, id, remote: true, ...stampOf(runtime) });
+      if (outcome.kind !== 'applied') continue;
+      await ensureSoundlyOpened(id, { store, runtime, gauge }, bound);
+      return outcome.row;
+    }
+  }
+
+  /**
+   * One conditional write; a read of its checks as well when it is bound to any.
+   * @throws ClockSkewError when our clock, from which the TTL would count, is proven wrong by more than the bound, before the write or by its answer
+   */
+  async renew(id: string): Promise<RenewalResult> {
+    const { sessions: store, runtime, gauge } = this.#ports;
+    const maxClockSkewMs = this.#maxClockSkewMs;
+    await ensureSoundClock(id, { store, gauge }, { maxClockSkewMs }, RENEWING_NONE);
+    const stamp = stampOf(runtime);
+    const outcome = await store.renewRemote({ id, expiredBefore: stamp.now - maxClockSkewMs, ...stamp });
+    // The session stays as it was written, for keys may hang on it: another gateway may still renew it.
+    ensureClockWithin(gauge, maxClockSkewMs, RENEWING_NONE);
+    if (outcome.kind === 'applied' && outcome.row.checks.length === 0) return { kind: 'renewed', session: outcome.row };
+    const session = await this.#liveOf(outcome.kind === 'applied' ? outcome.row : outcome.current);
+    if (session === undefined) return { kind: 'gone' };
+    // Refused and live: it has no TTL, or was renewed later than this.
+    return session.remote === true ? { kind: 'renewed', session } : { kind: 'notRemote' };
+  }
+
+  /** The session if it is live, strongly consistent; ends it if it has expired, or if one of its checks has failed. */
+  async live(id: string): Promise<LiveSession | undefined> {
+    return this.#liveOf(await this.#ports.sessions.get(id));
+  }
+
+  async #liveOf(session: SessionRecord | undefined): Promise<LiveSession | undefined> {
+    if (session?.status !== 'live') return undefined;
+    const standing = await settleSession(session, this.#ports, this.#maxClockSkewMs);
+    return standing.kind === 'live' ? session : undefined;
+  }
+}

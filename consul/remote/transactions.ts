@@ -1,0 +1,309 @@
+/**
+ * Several operations on several keys, all or none.
+ *
+ * The rows are read, the operations are tried on what was read, one after the other, each on what those before it have left;
+ * if all of them may be done, what they leave behind is written in one transaction that rests on every row being as it was read.
+ * So it is as if they had been done at one moment. Operations that change nothing rest on two readings in a row that agree.
+ *
+ * A row below a prefix that does not decode is not listed, and no transaction deletes the prefix without it.
+ *
+ * Keys that a prefix names are looked up first: what is created under it meanwhile is not part of the transaction.
+ */
+import { CorruptItemError } from '../../shared/core/errors.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Contended } from '../../shared/core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
+import { WRITE_CONTENTION } from '../../shared/coordination/lock/contention.ts';
+import { RemoteSessions } from './sessions.ts';
+import type { SessionRecord } from '../../shared/session/session-record.ts';
+import { Draft } from './draft.ts';
+import type { DraftEntry } from './draft.ts';
+import type { Content, HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import { isStored, opensAt } from '../../shared/coordination/lock/lock-record.ts';
+import type { PrefixView } from './prefix.ts';
+import { PrefixReader } from './prefix.ts';
+import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
+import { KEYS_LIMIT } from '../../shared/coordination/lock/several.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import type { KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
+
+export type KeyOperation =
+  | { readonly verb: 'set'; readonly key: string; readonly content: Content }
+  /** `index` 0: only if there is no entry. */
+  | { readonly verb: 'setIf'; readonly key: string; readonly content: Content; readonly index: number }
+  | { readonly verb: 'acquire' | 'release'; readonly key: string; readonly content: Content; readonly session: string }
+  | { readonly verb: 'get' | 'find' | 'delete' | 'checkAbsent'; readonly key: string }
+  | { readonly verb: 'deleteIf' | 'checkIndex'; readonly key: string; readonly index: number }
+  | { readonly verb: 'checkSession'; readonly key: string; readonly session: string }
+  | { readonly verb: 'deleteAll'; readonly prefix: string }
+  /** `shows`: whether a key is the caller's to see; the others are not read, and the transaction does not rest on them. */
+  | { readonly verb: 'list'; readonly prefix: string; readonly shows?: (key: string) => boolean };
+
+/** Why an operation cannot be done. */
+export type OperationFailure =
+  | { readonly kind: 'stale' | 'held' | 'delayed' | 'notHeld' | 'absent' | 'present' | 'sessionGone' }
+  | { readonly kind: 'otherIndex'; readonly index: number }
+  | { readonly kind: 'otherSession'; readonly session: string };
+
+export interface OperationRefusal {
+  /** Which of the operations, from 0. */
+  readonly at: number;
+  readonly failure: OperationFailure;
+}
+
+export type TransactionOutcome =
+  /** What each operation found or left, in their order; nothing for deletions. */
+  | {
+      readonly kind: 'done';
+      readonly results: readonly (readonly DraftEntry[])[];
+      /** Keys. */
+      readonly written: readonly string[];
+      /** Why rows below its prefixes could not be read, or judged: these entries are not listed, or as held. */
+      readonly damaged: readonly unknown[];
+    }
+  | {
+      readonly kind: 'refused';
+      readonly failures: readonly OperationRefusal[];
+    }
+  /** It touches more keys than one transaction takes. */
+  | { readonly kind: 'tooMany'; readonly keys: number };
+
+export class KeyTransactions {
+  readonly #ports: LockPorts;
+  readonly #reader: LockReader;
+  readonly #prefixes: PrefixReader;
+  readonly #sessions: RemoteSessions;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+    this.#reader = new LockReader(ports, maxClockSkewMs);
+    this.#prefixes = new PrefixReader(ports, this.#reader);
+    this.#sessions = new RemoteSessions(ports, maxClockSkewMs);
+  }
+
+  /** The keys and contents have been validated. */
+  async run(operations: readonly KeyOperation[]): Promise<TransactionOutcome> {
+    let lastReading: string | undefined;
+    return retryContended(
+      'a key of the transaction',
+      WRITE_CONTENTION,
+      async (): Promise<TransactionOutcome | Contended> => {
+        const stamp = stampOf(this.#ports.runtime);
+        const holders = new Map<string, SessionRecord>();
+        const damaged: unknown[] = [];
+        const drafts = await this.#draftsOf(operations, { holders, damaged }, stamp);
+        const live = await this.#liveOf(operations);
+        const trial = new Trial(drafts, live, stamp.now - this.#maxClockSkewMs);
+        // A lock-delay is looked at before anything is tried, as Consul does: it alone is told then.
+        const delayed = operations.flatMap((operation, at) => trial.delay(operation, at));
+        if (delayed.length > 0) return { kind: 'refused', failures: delayed };
+        const failures = operations.flatMap((operation, at) => trial.try(operation, at));
+        if (failures.length > 0) return { kind: 'refused', failures };
+        const ended = endedTenures(drafts, holders);
+        const used = drafts.size + new Set([...live, ...ended.keys()]).size;
+        if (used > KEYS_LIMIT) return { kind: 'tooMany', keys: used };
+        const writes = [...drafts.values()].map((draft) => draft.write()).filter((write) => write !== undefined);
+        if (writes.length === 0) {
+          const reading = JSON.stringify([...drafts.values()].map(({ key, observed }) => [key, observed?.nonce]));
+          if (reading === lastReading) return { kind: 'done', results: trial.results, written: [], damaged };
+          lastReading = reading;
+          return contended();
+        }
+        const unwritten = [...drafts.values()].filter((draft) => draft.write() === undefined);
+        const conditions = {
+          unchanged: unwritten.flatMap(({ observed }) => observed ?? []),
+          absent: unwritten.filter(({ observed }) => observed === undefined).map(({ key }) => key),
+          live: [...live],
+        };
+        if ((await this.#ports.locks.commit(writes, conditions, ended, stamp)) === 'applied')
+          return { kind: 'done', results: trial.results, written: writes.map(keyOf), damaged };
+        return contended();
+      },
+    );
+  }
+
+  /** What its prefixes list now; what its own operations create below them is found among the drafts. */
+  async #listedBy(operations: readonly KeyOperation[], damaged: unknown[]): Promise<readonly string[]> {
+    const views = new Map<string, Promise<PrefixView>>();
+    const listed: string[] = [];
+    for (const operation of operations) {
+      if (!('prefix' in operation)) continue;
+      const view = views.get(operation.prefix) ?? this.#prefixes.read(operation.prefix);
+      views.set(operation.prefix, view);
+      const { entries, unread, unjudged } = await view;
+      if (operation.verb === 'deleteAll' && unread.length > 0) throw unread[0];
+      damaged.push(...unread, ...unjudged);
+      const keys = entries.map(({ key }) => key);
+      listed.push(...keys.filter((key) => isShown(operation, key)));
+    }
+    return listed;
+  }
+
+  async #draftsOf(
+    operations: readonly KeyOperation[],
+    { holders, damaged }: { readonly holders: Map<string, SessionRecord>; readonly damaged: unknown[] },
+    stamp: Stamp,
+  ): Promise<ReadonlyMap<string, Draft>> {
+    const named = new Set(operations.flatMap((operation) => ('key' in operation ? [operation.key] : [])));
+    const keys = [...new Set([...named, ...(await this.#listedBy(operations, damaged))])].sort();
+    const rows = await this.#ports.locks.getMany(keys);
+    const drafts = new Map<string, Draft>();
+    for (const key of keys) {
+      const row = rows.get(key);
+      const standing = await (named.has(key) ? this.#settled(row, holders) : this.#settledListed(row, holders));
+      drafts.set(key, new Draft(key, standing, stamp.now));
+    }
+    return drafts;
+  }
+
+  /** For a key that only a prefix names: one damaged session fails no prefix, and its key is held as it stands. */
+  async #settledListed(
+    row: LockRecord | undefined,
+    holders: Map<string, SessionRecord>,
+  ): Promise<LockRecord | undefined> {
+    try {
+      return await this.#settled(row, holders);
+    } catch (error) {
+      if (error instanceof CorruptItemError) return row;
+      throw error;
+    }
+  }
+
+  /** A row as it stands: one whose session is dead is settled first. The sessions are noted in `holders`. */
+  async #settled(row: LockRecord | undefined, holders: Map<string, SessionRecord>): Promise<LockRecord | undefined> {
+    if (row?.state !== 'held') return row;
+    const session = await this.#ports.sessions.get(row.session);
+    if (session !== undefined) holders.set(session.id, session);
+    const { lock } = await this.#reader.judge(row, session);
+    // Another caller was faster, and its session has not been seen.
+    return lock?.state === 'held' && lock.session !== row.session ? this.#settled(lock, holders) : lock;
+  }
+
+  async #liveOf(operations: readonly KeyOperation[]): Promise<ReadonlySet<string>> {
+    const wanted = new Set(
+      operations.flatMap((operation) => (operation.verb === 'acquire' ? [operation.session] : [])),
+    );
+    // An operation that names no session fails on its own.
+    wanted.delete('');
+    const live = new Set<string>();
+    for (const id of wanted) if ((await this.#sessions.live(id)) !== undefined) live.add(id);
+    return live;
+  }
+}
+
+/** The tenures that end, by sessions that can be told: a remote session has no heartbeat of ours to be told by. */
+function endedTenures(
+  drafts: ReadonlyMap<string, Draft>,
+  holders: ReadonlyMap<string, SessionRecord>,
+): Map<string, readonly HeldLock[]> {
+  const ended = [...drafts.values()].flatMap((draft) => draft.ended ?? []);
+  const told = ended.filter(({ session: id }) => {
+    const session = holders.get(id);
+    return session?.status === 'live' && session.remote !== true;
+  });
+  return Map.groupBy(told, ({ session }) => session);
+}
+
+function isShown(operation: Extract<KeyOperation, { prefix: string }>, key: string): boolean {
+  return operation.verb !== 'list' || operation.shows === undefined || operation.shows(key);
+}
+
+/** Operations tried on drafts, before anything is written. */
+class Trial {
+  readonly results: (readonly DraftEntry[])[] = [];
+  readonly #drafts: ReadonlyMap<string, Draft>;
+  readonly #live: ReadonlySet<string>;
+  readonly #openBefore: number;
+
+  constructor(drafts: ReadonlyMap<string, Draft>, live: ReadonlySet<string>, openBefore: number) {
+    this.#drafts = drafts;
+    this.#live = live;
+    this.#openBefore = openBefore;
+  }
+
+  /** Whether an acquire comes before the end of its key's lock-delay. */
+  delay(operation: KeyOperation, at: number): OperationRefusal[] {
+    if (operation.verb !== 'acquire') return [];
+    const isOpen = opensAt(this.#draft(operation.key).notBefore, 0) <= this.#openBefore;
+    return isOpen ? [] : [{ at, failure: { kind: 'delayed' } }];
+  }
+
+  try(operation: KeyOperation, at: number): OperationRefusal[] {
+    const outcome = 'prefix' in operation ? this.#tree(operation) : this.#one(operation, this.#draft(operation.key));
+    if (!Array.isArray(outcome)) return [{ at, failure: outcome }];
+    this.results.push(outcome);
+    return [];
+  }
+
+  /** Looks at all drafts, so that what earlier operations have created belongs to the prefix as well. */
+  #tree(operation: Extract<KeyOperation, { prefix: string }>): DraftEntry[] {
+    const below = [...this.#drafts.values()].filter(({ key }) => key.startsWith(operation.prefix));
+    if (operation.verb === 'list')
+      return below.filter(({ key }) => isShown(operation, key)).flatMap((draft) => draft.entry ?? []);
+    for (const draft of below) draft.remove();
+    return [];
+  }
+
+  #one(operation: Extract<KeyOperation, { key: string }>, draft: Draft): DraftEntry[] | OperationFailure {
+    const { entry } = draft;
+    switch (operation.verb) {
+      case 'set':
+        return this.#store(draft, operation.content);
+      case 'setIf':
+        return (entry?.modifyIndex ?? 0) === operation.index
+          ? this.#store(draft, operation.content)
+          : { kind: 'stale' };
+      case 'acquire':
+        return this.#acquire(draft, operation);
+      case 'release':
+        if (draft.session === undefined || draft.session !== operation.session) return { kind: 'notHeld' };
+        return draft.become(operation.content, undefined);
+      case 'delete':
+        return draft.remove();
+      case 'deleteIf':
+        return entry === undefined || entry.modifyIndex === operation.index ? draft.remove() : { kind: 'stale' };
+      case 'get':
+        return entry === undefined ? { kind: 'absent' } : [entry];
+      case 'find':
+        return entry === undefined ? [] : [entry];
+      case 'checkIndex':
+        if (entry === undefined) return { kind: 'absent' };
+        return entry.modifyIndex === operation.index ? [entry] : { kind: 'otherIndex', index: entry.modifyIndex };
+      case 'checkSession':
+        if (entry === undefined) return { kind: 'absent' };
+        return (entry.session ?? '') === operation.session
+          ? [entry]
+          : { kind: 'otherSession', session: entry.session ?? '' };
+      case 'checkAbsent':
+        return entry === undefined ? [] : { kind: 'present' };
+    }
+  }
+
+  #store(draft: Draft, content: Content): DraftEntry[] {
+    const { entry, session } = draft;
+    return entry !== undefined && isStored(content, entry) ? [entry] : draft.become(content, session);
+  }
+
+  #acquire(
+    draft: Draft,
+    { session, content }: Extract<KeyOperation, { session: string; content: Content }>,
+  ): DraftEntry[] | OperationFailure {
+    if (!this.#live.has(session)) return { kind: 'sessionGone' };
+    if (draft.session === session) return this.#store(draft, content);
+    if (draft.session !== undefined) return { kind: 'held' };
+    return draft.become(content, session);
+  }
+
+  #draft(key: string): Draft {
+    const draft = this.#drafts.get(key);
+    if (draft === undefined) throw new Error(`key ${key} of a transaction was not read`);
+    return draft;
+  }
+}
+
+function keyOf(write: KeyWrite): string {
+  return 'key' in write ? write.key : write.observed.key;
+}

@@ -1,0 +1,278 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { parseTokens } from '../http/tokens.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import type { TestGateway } from './support.ts';
+import { GatewayTable, ask, newSession, pairAt } from './support.ts';
+
+const endpoint = inject('embeddedEndpoint');
+
+describe.skipIf(endpoint === null)('bad input', () => {
+  let table: GatewayTable;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    table = await GatewayTable.open(endpoint);
+    gateway = await table.start();
+    await ask(gateway, 'PUT', 'kv/kept', 'kept');
+  });
+  afterAll(async () => {
+    await table.close();
+    // What callers do wrong is theirs to read, and not for the gateway's log.
+    expect(gateway.failures).toEqual([]);
+  });
+
+  test.each([
+    ['GET', 'kv/kept?index=1&wait=soon', 400, 'Invalid wait time'],
+    ['GET', 'kv/kept?index=-1', 400, 'Invalid index'],
+    ['GET', 'kv/kept?index=x', 400, 'Invalid index'],
+    ['GET', 'kv/kept?stale&consistent', 400, /conflicting semantics/],
+    ['GET', 'kv/', 400, 'Missing key name'],
+    ['PUT', 'kv/', 400, 'Missing key name'],
+    ['DELETE', 'kv/', 400, 'Missing key name'],
+    ['PUT', 'kv/kept?cas=1&acquire=a', 400, /^Conflicting flags/],
+    ['PUT', 'kv/kept?acquire=a&release=a', 400, /^Conflicting flags/],
+    ['DELETE', 'kv/kept?recurse&cas=1', 400, /^Conflicting flags/],
+    ['PUT', 'kv/kept?cas=-1', 500, /ParseUint/],
+    ['PUT', 'kv/kept?flags=1.5', 500, /ParseUint/],
+    ['PUT', 'kv/kept?flags=18446744073709551616', 500, /ParseUint/],
+    ['DELETE', 'kv/kept?cas=no', 500, /ParseUint/],
+    ['PUT', `kv/${'k'.repeat(600)}`, 400, /at most 512/],
+    ['GET', `kv/${'k'.repeat(600)}`, 400, /at most 512/],
+    ['GET', 'kv/%E0%A4%A', 400, /invalid URL escape/],
+    ['POST', 'kv/kept', 405, 'method POST not allowed'],
+    ['GET', 'session/create', 405, 'method GET not allowed'],
+    ['POST', 'txn', 405, 'method POST not allowed'],
+    ['GET', 'nothing/of/the/kind', 404, /^Invalid URL path/],
+    ['GET', 'kv/kept?dc=elsewhere', 500, 'No path to datacenter'],
+    ['PUT', 'kv/kept?dc=elsewhere', 500, 'No path to datacenter'],
+    ['PUT', 'session/create?datacenter=elsewhere', 500, 'No path to datacenter'],
+    ['PUT', 'txn?dc=elsewhere', 500, 'No path to datacenter'],
+  ])('%s %s is answered with %i', async (method, path, status, text) => {
+    const reply = await ask(gateway, method, path);
+
+    expect(reply.status).toBe(status);
+    if (typeof text === 'string') expect(reply.text).toBe(text);
+    else expect(reply.text).toMatch(text);
+    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
+  test('a negative wait is the usual one, cut to what the gateway allows', async () => {
+    const hasty = await table.start({ maxWaitMs: 500 });
+    const { index } = await ask(hasty, 'GET', 'kv/kept');
+
+    expect((await ask(hasty, 'GET', `kv/kept?index=${index}&wait=-10s`)).status).toBe(200);
+  });
+
+  test('what allows other methods is said', async () => {
+    expect((await ask(gateway, 'POST', 'kv/kept')).headers.get('allow')).toBe('OPTIONS,GET,PUT,DELETE');
+    expect(await ask(gateway, 'OPTIONS', 'kv/kept')).toMatchObject({ status: 200 });
+  });
+
+  test('a value that is too large is refused with a 413, declared or not, and what was there stays', async () => {
+    const large = new Uint8Array(600 * 1024);
+    const reply = await ask(gateway, 'PUT', 'kv/kept', large);
+    const streamed = await fetch(`${gateway.url}/v1/kv/kept`, {
+      method: 'PUT',
+      body: new Blob([large]).stream(),
+      duplex: 'half',
+    });
+
+    expect(reply).toMatchObject({ status: 413, text: 'Request body(614400 bytes) too large, max size: 65536 bytes.' });
+    expect(streamed.status).toBe(413);
+    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
+  test('of a value that is far too large not all is read, and the connection says so', async () => {
+    const reply = await ask(gateway, 'PUT', 'kv/kept', new Uint8Array(9 * 1024 * 1024));
+
+    expect(reply.status).toBe(413);
+    expect(reply.headers.get('connection')).toBe('close');
+    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
+  test.each(['kv/kept?dc=dc1', 'kv/kept?dc=', 'agent/self?dc=elsewhere', 'catalog/datacenters?dc=elsewhere'])(
+    '%s is answered here',
+    async (path) => {
+      expect(await ask(gateway, 'GET', path)).toMatchObject({ status: 200 });
+    },
+  );
+
+  /** As it is: neither the path nor the Host is what `fetch` would make of them. */
+  const askRaw = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body = '') =>
+    new Promise<{ readonly status: number | undefined; readonly location: string | undefined; readonly text: string }>(
+      (resolve, reject) => {
+        const asking = request({ ...urlToHttpOptions(new URL(gateway.url)), method, path, headers }, (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk;
+          });
+          response.on('end', () => {
+            resolve({ status: response.statusCode, location: response.headers.location, text });
+          });
+        });
+        asking.on('error', reject).end(body);
+      },
+    );
+
+  test('a path without its last slash, or with literal dots, is redirected, and nothing is written', async () => {
+    expect(await askRaw('PUT', '/v1/kv', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/' });
+    expect(await askRaw('PUT', '/v1/session/destroy')).toMatchObject({ status: 301, location: '/v1/session/destroy/' });
+    expect(await askRaw('PUT', '/v1/kv/a//b', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/a/b' });
+    expect(await askRaw('PUT', '/v1/kv/a/../c', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/c' });
+
+    expect((await ask(gateway, 'GET', 'kv/?keys')).json).toEqual(['kept']);
+  });
+
+  test('escaped dots and slashes belong to the key, wherever they would lead to', async () => {
+    const keys = ['x/../y', 'x//y', '../../session/create', '.'];
+    for (const key of keys) {
+      const path = `/v1/kv/${encodeURIComponent(key).replaceAll('.', '%2e')}`;
+      expect(await askRaw('PUT', path, {}, 'x')).toMatchObject({ status: 200, text: 'true' });
+      expect(await askRaw('GET', `${path}?raw`)).toMatchObject({ status: 200, text: 'x' });
+    }
+
+    expect((await ask(gateway, 'GET', 'kv/?keys')).json).toEqual([...keys, 'kept'].sort());
+    for (const key of keys) await askRaw('DELETE', `/v1/kv/${encodeURIComponent(key).replaceAll('.', '%2e')}`);
+  });
+
+  test('a request for another host, or from a page elsewhere, is refused', async () => {
+    const foreign = [
+      { host: 'rebound.example:8500' },
+      { origin: 'https://example.com' },
+      { 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of foreign)
+      expect(await askRaw('PUT', '/v1/kv/kept', headers, 'stolen')).toMatchObject({ status: 403 });
+    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
+  });
+
+  test.each([
+    ['agent/services', {}],
+    ['agent/members', [{ Name: 'gateway', Status: 1 }]],
+    ['catalog/services', {}],
+    ['catalog/service/web', []],
+    ['catalog/node/gateway', { Node: { Node: 'gateway' }, Services: {} }],
+    ['catalog/node/unknown', null],
+    ['event/list', []],
+    ['health/service/web', []],
+  ])('%s, where there is nothing, is %j', async (path, json) => {
+    const reply = await ask(gateway, 'GET', path);
+
+    expect(reply).toMatchObject({ status: 200, json });
+    if (path !== 'agent/members') expect(reply.index).toBeGreaterThan(0);
+  });
+
+  test('a query for what there is none of waits for its time', async () => {
+    const hasty = await table.start({ maxWaitMs: 300 });
+    const { index } = await ask(hasty, 'GET', 'catalog/services');
+
+    const timed = performance.now();
+    expect(await ask(hasty, 'GET', `catalog/services?index=${index}`)).toMatchObject({ status: 200, index });
+    expect(performance.now() - timed).toBeGreaterThan(250);
+  });
+
+  test('what is no HTTP at all harms no other connection', async () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.on('error', () => undefined).resume();
+    socket.write('PUT /v1/kv/kept HTTP/1.1\r\nContent-Length: abc\r\n\r\n\0\0');
+    await once(socket, 'close');
+
+    expect(await pairAt(gateway, 'kept')).toBeDefined();
+  });
+
+  test('an upload that breaks off stores nothing', async () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write('PUT /v1/kv/broken HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nonly this');
+    await once(socket, 'connect');
+    socket.destroy();
+    await once(socket, 'close');
+    await ask(gateway, 'GET', 'status/leader');
+
+    expect(await pairAt(gateway, 'broken')).toBeUndefined();
+  });
+
+  describe('tokens', () => {
+    const secret = (name: string) => `secret-of-${name}-0123456789`;
+    const rules = parseTokens(
+      JSON.stringify({
+        tokens: [
+          { name: 'all', secret: secret('all'), keys: { '': 'write' }, sessions: 'write', nodes: 'write' },
+          {
+            name: 'billing',
+            secret: secret('billing'),
+            keys: { '': 'read', 'billing/': 'write', 'billing/sealed': 'deny' },
+            sessions: 'write',
+          },
+          { name: 'none', secret: secret('none'), keys: { '': 'deny' }, sessions: 'write' },
+          { name: 'anyone', keys: { 'public/': 'read' } },
+        ],
+      }),
+      'here',
+    );
+    let guarded: TestGateway;
+    const by = (name: string) => ({ 'X-Consul-Token': secret(name) });
+    const as = (name: string, method: string, path: string, body = 'v') =>
+      ask(guarded, method, path, method === 'GET' ? undefined : body, by(name));
+    beforeAll(async () => {
+      guarded = await table.start({}, rules);
+      for (const key of ['public/a', 'billing/a', 'billing/sealed', 'other']) await as('all', 'PUT', `kv/${key}`);
+    });
+
+    test('decide over keys by their longest prefix', async () => {
+      expect(await as('billing', 'PUT', 'kv/billing/b')).toMatchObject({ status: 200 });
+      expect(await as('billing', 'PUT', 'kv/other')).toMatchObject({ status: 403, text: 'Permission denied' });
+      expect(await as('billing', 'GET', 'kv/other')).toMatchObject({ status: 200 });
+      expect(await as('billing', 'GET', 'kv/billing/sealed')).toMatchObject({ status: 403 });
+      expect((await as('billing', 'GET', 'kv/billing/?keys')).json).toEqual(['billing/a', 'billing/b']);
+      expect(await as('billing', 'DELETE', 'kv/billing/?recurse')).toMatchObject({ status: 403 });
+    });
+
+    test('decide over sessions, nodes and transactions', async () => {
+      expect(await as('billing', 'PUT', 'session/create', '{}')).toMatchObject({ status: 200 });
+      expect(await as('billing', 'PUT', 'agent/check/register', '{"Name":"x","TTL":"1s"}')).toMatchObject({
+        status: 403,
+      });
+      const body = JSON.stringify([{ KV: { Verb: 'set', Key: 'billing/t' } }, { KV: { Verb: 'set', Key: 'other' } }]);
+      expect(await as('billing', 'PUT', 'txn', body)).toMatchObject({
+        status: 409,
+        json: { Results: null, Errors: [{ OpIndex: 1, What: 'Permission denied' }] },
+      });
+      expect(await pairAt(gateway, 'billing/t')).toBeUndefined();
+      // Nothing that it could ask for is its to ask: the body, which is none, is not even read.
+      expect(await as('none', 'PUT', 'txn', '[{')).toMatchObject({ status: 403, text: 'Permission denied' });
+    });
+
+    test('come in a header, as a bearer, or as a parameter; another is anonymous', async () => {
+      const read = (path: string, headers = {}) => ask(guarded, 'GET', path, undefined, headers);
+      expect(await read('kv/other', { Authorization: `Bearer ${secret('all')}` })).toMatchObject({ status: 200 });
+      expect(await read(`kv/other?token=${secret('all')}`)).toMatchObject({ status: 200 });
+      expect(await read('kv/other', { 'X-Consul-Token': 'another' })).toMatchObject({
+        status: 403,
+        text: 'ACL not found',
+      });
+      expect(await read('kv/other')).toMatchObject({ status: 403 });
+      expect(await read('kv/public/a')).toMatchObject({ status: 200 });
+      expect(await read('session/list')).toMatchObject({ status: 403 });
+      expect(await newSession(gateway)).toBeTypeOf('string');
+    });
+
+    test.each([
+      ['no JSON', '{'],
+      ['no tokens', '{}'],
+      ['a short secret', '{"tokens":[{"name":"a","secret":"short"}]}'],
+      ['an unknown level', '{"tokens":[{"name":"a","sessions":"all"}]}'],
+      ['an unknown field', '{"tokens":[{"name":"a","session":"write"}]}'],
+      ['one secret twice', '{"tokens":[{"name":"a"},{"name":"b"}]}'],
+    ])('with %s are refused at the start', (_what, text) => {
+      expect(() => parseTokens(text, 'tokens.json')).toThrow(ConfigurationError);
+    });
+
+    test('are needed to listen beyond loopback', async () => {
+      await expect(table.start({ host: '0.0.0.0' })).rejects.toThrow('is not loopback');
+      expect(await table.start({ host: '0.0.0.0' }, rules)).toHaveProperty('url');
+    });
+  });
+});

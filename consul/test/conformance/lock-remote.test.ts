@@ -1,0 +1,277 @@
+/** Sessions that are known by their id, their locks, and prefixes: what gateways stand on. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { LiveSession } from '../../../shared/session/session-record.ts';
+import type { Process, World } from '../../../test/support/coordination.ts';
+import { describeInEveryWorld, passTime } from '../../../test/support/coordination.ts';
+import { loseNextAnswer } from '../../../test/support/lost-answer.ts';
+import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
+
+describeInEveryWorld('remote sessions and their locks', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let key: string;
+
+  beforeEach(async () => {
+    ({ world, one, other, key } = await openLockWorld(open()));
+  });
+
+  const create = (settings: Partial<Parameters<Process['remote']['sessions']['create']>[0]> = {}) =>
+    one.remote.sessions.create({
+      name: '',
+      node: 'n',
+      ttlMs: TTL_MS,
+      lockDelayMs: LOCK_DELAY_MS,
+      behaviour: 'release',
+      checks: [],
+      ...settings,
+    });
+  const renew = (session: LiveSession, process = one) => process.remote.sessions.renew(session.id);
+  const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
+  const acquire = (session: LiveSession, value = 'v', process = one) =>
+    process.remote.locks.acquire(key, session.id, content(value));
+  const release = (session: LiveSession, value = 'left') => one.remote.locks.release(key, session.id, content(value));
+
+  describe('a renewal', () => {
+    test('is one write, through any process, and counts from when it was received', async () => {
+      const session = await create();
+      world.clock.step(TTL_MS - 1_000);
+
+      const cost = await other.cost(() => renew(session, other));
+
+      expect(cost).toMatchObject({ requests: 1, verbs: { 'session.renewRemote': 1 } });
+      const row = await world.row(sessionKey(session.id));
+      expect(row).toMatchObject({ expiresAt: world.clock.now() + TTL_MS, renewals: 1 });
+    });
+
+    test('through a process whose clock is behind takes nothing back', async () => {
+      const session = await create();
+      world.clock.step(5_000);
+      await renew(session);
+      other.clockError.ms = -800;
+
+      expect(await renew(session, other)).toMatchObject({ kind: 'renewed' });
+
+      expect(await world.row(sessionKey(session.id))).toMatchObject({ expiresAt: world.clock.now() + TTL_MS });
+    });
+
+    test('through a process whose clock is ahead is accepted as long as the TTL has not passed', async () => {
+      const session = await create();
+      world.clock.step(TTL_MS - 100);
+      other.clockError.ms = SKEW_MS;
+
+      expect(await renew(session, other)).toMatchObject({ kind: 'renewed' });
+    });
+
+    test('after the TTL and the bound ends what it finds', async () => {
+      const session = await create();
+      world.clock.step(TTL_MS + SKEW_MS);
+
+      expect(await renew(session)).toEqual({ kind: 'gone' });
+      expect(await world.row(sessionKey(session.id))).toMatchObject({ status: 'invalid', reason: 'expired' });
+      expect(await renew(session)).toEqual({ kind: 'gone' });
+    });
+
+    test('of a session without TTL changes nothing, and it never ends', async () => {
+      const session = await create({ ttlMs: null });
+      world.clock.step(TTL_MS * 1_000);
+
+      expect(await renew(session)).toMatchObject({ kind: 'renewed' });
+      expect(await other.remote.sessions.live(session.id)).toMatchObject({ expiresAt: null });
+    });
+
+    test('of a session whose check has failed ends it', async () => {
+      const check = await one.leasehold.health.register('n', 'disk');
+      const session = await create({ checks: ['disk'] });
+      expect(await renew(session)).toMatchObject({ kind: 'renewed' });
+      await one.leasehold.health.register('n', 'disk', { status: 'critical' });
+
+      expect(await renew(session)).toEqual({ kind: 'gone' });
+      expect(check.id).toBe('disk');
+    });
+
+    test('whose answer was lost is recognised', async () => {
+      const session = await create();
+      one.driver.accidents.push('dropResponse');
+
+      expect(await renew(session)).toMatchObject({ kind: 'renewed' });
+      expect(await world.row(sessionKey(session.id))).toMatchObject({ renewals: 1 });
+    });
+
+    test('is not for sessions that have a holder', async () => {
+      const native = await one.leasehold.session({ ttl: TTL_MS });
+
+      expect(await other.remote.sessions.renew(native.id)).toEqual({ kind: 'notRemote' });
+      expect(await world.row(sessionKey(native.id))).toMatchObject({ renewals: 0 });
+      expect(await other.remote.sessions.renew('unheard-of')).toEqual({ kind: 'gone' });
+    });
+  });
+
+  describe('an acquire', () => {
+    test('is told who has the key', async () => {
+      const [mine, theirs] = [await create(), await create()];
+      await acquire(mine);
+
+      expect(await acquire(theirs, 'v', other)).toMatchObject({ kind: 'held', by: { session: mine.id } });
+    });
+
+    test('again keeps the counter, writes nothing that is stored already, and replaces what is not', async () => {
+      const session = await create();
+      const first = await acquire(session, 'a');
+      const same = await one.cost(() => acquire(session, 'a'));
+      const second = await acquire(session, 'b');
+
+      expect(same.writeUnits).toBe(0);
+      const counter = first.kind === 'acquired' ? first.lock.leaseCounter : NaN;
+      expect(second).toMatchObject({
+        kind: 'acquired',
+        lock: { leaseCounter: counter, entry: { value: 'b', lockIndex: 1 } },
+      });
+    });
+
+    test('for a session that ended is refused, before and during', async () => {
+      const session = await create();
+      await other.leasehold.sessions.destroy(session.id);
+
+      expect(await acquire(session)).toEqual({ kind: 'sessionGone' });
+      expect(await world.row(lockKey(key))).toBeUndefined();
+    });
+
+    test('waits out the lock-delay of a session that was lost, by TTL alone', async () => {
+      const lost = await create();
+      await acquire(lost);
+      world.clock.step(TTL_MS + SKEW_MS);
+      const next = await create();
+
+      expect(await acquire(next, 'v', other)).toMatchObject({ kind: 'delayed' });
+      world.clock.step(LOCK_DELAY_MS + SKEW_MS);
+      expect(await acquire(next, 'v', other)).toMatchObject({ kind: 'acquired', lock: { entry: { lockIndex: 2 } } });
+    });
+
+    test('takes over at once what was released, and its counter grows', async () => {
+      const [mine, theirs] = [await create(), await create()];
+      const first = await acquire(mine);
+      expect(await release(mine)).toBe('released');
+      expect(await release(mine)).toBe('notHeld');
+
+      const second = await acquire(theirs, 'w', other);
+
+      const counterOf = (acquisition: typeof first) =>
+        acquisition.kind === 'acquired' ? acquisition.lock.leaseCounter : NaN;
+      expect(counterOf(second)).toBe(counterOf(first) + 1);
+      expect(await release(mine)).toBe('notHeld');
+    });
+  });
+
+  describe('values', () => {
+    test('may be bytes, and are stored as such', async () => {
+      const bytes = Buffer.from([0, 255, 1]).toString('base64');
+      await one.leasehold.locks.put(key, bytes, { encoding: 'base64', flags: 2n ** 64n - 1n });
+
+      expect(await other.leasehold.locks.get(key)).toMatchObject({
+        value: bytes,
+        encoding: 'base64',
+        flags: 2n ** 64n - 1n,
+      });
+      expect((await world.row(lockKey(key)))?.value).toBeInstanceOf(Uint8Array);
+    });
+
+    test('that are stored already are not written again', async () => {
+      await one.leasehold.locks.put(key, 'v', { flags: 7 });
+      const before = await world.row(lockKey(key));
+
+      expect(await one.leasehold.locks.put(key, 'v', { flags: 7n })).toMatchObject({ kind: 'written' });
+      expect(await world.row(lockKey(key))).toEqual(before);
+    });
+
+    test('released under the hands of a holder that is no remote one go to the next, and it is told', async () => {
+      const native = await one.leasehold.session({ ttl: TTL_MS });
+      const lock = await acquireNow(native, key, { value: 'v' });
+
+      expect(await other.remote.locks.release(key, native.id, content('left'))).toBe('released');
+
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'left', holder: undefined, closedUntil: 0 });
+      expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
+      const next = await acquireNow(await other.leasehold.session({ ttl: TTL_MS }), key);
+      expect(next.fencingToken).toBe(lock.fencingToken + 1);
+      await passTime(world, world.clock.sleep(TTL_MS / 2));
+      expect([lock.signal.aborted, native.signal.aborted]).toEqual([true, false]);
+    });
+
+    test('deleted under the hands of a holder take its tenure with them, and it is told', async () => {
+      const native = await one.leasehold.session({ ttl: TTL_MS });
+      const lock = await acquireNow(native, key, { value: 'v' });
+
+      expect(await other.leasehold.locks.delete(key)).toMatchObject({ kind: 'held' });
+      expect(await other.leasehold.locks.delete(key, { evenIfHeld: true })).toEqual({ kind: 'deleted' });
+
+      expect(await other.leasehold.locks.get(key)).toBeUndefined();
+      expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
+      const next = await acquireNow(await other.leasehold.session({ ttl: TTL_MS }), key);
+      expect(next.fencingToken).toBe(lock.fencingToken + 1);
+      await expect(lock.update('late')).rejects.toThrow('lost');
+    });
+  });
+
+  describe('a lost response', () => {
+    test('of a release is recognised, also when the key is another’s by then', async () => {
+      const [mine, theirs] = [await create({ lockDelayMs: 0 }), await create()];
+      await acquire(mine);
+      loseNextAnswer(one.driver, async () => {
+        expect(await acquire(theirs, 'v', other)).toMatchObject({ kind: 'acquired' });
+      });
+
+      expect(await release(mine)).toBe('released');
+      expect(await release(mine)).toBe('notHeld');
+    });
+
+    test('of an acquire that replaces the value does not undo what was put since', async () => {
+      const session = await create();
+      await acquire(session, 'a');
+      loseNextAnswer(one.driver, () => other.leasehold.locks.put(key, 'theirs', { evenIfHeld: true }));
+
+      await expect(acquire(session, 'b')).rejects.toMatchObject({ applied: 'unknown' });
+      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'theirs', holder: { session: session.id } });
+    });
+  });
+
+  describe('a prefix', () => {
+    test('is seen whole, with a fingerprint that changes with its content alone', async () => {
+      const { leasehold, remote } = one;
+      const empty = await remote.prefixes.view(`${key}/`);
+      await leasehold.locks.put(`${key}/b`, 'v');
+      await leasehold.locks.put(`${key}/a`, 'v');
+      const full = await remote.prefixes.view(`${key}/`);
+      const again = await other.remote.prefixes.view(`${key}/`);
+      await leasehold.locks.delete(`${key}/a`);
+      await leasehold.locks.delete(`${key}/b`);
+      const emptied = await remote.prefixes.view(`${key}/`);
+
+      expect(full.entries.map((entry) => entry.key)).toEqual([`${key}/a`, `${key}/b`]);
+      expect(again.fingerprint).toBe(full.fingerprint);
+      expect(full.fingerprint).not.toBe(empty.fingerprint);
+      expect(emptied.fingerprint).toBe(empty.fingerprint);
+    });
+
+    test('tells those who wait that a session below it has expired', async () => {
+      const session = await create({ behaviour: 'delete' });
+      await acquire(session);
+      const before = await other.remote.prefixes.view(key);
+      const isNews = ({ fingerprint }: typeof before): boolean => fingerprint !== before.fingerprint;
+
+      const next = await passTime(world, other.remote.prefixes.watch(key, isNews, new AbortController().signal), 1_000);
+
+      expect(before.entries).toHaveLength(1);
+      expect(next.entries).toEqual([]);
+    });
+
+    test('lists what was just created, once that has been waited for', async () => {
+      await one.leasehold.locks.put(key, 'v');
+
+      await one.remote.prefixes.awaitListed(key);
+
+      expect((await other.remote.prefixes.view(key)).entries).toHaveLength(1);
+    });
+  });
+});

@@ -1,0 +1,195 @@
+/** Transactions over keys: what gateways stand on. */
+import { beforeEach, expect, test } from 'vitest';
+import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { Session } from '../../../shared/client/session.ts';
+import type { LiveSession } from '../../../shared/session/session-record.ts';
+import type { Process, World } from '../../../test/support/coordination.ts';
+import { describeInEveryWorld, passTime } from '../../../test/support/coordination.ts';
+import { LOCK_DELAY_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
+
+describeInEveryWorld('a transaction over keys', (open) => {
+  let world: World;
+  let one: Process;
+  let other: Process;
+  let mine: Session;
+  let theirs: Session;
+  let key: string;
+
+  beforeEach(async () => {
+    ({ world, one, other, mine, theirs, key } = await openLockWorld(open()));
+  });
+
+  const create = () =>
+    one.remote.sessions.create({
+      name: '',
+      node: 'n',
+      ttlMs: TTL_MS,
+      lockDelayMs: LOCK_DELAY_MS,
+      behaviour: 'release',
+      checks: [],
+    });
+  const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
+  const acquire = (session: LiveSession) => one.remote.locks.acquire(key, session.id, content('v'));
+  const release = (session: LiveSession) => one.remote.locks.release(key, session.id, content('left'));
+  const run = (...operations: Parameters<Process['remote']['transactions']['run']>[0][number][]) =>
+    one.remote.transactions.run(operations);
+
+  test('acquires, stores and deletes at once, or not at all', async () => {
+    const session = await create();
+    await one.leasehold.locks.put(`${key}/old`, 'o');
+
+    const refused = await run(
+      { verb: 'delete', key: `${key}/old` },
+      { verb: 'setIf', key: `${key}/new`, content: content('n'), index: 7 },
+    );
+    const done = await run(
+      { verb: 'acquire', key, session: session.id, content: content('held') },
+      { verb: 'set', key: `${key}/new`, content: content('n') },
+      { verb: 'delete', key: `${key}/old` },
+    );
+
+    expect(refused).toEqual({ kind: 'refused', failures: [{ at: 1, failure: { kind: 'stale' } }] });
+    expect(done).toMatchObject({
+      kind: 'done',
+      results: [[{ session: session.id, lockIndex: 1 }], [{ value: 'n' }], []],
+    });
+    expect(await other.leasehold.locks.get(`${key}/old`)).toBeUndefined();
+    const stored = await other.leasehold.locks.get(`${key}/new`);
+    expect(done).toMatchObject({
+      results: [{}, [{ modifyIndex: stored?.modifyIndex, createIndex: stored?.createIndex }], {}],
+    });
+  });
+
+  test('gives to no session that ends while it is under way', async () => {
+    const session = await create();
+    const { sessions } = other.leasehold;
+    const attempt = one.driver.attempt.bind(one.driver);
+    one.driver.attempt = async (kind, input, signal) => {
+      if (kind === 'transactWrite') await sessions.destroy(session.id);
+      return attempt(kind, input, signal);
+    };
+
+    const outcome = await run({ verb: 'acquire', key, session: session.id, content: content('v') });
+
+    expect(outcome).toEqual({ kind: 'refused', failures: [{ at: 0, failure: { kind: 'sessionGone' } }] });
+    expect(await world.row(lockKey(key))).toBeUndefined();
+  });
+
+  test('releases and acquires in one step', async () => {
+    const [mine, theirs] = [await create(), await create()];
+    await acquire(mine);
+
+    const outcome = await run(
+      { verb: 'checkSession', key, session: mine.id },
+      { verb: 'release', key, session: mine.id, content: content('over') },
+      { verb: 'acquire', key, session: theirs.id, content: content('to you') },
+    );
+
+    expect(outcome).toMatchObject({ kind: 'done' });
+    expect(await one.leasehold.locks.get(key)).toMatchObject({
+      holder: { session: theirs.id },
+      value: 'to you',
+      lockIndex: 2,
+    });
+  });
+
+  test('tells the session that loses a key by it, with the next heartbeat', async () => {
+    const session = await create();
+    const keys = ['deleted', 'given', 'left', 'kept'].map((name) => `${key}/${name}`);
+    const [deleted, given, left, kept] = await Promise.all(keys.map((name) => acquireNow(mine, name)));
+    const foreign = await acquireNow(theirs, `${key}/foreign`);
+
+    const outcome = await run(
+      { verb: 'delete', key: `${key}/deleted` },
+      { verb: 'delete', key: `${key}/given` },
+      { verb: 'acquire', key: `${key}/given`, session: session.id, content: content('g') },
+      { verb: 'delete', key: `${key}/left` },
+      { verb: 'set', key: `${key}/left`, content: content('l') },
+      { verb: 'set', key: `${key}/kept`, content: content('k') },
+      { verb: 'delete', key: foreign.key },
+      { verb: 'acquire', key: `${key}/another`, session: theirs.id, content: content('a') },
+    );
+    await passTime(world, world.clock.sleep(TTL_MS / 2));
+
+    expect(outcome).toMatchObject({ kind: 'done' });
+    expect([deleted, given, left, kept, foreign].map((lock) => lock?.signal.aborted)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      true,
+    ]);
+    expect(mine.signal.aborted).toBe(false);
+  });
+
+  test('looks again when the holder of a key it deletes has just gone', async () => {
+    await acquireNow(mine, key);
+    const attempt = one.driver.attempt.bind(one.driver);
+    let isFirst = true;
+    one.driver.attempt = async (kind, input, signal) => {
+      if (kind === 'transactWrite' && isFirst) {
+        isFirst = false;
+        await other.leasehold.sessions.destroy(mine.id);
+      }
+      return attempt(kind, input, signal);
+    };
+
+    expect(await run({ verb: 'delete', key })).toMatchObject({ kind: 'done' });
+    expect(await one.leasehold.locks.get(key)).toBeUndefined();
+  });
+
+  test('of a hundred keys and the session of the holder that loses one takes one action too many', async () => {
+    const keys = Array.from({ length: 100 }, (_, n) => `${key}/${n}`);
+    await acquireNow(mine, keys[0]!);
+
+    expect(await run(...keys.map((name) => ({ verb: 'delete', key: name }) as const))).toEqual({
+      kind: 'tooMany',
+      keys: 101,
+    });
+  });
+
+  test('tells of each key the indexes that it gives to it', async () => {
+    const [mine, theirs] = [await create(), await create()];
+    const set = { verb: 'set', key, content: content('new') } as const;
+    const acquireFor = ({ id }: LiveSession) =>
+      ({ verb: 'acquire', key, session: id, content: content('held') }) as const;
+    const releaseOf = ({ id }: LiveSession) =>
+      ({ verb: 'release', key, session: id, content: content('left') }) as const;
+    const remove = { verb: 'delete', key } as const;
+    await acquire(mine);
+    await release(mine);
+
+    for (const operations of [
+      [remove, set],
+      [remove, acquireFor(mine)],
+      [releaseOf(mine), acquireFor(mine)],
+      [remove, acquireFor(mine)],
+      [releaseOf(mine), acquireFor(theirs), releaseOf(theirs)],
+      [acquireFor(mine), releaseOf(mine), acquireFor(theirs)],
+      [remove, set],
+      [remove],
+      [acquireFor(mine)],
+    ]) {
+      world.clock.step(7);
+      const outcome = await run(...operations);
+
+      const stored = await one.leasehold.locks.get(key);
+      const told = outcome.kind === 'done' ? outcome.results.at(-1)?.[0] : outcome;
+      const { lockIndex, createIndex, modifyIndex } = stored ?? {};
+      expect(told, JSON.stringify(operations)).toEqual(
+        stored === undefined ? undefined : expect.objectContaining({ lockIndex, createIndex, modifyIndex }),
+      );
+    }
+  });
+
+  test('reads rows as they were at one moment', async () => {
+    await one.leasehold.locks.put(key, 'a');
+
+    expect(
+      await run({ verb: 'get', key }, { verb: 'find', key: `${key}/none` }, { verb: 'list', prefix: key }),
+    ).toMatchObject({
+      kind: 'done',
+      results: [[{ value: 'a' }], [], [{ key }]],
+    });
+  });
+});

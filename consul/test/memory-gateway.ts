@@ -1,0 +1,51 @@
+/** A gateway in this process on the simulated store, whose clock the test moves: for many small runs, each on a table of its own. */
+import { createConsulApp } from '../http/app.ts';
+import { DEFAULT_SETTINGS } from '../http/gateway.ts';
+import type { TokenRules } from '../http/tokens.ts';
+import type { World } from '../../test/support/coordination.ts';
+import { simulatedWorld } from '../../test/support/coordination.ts';
+
+export interface MemoryGateway {
+  readonly world: World;
+  readonly ask: (
+    method: string,
+    path: string,
+    body?: string,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }>;
+  /** What an operator was told of. */
+  readonly failures: readonly unknown[];
+  /** Sessions of this node, without a TTL unless the entry says otherwise. */
+  newSession(entry?: object, headers?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway {
+  const world = simulatedWorld();
+  const { leasehold, remote, runtime } = world.start();
+  const failures: unknown[] = [];
+  const app = createConsulApp({
+    leasehold,
+    remote,
+    runtime,
+    tokens,
+    closing: new AbortController().signal,
+    onFailure: ({ error }) => {
+      failures.push(error);
+    },
+    settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
+  });
+  const ask: MemoryGateway['ask'] = async (method, path, body, headers = {}) => {
+    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    const response = await app.fetch(new Request(`http://gateway/v1/${path}`, init), { target: `/v1/${path}` });
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  };
+  return {
+    world,
+    failures,
+    ask,
+    async newSession(entry = {}, headers) {
+      const { text } = await ask('PUT', 'session/create', JSON.stringify(entry), headers);
+      return (JSON.parse(text) as { readonly ID: string }).ID;
+    },
+  };
+}

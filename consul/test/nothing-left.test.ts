@@ -1,0 +1,123 @@
+/** What a request has begun is over when it is answered: nothing of it goes on behind the answer, or after a freeze. */
+import { describe, expect, test } from 'vitest';
+import { createConsulApp } from '../http/app.ts';
+import { DEFAULT_SETTINGS } from '../http/gateway.ts';
+import { Polls, lookOf } from '../http/polls.ts';
+import { StoreUnavailableError } from '../../shared/core/errors.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import type { Remote } from '../remote/remote.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+
+/** What a promise has come to by the time that all else has been done. */
+async function stateOf<T>(promise: Promise<T>): Promise<T | 'pending'> {
+  await new ManualClock('2026-11-21T00:00:00Z').advance(0);
+  return Promise.race([promise, Promise.resolve('pending' as const)]);
+}
+
+describe('deleting a prefix', () => {
+  test('is answered once every deletion that was begun has ended, and begins none after one has failed', async () => {
+    const slow = Promise.withResolvers<{ readonly kind: 'deleted' }>();
+    const begun: string[] = [];
+    const keys = Array.from({ length: 100 }, (_, at) => `p/${at}`);
+    const prefixes = {
+      view: () =>
+        Promise.resolve({ fingerprint: '00', entries: keys.map((key) => ({ key })), unread: [], unjudged: [] }),
+    };
+    const locks = {
+      delete: (key: string) => {
+        begun.push(key);
+        return key === 'p/0'
+          ? Promise.reject(new StoreUnavailableError('the table is not there', { applied: 'no' }))
+          : slow.promise;
+      },
+    };
+    const failures: unknown[] = [];
+    const app = createConsulApp({
+      leasehold: { locks } as unknown as Leasehold,
+      remote: { prefixes } as unknown as Remote,
+      runtime: systemRuntime,
+      tokens: undefined,
+      settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
+      closing: new AbortController().signal,
+      onFailure: (failure) => void failures.push(failure),
+    });
+
+    const answer = app.fetch(new Request('http://gateway/v1/kv/p/?recurse', { method: 'DELETE' }));
+
+    expect(await stateOf(answer)).toBe('pending');
+    const begunBefore = begun.length;
+    slow.resolve({ kind: 'deleted' });
+    expect((await answer).status).toBe(500);
+    expect(begunBefore).toBeLessThan(keys.length);
+    expect(begun).toHaveLength(begunBefore);
+    expect(failures).toEqual([
+      { method: 'DELETE', path: '/v1/kv/p/', error: expect.any(StoreUnavailableError) as unknown },
+    ]);
+  });
+});
+
+describe('a wait for a change', () => {
+  const unchanged = lookOf('the same', [], 0);
+  const isNews = ({ fingerprint }: typeof unchanged): boolean => fingerprint !== unchanged.fingerprint;
+  const pollMs = 1_000;
+
+  function open() {
+    const clock = new ManualClock('2026-11-21T00:00:00Z');
+    const over = new AbortController();
+    return { clock, over, polls: new Polls({ ...systemRuntime, clock }) };
+  }
+
+  test('that is over in the middle of a look ends with it', async () => {
+    const { clock, over, polls } = open();
+    const looking = Promise.withResolvers<typeof unchanged>();
+    const waiting = polls.next('x', () => looking.promise, isNews, over.signal);
+    await clock.advance(pollMs);
+
+    over.abort();
+
+    expect(await stateOf(waiting)).toBe('pending');
+    looking.resolve(unchanged);
+    expect(await waiting).toBeUndefined();
+  });
+
+  test('that is over between two looks ends at once', async () => {
+    const { clock, over, polls } = open();
+    let looks = 0;
+    const look = () => Promise.resolve({ ...unchanged, value: String(++looks) });
+    const waiting = polls.next('x', look, isNews, over.signal);
+    await clock.advance(pollMs);
+
+    over.abort();
+
+    expect(await stateOf(waiting)).toBeUndefined();
+    await clock.advance(10 * pollMs);
+    expect(looks).toBe(1);
+  });
+
+  test('leaves the look to the others that wait for it', async () => {
+    const { clock, over, polls } = open();
+    const looking = Promise.withResolvers<typeof unchanged>();
+    const look = () => looking.promise;
+    const leaving = polls.next('x', look, isNews, over.signal);
+    const staying = polls.next('x', look, isNews, new AbortController().signal);
+    await clock.advance(pollMs);
+
+    over.abort();
+
+    expect(await stateOf(leaving)).toBeUndefined();
+    const changed = lookOf('another', ['changed'], 1);
+    looking.resolve(changed);
+    expect(await staying).toEqual(changed);
+  });
+
+  test('is told when a look fails', async () => {
+    const { clock, over, polls } = open();
+    const look = () => Promise.reject(new Error('no answer'));
+    const waiting = polls.next('x', look, isNews, over.signal);
+    waiting.catch(() => undefined);
+    await clock.advance(pollMs);
+
+    await expect(waiting).rejects.toThrow('no answer');
+  });
+});

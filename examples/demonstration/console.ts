@@ -1,0 +1,34 @@
+/** The console, over the demonstration's table: everything that happens, as an operator would see it. */
+import { startConsole } from '../../console/server.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { Platform } from '../../local/platform.ts';
+import { SHARDS, TABLE_NAME } from '../../local/platform.ts';
+import type { Display } from './display.ts';
+
+/** Often: a read unit of this engine costs nothing. */
+const EVERY_MS = 500;
+
+/** Says where its page is, and again when a browser was let in, for another one. */
+export async function serveConsole(
+  { engine }: Platform,
+  settings: { readonly queue: string; readonly maxClockSkewMs: number },
+  display: Display,
+): Promise<AsyncDisposable> {
+  const running = await startConsole(
+    {
+      table: TABLE_NAME,
+      endpoint: engine.endpoint,
+      shards: SHARDS,
+      maxClockSkewMs: settings.maxClockSkewMs,
+      queues: [settings.queue],
+      isReadOnly: false,
+      by: 'you, at the demonstration',
+      port: 0,
+      everyMs: EVERY_MS,
+      onEntered: (next) => display.note(`console    for another browser: ${next}`),
+    },
+    systemRuntime,
+  );
+  display.note(`console    ${running.invite()}`);
+  return { [Symbol.asyncDispose]: () => running.close() };
+}

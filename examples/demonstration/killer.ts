@@ -1,0 +1,56 @@
+/** Kills one worker in the middle of its tasks, as a crash would: SIGKILL, without a word. */
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { TaskKey } from '../../shared/tasks/task/task.ts';
+import type { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import type { FleetView, WorkerView } from './worker-view.ts';
+
+export interface Killing {
+  readonly environmentId: string;
+  readonly session: string;
+  readonly at: number;
+  /** What it held, by the table's word. */
+  readonly tasks: readonly string[];
+}
+
+/** How often a worker is caught between two tasks before we give up: there may be none left that holds any. */
+const TRIES_LIMIT = 400;
+const BETWEEN_TRIES_MS = 20;
+
+/**
+ * Stops a worker, looks in the table whether it holds tasks, and kills it only then; so the kill is always in mid-task.
+ * @param keys the tasks that are not known to be finished
+ */
+export async function killOneWorker(
+  ports: { readonly lambda: LocalLambda; readonly fleet: FleetView; readonly store: TaskStore; readonly clock: Clock },
+  openKeys: () => readonly TaskKey[],
+  signal: AbortSignal,
+): Promise<Killing | undefined> {
+  const { lambda, fleet, store, clock } = ports;
+  for (let attempt = 0; attempt < TRIES_LIMIT && !signal.aborted; attempt++) {
+    const victim = busiest(fleet);
+    // Its invocation may have ended a moment ago; then there is nothing to freeze.
+    if (victim?.session !== undefined && lambda.freeze(victim.environmentId)) {
+      // A stopped process can have nothing further on its way: what the table says now stays true.
+      const held = await tasksOf(victim.session, store, openKeys());
+      if (held.length > 0) {
+        const at = clock.now();
+        lambda.kill(victim.environmentId);
+        return { environmentId: victim.environmentId, session: victim.session, at, tasks: held };
+      }
+      lambda.thaw(victim.environmentId);
+    }
+    await clock.sleep(BETWEEN_TRIES_MS, signal);
+  }
+  return undefined;
+}
+
+function busiest(fleet: FleetView): WorkerView | undefined {
+  const working = [...fleet.workers.values()].filter(({ state, running }) => state === 'working' && running.size > 0);
+  return working.sort((a, b) => b.running.size - a.running.size)[0];
+}
+
+async function tasksOf(session: string, store: TaskStore, keys: readonly TaskKey[]): Promise<string[]> {
+  const rows = await store.getMany(keys);
+  return rows.filter((row) => row.state === 'running' && row.session === session).map(({ id }) => id);
+}

@@ -1,0 +1,145 @@
+/** Who torments the processes: a Poisson stream of faults, and another of partitions, until it is told to stop. */
+import type { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import { systemClock } from '../../shared/core/runtime/clock.ts';
+import type { Prng } from '../../test/support/machines/prng.ts';
+import { FUNCTIONS, QUEUE } from './deployment.ts';
+import type { Profile, ProcessFault, Range } from './profile.ts';
+import { PROCESS_FAULTS } from './profile.ts';
+import type { FaultProxy, Moment } from './proxy.ts';
+
+export type ProcessFaultTally = Record<ProcessFault, number>;
+
+export class Nemesis {
+  /** Faults that took effect, one for each process that they hit. Time-outs are counted by the platform's own events. */
+  readonly tally = Object.fromEntries(PROCESS_FAULTS.map((fault) => [fault, 0])) as ProcessFaultTally;
+  partitions = 0;
+  readonly #lambda: LocalLambda;
+  readonly #proxy: FaultProxy;
+  readonly #profile: Profile;
+  readonly #random: Prng;
+  readonly #stopping = new AbortController();
+  readonly #thaws = new Set<Promise<void>>();
+  #loops: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    ports: { readonly lambda: LocalLambda; readonly proxy: FaultProxy; readonly random: Prng },
+    profile: Profile,
+  ) {
+    this.#lambda = ports.lambda;
+    this.#proxy = ports.proxy;
+    this.#random = ports.random;
+    this.#profile = profile;
+  }
+
+  start(): void {
+    const { process, partition } = this.#profile;
+    this.#loops = Promise.all([
+      this.#repeat(process.meanPauseMs, () => this.#torment()),
+      this.#repeat(partition.meanPauseMs, () => this.#cutOff()),
+    ]);
+  }
+
+  /** Thaws the processes that it had frozen, and stops its attacks. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loops;
+    await Promise.all(this.#thaws);
+  }
+
+  async #repeat(meanPauseMs: number, act: () => void): Promise<void> {
+    for (;;) {
+      await systemClock.sleep(this.#random.exponential(meanPauseMs), this.#stopping.signal);
+      if (this.#stopping.signal.aborted) return;
+      act();
+    }
+  }
+
+  #torment(): void {
+    const { pauseMs, freezeMs } = this.#profile.process;
+    const fault = this.#draw();
+    switch (fault) {
+      case 'kill':
+        this.#hit(fault, this.#victim(), (id) => this.#lambda.kill(id));
+        break;
+      case 'pause':
+        this.#hit(fault, this.#victim(), (id) => this.#freeze(id, pauseMs));
+        break;
+      case 'freeze':
+        this.#hit(fault, this.#victim(), (id) => this.#freeze(id, freezeMs));
+        break;
+      case 'herd': {
+        const ms = this.#between(freezeMs);
+        for (const id of this.#working()) this.#hit(fault, id, () => this.#freeze(id, { low: ms, high: ms }));
+        break;
+      }
+      case 'killInMidWrite':
+      case 'killAfterWrite':
+        this.#ambush(fault, fault === 'killInMidWrite' ? 'request' : 'response', (id) => this.#lambda.kill(id));
+        break;
+      case 'freezeInMidWrite':
+      case 'freezeAfterWrite':
+        this.#ambush(fault, fault === 'freezeInMidWrite' ? 'request' : 'response', (id) => this.#freeze(id, freezeMs));
+        break;
+      case 'timeout':
+        void this.#lambda.invoke(FUNCTIONS.reckless, { queue: QUEUE, homeShards: [] }, 'Event').catch(() => undefined); // No room for it: as well.
+        break;
+    }
+  }
+
+  #draw(): ProcessFault {
+    const { weights } = this.#profile.process;
+    let draw = this.#random.between(
+      0,
+      PROCESS_FAULTS.reduce((sum, fault) => sum + weights[fault], 0),
+    );
+    for (const fault of PROCESS_FAULTS) {
+      draw -= weights[fault];
+      if (draw < 0) return fault;
+    }
+    return 'kill';
+  }
+
+  #ambush(fault: ProcessFault, moment: Moment, strike: (id: string) => boolean): void {
+    const victim = this.#victim();
+    if (victim !== undefined) this.#proxy.ambush(victim, moment, () => this.#hit(fault, victim, strike));
+  }
+
+  #hit(fault: ProcessFault, victim: string | undefined, strike: (id: string) => boolean): void {
+    if (victim !== undefined && strike(victim)) this.tally[fault]++;
+  }
+
+  #freeze(id: string, range: Range): boolean {
+    if (!this.#lambda.freeze(id)) return false;
+    const thaw = systemClock.sleep(this.#between(range), this.#stopping.signal).then(() => {
+      this.#lambda.thaw(id);
+      this.#thaws.delete(thaw);
+    });
+    this.#thaws.add(thaw);
+    return true;
+  }
+
+  #cutOff(): void {
+    const victim = this.#victim();
+    if (victim === undefined) return;
+    this.partitions++;
+    const lengthMs = this.#between(this.#profile.partition.lengthMs);
+    this.#proxy.partition(victim, lengthMs, { oneWay: this.#random.chance(0.5) });
+  }
+
+  /** Workers more often than dispatchers, because they are more. */
+  #victim(): string | undefined {
+    const working = this.#working();
+    return working.length === 0 ? undefined : this.#random.pick(working);
+  }
+
+  #working(): string[] {
+    return this.#lambda
+      .environments()
+      .filter(({ state }) => state === 'busy')
+      .map(({ id }) => id);
+  }
+
+  #between({ low, high }: Range): number {
+    return this.#random.between(low, high);
+  }
+}

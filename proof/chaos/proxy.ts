@@ -1,0 +1,306 @@
+/**
+ * A proxy before DynamoDB that does to requests what networks, proxies and services do.
+ *
+ * Each request meets one fate, drawn from a seeded stream;
+ * which request gets which draw depends on the machine, so a run's faults are alike, not equal.
+ * Requests name their sender by the application id in their User-Agent; one without a name is the harness's own, and is spared.
+ * A request that was accepted here is forwarded even when its sender has hung up or died: that is what makes late writes.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, request as sendRequest } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Prng } from '../../test/support/machines/prng.ts';
+import type { Fate, Range } from './profile.ts';
+import { FATES } from './profile.ts';
+
+export interface ProxyOptions {
+  /** The engine's endpoint. */
+  readonly upstream: string;
+  readonly random: Prng;
+  readonly rates: Readonly<Record<Fate, number>>;
+  readonly delayMs: Range;
+}
+
+export interface ProxyTally {
+  requests: number;
+  writes: number;
+  readonly fates: Record<Fate, number>;
+  /** Requests swallowed because their sender was cut off. */
+  partitioned: number;
+  /** Writes whose sender did not hear from the service, by what had become of them. */
+  readonly ambiguous: { applied: number; lost: number };
+  /** Refusals that showed the writer its own nonce: an earlier, unanswered attempt had been applied. */
+  refusedByOwnNonce: number;
+}
+
+/** `request`: at its arrival, before it is forwarded. `response`: once it was applied, before it is answered. */
+export type Moment = 'request' | 'response';
+
+interface Ambush {
+  readonly moment: Moment;
+  readonly strike: () => void;
+}
+
+interface Partition {
+  readonly untilMs: number;
+  /** Whether requests still arrive, and only their answers are lost. */
+  readonly oneWay: boolean;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  readonly body: Buffer;
+}
+
+interface Exchange {
+  readonly sender: string;
+  readonly verb: string;
+  readonly isWrite: boolean;
+  readonly request: IncomingMessage;
+  readonly body: Buffer;
+  readonly response: ServerResponse;
+}
+
+const WRITES = new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems']);
+const ERROR_PREFIX = 'com.amazonaws.dynamodb.v20120810#';
+/** A duplicate comes at any time within this. */
+const DUPLICATE_WITHIN_MS = 5_000;
+
+export class FaultProxy {
+  readonly tally: ProxyTally = {
+    requests: 0,
+    writes: 0,
+    fates: Object.fromEntries(FATES.map((fate) => [fate, 0])) as Record<Fate, number>,
+    partitioned: 0,
+    ambiguous: { applied: 0, lost: 0 },
+    refusedByOwnNonce: 0,
+  };
+  readonly #options: ProxyOptions;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #server = createServer((request, response) => {
+    void this.#serve(request, response).catch(() => response.destroy());
+  });
+  readonly #stopping = new AbortController();
+  readonly #partitions = new Map<string, Partition>();
+  readonly #ambushes = new Map<string, Ambush>();
+  readonly #halfOpen = new WeakSet<Socket>();
+  #isHealthy = false;
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Cuts a sender off from the store for a while. */
+  partition(sender: string, lengthMs: number, options: { readonly oneWay: boolean }): void {
+    this.#partitions.set(sender, { untilMs: performance.now() + lengthMs, ...options });
+  }
+
+  /** Strikes at the next write of that sender. */
+  ambush(sender: string, moment: Moment, strike: () => void): void {
+    this.#ambushes.set(sender, { moment, strike });
+  }
+
+  /** From now on every request is forwarded and answered. */
+  heal(): void {
+    this.#isHealthy = true;
+    this.#partitions.clear();
+    this.#ambushes.clear();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+    this.#agent.destroy();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const verb = String(request.headers['x-amz-target'] ?? '').replace(/^.*\./, '');
+    const sender = /\bapp\/([\w-]+)/.exec(request.headers['user-agent'] ?? '')?.[1] ?? '';
+    const exchange = { sender, verb, isWrite: WRITES.has(verb), request, body: Buffer.concat(chunks), response };
+    this.tally.requests++;
+    if (exchange.isWrite) this.tally.writes++;
+    this.#strike(exchange, 'request');
+    if (await this.#isCutOff(exchange)) return;
+    await this.#meet(this.#draw(exchange), exchange);
+  }
+
+  /** Swallows the request when its sender is cut off, or its connection is half open. */
+  async #isCutOff(exchange: Exchange): Promise<boolean> {
+    const isHalfOpen = this.#halfOpen.has(exchange.request.socket) && !this.#isHealthy;
+    const partition = this.#partitions.get(exchange.sender);
+    const isPartitioned = partition !== undefined && performance.now() < partition.untilMs;
+    if (!isHalfOpen && !isPartitioned) return false;
+    if (isPartitioned) this.tally.partitioned++;
+    if (partition?.oneWay === true) {
+      await this.#forward(exchange);
+      this.#leaveUnanswered(exchange, 'applied');
+    } else this.#leaveUnanswered(exchange, 'lost');
+    return true;
+  }
+
+  #draw({ sender }: Exchange): Fate | 'none' {
+    if (this.#isHealthy || sender === '') return 'none';
+    let draw = this.#options.random.next();
+    for (const fate of FATES) {
+      draw -= this.#options.rates[fate];
+      if (draw >= 0) continue;
+      this.tally.fates[fate]++;
+      return fate;
+    }
+    return 'none';
+  }
+
+  async #meet(fate: Fate | 'none', exchange: Exchange): Promise<void> {
+    const { delayMs, random } = this.#options;
+    switch (fate) {
+      case 'none':
+        this.#answer(exchange, await this.#forward(exchange));
+        return;
+      case 'dropRequest':
+        this.#leaveUnanswered(exchange, 'lost');
+        return;
+      case 'dropResponse':
+        await this.#forward(exchange);
+        this.#leaveUnanswered(exchange, 'applied');
+        return;
+      case 'delay':
+        await this.#wait(random.logarithmic(delayMs.low, delayMs.high));
+        this.#answer(exchange, await this.#forward(exchange));
+        return;
+      case 'duplicate': {
+        const reply = await this.#forward(exchange);
+        void this.#wait(random.between(0, DUPLICATE_WITHIN_MS))
+          .then(() => this.#forward(exchange))
+          .catch(() => undefined);
+        this.#answer(exchange, reply);
+        return;
+      }
+      case 'errorBefore':
+        this.#count(exchange, 'lost');
+        this.#reply(exchange, errorReply(500, 'InternalServerError'));
+        return;
+      case 'errorAfter':
+        await this.#forward(exchange);
+        this.#count(exchange, 'applied');
+        this.#reply(exchange, errorReply(500, 'InternalServerError'));
+        return;
+      case 'throttle':
+        this.#reply(exchange, errorReply(400, 'ProvisionedThroughputExceededException'));
+        return;
+      case 'resetBefore':
+        this.#count(exchange, 'lost');
+        exchange.request.socket.resetAndDestroy();
+        return;
+      case 'resetAfter':
+        await this.#forward(exchange);
+        this.#count(exchange, 'applied');
+        exchange.request.socket.resetAndDestroy();
+        return;
+      case 'halfOpen':
+        this.#halfOpen.add(exchange.request.socket);
+        this.#leaveUnanswered(exchange, 'lost');
+        return;
+    }
+  }
+
+  async #forward({ request, body }: Exchange): Promise<Reply> {
+    const { host: _host, connection: _connection, ...headers } = request.headers;
+    const { hostname, port } = new URL(this.#options.upstream);
+    const forwarded = sendRequest({
+      hostname,
+      port,
+      method: request.method,
+      path: request.url,
+      headers,
+      agent: this.#agent,
+      signal: this.#stopping.signal,
+    });
+    forwarded.end(body);
+    const [reply] = (await once(forwarded, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of reply) chunks.push(chunk as Buffer);
+    const { connection: _, 'transfer-encoding': __, ...kept } = reply.headers;
+    return {
+      status: reply.statusCode ?? 500,
+      headers: kept as Reply['headers'],
+      body: Buffer.concat(chunks),
+    };
+  }
+
+  #answer(exchange: Exchange, reply: Reply): void {
+    this.#strike(exchange, 'response');
+    if (exchange.isWrite && reply.status === 400 && showsOwnNonce(exchange.body, reply.body))
+      this.tally.refusedByOwnNonce++;
+    // Its sender may have given up, or died, while the request was under way.
+    if (exchange.response.destroyed || exchange.request.socket.destroyed) this.#count(exchange, 'applied');
+    this.#reply(exchange, reply);
+  }
+
+  #reply({ response }: Exchange, { status, headers, body }: Reply): void {
+    response.writeHead(status, { ...headers, 'content-length': body.length });
+    response.end(body);
+  }
+
+  /** The sender waits until it gives up by itself. */
+  #leaveUnanswered(exchange: Exchange, what: keyof ProxyTally['ambiguous']): void {
+    this.#strike(exchange, 'response');
+    this.#count(exchange, what);
+  }
+
+  #count({ isWrite, sender }: Exchange, what: keyof ProxyTally['ambiguous']): void {
+    if (isWrite && sender !== '') this.tally.ambiguous[what]++;
+  }
+
+  #strike({ sender, isWrite }: Exchange, moment: Moment): void {
+    const ambush = this.#ambushes.get(sender);
+    if (!isWrite || ambush?.moment !== moment) return;
+    this.#ambushes.delete(sender);
+    ambush.strike();
+  }
+
+  async #wait(ms: number): Promise<void> {
+    if (!this.#isHealthy) await sleep(ms, undefined, { signal: this.#stopping.signal, ref: false });
+  }
+}
+
+function errorReply(status: number, type: string): Reply {
+  return {
+    status,
+    headers: { 'content-type': 'application/x-amz-json-1.0' },
+    body: Buffer.from(JSON.stringify({ __type: `${ERROR_PREFIX}${type}`, message: 'by order of the chaos proxy' })),
+  };
+}
+
+interface WriteBody {
+  readonly Item?: { readonly nonce?: { readonly S?: string } };
+  readonly ExpressionAttributeValues?: { readonly ':nonce'?: { readonly S?: string } };
+  readonly TransactItems?: readonly { readonly Update?: WriteBody }[];
+  readonly CancellationReasons?: readonly WriteBody[];
+}
+
+/** Whether the row that refused a write carries the nonce that the write would have stamped. */
+function showsOwnNonce(request: Buffer, reply: Buffer): boolean {
+  const asked = JSON.parse(request.toString()) as WriteBody;
+  const answered = JSON.parse(reply.toString()) as WriteBody;
+  const write = asked.TransactItems?.[0]?.Update ?? asked;
+  const mine = write.ExpressionAttributeValues?.[':nonce']?.S ?? write.Item?.nonce?.S;
+  const found = (answered.CancellationReasons?.[0] ?? answered).Item?.nonce?.S;
+  return mine !== undefined && mine === found;
+}

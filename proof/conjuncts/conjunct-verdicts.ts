@@ -1,0 +1,90 @@
+/**
+ * What is known of each conjunct of each guard: a late write that it alone refuses (`proof/conjuncts/guards`), or why it is redundant.
+ *
+ * Redundant ones stay. They cost nothing, say what the statement means, and refuse a row that breaks what makes them redundant.
+ */
+import { CASES } from './guards/cases.ts';
+
+interface Redundant {
+  readonly because: string;
+  readonly conjuncts: readonly string[];
+}
+
+export const REDUNDANT: readonly Redundant[] = [
+  {
+    because:
+      '`#leaseCounter` with `#state`: each claim raises the counter, so a task that runs under this counter runs under the session of that claim',
+    conjuncts: [
+      ...['task.complete', 'task.commit', 'task.discard', 'task.giveUp', 'task.retry', 'task.release', 'task.snooze'],
+      ...['task.progress', 'task.wait', 'pack.record', 'pack.finish', 'pack.commit', 'pack.move'],
+    ].map((verb) => `${verb}: #session = :session`),
+  },
+  {
+    because: '`#leaseCounter` with `#state`: as those of a holder',
+    conjuncts: ['task.takeOver', 'task.bury', 'task.cancel', 'task.requestCancel', 'pack.cancelItem'].map(
+      (verb) => `${verb}: #session = :observedSession`,
+    ),
+  },
+  {
+    because: '`#nonce`: every write that changes the state of a task stamps its own, and the caller has seen the state',
+    conjuncts: [
+      ...['task.claim', 'task.defer', 'task.park', 'task.cancel', 'task.expire', 'task.replace', 'task.reschedule'].map(
+        (verb) => `${verb}: #state = :ready`,
+      ),
+      ...['task.revive', 'task.renew'].map((verb) => `${verb}: #state = :observedState`),
+    ],
+  },
+  {
+    because: '`#nonce`: every write that raises the counter of a task stamps its own',
+    conjuncts: ['task.claim', 'task.defer', 'task.park'].map((verb) => `${verb}: #leaseCounter = :observedCounter`),
+  },
+  {
+    because: '`#nonce`: every write that changes the holder of a lock, or its counter, stamps its own',
+    conjuncts: ['lock.update: #session = :session', 'lock.update: #leaseCounter = :counter'],
+  },
+  {
+    because: '`#nonce`: what ends a session stamps its own',
+    conjuncts: ['session.renew: #status = :live'],
+  },
+  {
+    because: '`attribute_exists(#heldKey)`: a task that is held is ready, and its cancellation removes that attribute',
+    conjuncts: ['readyKey', 'directoryKey'].map((key) => `task, SET #${key} = #heldKey: #state = :ready`),
+  },
+  {
+    because: '`#directoryName = :place`: only a parked task has such a name, and with it the key to go back to',
+    conjuncts: ['task.putBack: attribute_exists(#parkedKey)'],
+  },
+  {
+    because:
+      'it always holds: the statement is guarded by the first action of its transaction, and has to name a condition',
+    conjuncts: ['key, SET #v = :v: attribute_exists(#pk) OR attribute_not_exists(#pk)'],
+  },
+];
+
+/** Guards that histories send, and the exercise of all verbs and the short flows do not. */
+export const OF_HISTORIES: readonly string[] = [
+  ...['(attribute_not_exists(#window) OR #window < :window)', '#window = :window', '#started < :count'].map(
+    (conjunct) => `key, SET #v = :v: ${conjunct}`,
+  ),
+  ...['#state = :ready', '#ticket = :ticket', 'attribute_exists(#heldKey)'].map(
+    (conjunct) => `task, SET #directoryKey = #heldKey: ${conjunct}`,
+  ),
+  ...['#state = :ready', '#children = :batch'].map((conjunct) => `task, SET #readyAt = :readyAt: ${conjunct}`),
+  ...['task.claim: #expiresAt > :now', 'lock.put: #nonce = :observedNonce'],
+];
+
+const CASE_NAMES: ReadonlySet<string> = new Set(CASES.map(([conjunct]) => conjunct));
+
+export interface Verdict {
+  readonly kind: 'killed' | 'redundant';
+  readonly by: string;
+}
+
+export function verdictOf(conjunct: string): Verdict | undefined {
+  if (CASE_NAMES.has(conjunct)) return { kind: 'killed', by: 'proof/conjuncts/guards' };
+  const redundant = REDUNDANT.find(({ conjuncts }) => conjuncts.includes(conjunct));
+  return redundant && { kind: 'redundant', by: redundant.because };
+}
+
+/** All that have one. */
+export const JUDGED: readonly string[] = [...CASE_NAMES, ...REDUNDANT.flatMap(({ conjuncts }) => conjuncts)];

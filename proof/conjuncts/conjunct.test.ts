@@ -1,0 +1,71 @@
+/** Guards are taken apart at their conjuncts, and nowhere else; and each conjunct is needed, or known to be redundant. */
+import { describe, expect, test } from 'vitest';
+import { lockKey } from '../../shared/dynamo/engine/keys.ts';
+import { updateStatement } from '../../shared/dynamo/engine/statement.ts';
+import { actionOf, together } from '../../shared/dynamo/engine/transaction.ts';
+import { CASES } from './guards/cases.ts';
+import { Rows } from './guards/rows.ts';
+import { allConjuncts, conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
+import { JUDGED, OF_HISTORIES, verdictOf } from './conjunct-verdicts.ts';
+
+test('a guard has the conjuncts that stand in no parentheses', () => {
+  expect(splitAtAnd('#a = :a AND (#b = :b OR #c = :c) AND attribute_exists(#d)')).toEqual([
+    '#a = :a',
+    '(#b = :b OR #c = :c)',
+    'attribute_exists(#d)',
+  ]);
+  expect(splitAtAnd('#a = :a AND #b = :b OR #c = :c')).toEqual(['#a = :a AND #b = :b OR #c = :c']);
+});
+
+describe('a statement', () => {
+  const update = (key: string, verb = 'lock.test') =>
+    updateStatement(verb, {
+      table: 't',
+      key: lockKey(key),
+      guard: '#session = :session AND #nonce = :seen',
+      effect: 'SET #ttl = :ttl',
+      values: { ':session': 's', ':seen': 'n', ':ttl': 1 },
+    });
+
+  test('loses one conjunct, of which every name and value is still used', () => {
+    const dropped = withoutConjunct(update('a'), 'lock.test: #nonce = :seen');
+
+    expect(dropped.input.ConditionExpression).toBe(
+      '(#session = :session) AND ((#nonce = :seen) OR NOT (#nonce = :seen))',
+    );
+    expect(withoutConjunct(update('a'), 'lock.other: #nonce = :seen')).toEqual(update('a'));
+  });
+
+  test('keeps it lost when it is stamped again', () => {
+    const again = { ...update('a'), restamped: () => update('b') };
+
+    expect(withoutConjunct(again, 'lock.test: #nonce = :seen').restamped?.(1).input.ConditionExpression).toContain(
+      ' OR NOT ',
+    );
+  });
+
+  test('names what stands beside its first action by what that does', () => {
+    expect(conjunctsOf(together(update('a', 'lock.both'), [actionOf(update('b'))], 'token'))).toEqual([
+      'lock.both: #session = :session',
+      'lock.both: #nonce = :seen',
+      'lock, SET #ttl = :ttl: #session = :session',
+      'lock, SET #ttl = :ttl: #nonce = :seen',
+    ]);
+  });
+});
+
+describe('the conjuncts of all guards', () => {
+  test('have a verdict each, and each verdict has a conjunct', async () => {
+    const sent = [...(await allConjuncts()), ...OF_HISTORIES];
+
+    expect(sent.filter((name) => verdictOf(name) === undefined)).toEqual([]);
+    expect(JUDGED.filter((name) => !sent.includes(name))).toEqual([]);
+    expect(JUDGED).toEqual([...new Set(JUDGED)]);
+  });
+
+  test.each(CASES)('%s: without it, the late write is let through', (name, build) => {
+    const rows = new Rows();
+
+    expect(rows.outcomeOf(withoutConjunct(build(rows), name))).not.toBe('refused');
+  });
+});

@@ -1,0 +1,204 @@
+/**
+ * The conjuncts of every guard, as statements send them; statements in which one of them holds whatever the row says; and writes
+ * that a conjunct decided, because all others held.
+ */
+import { exerciseVerbs } from '../../bench/every-verb.ts';
+import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import type { Statement } from '../../shared/dynamo/engine/statement.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { memoryDynamo } from '../../shared/testing/memory-table.ts';
+import type { StoredItem } from '../../shared/testing/simulated-dynamo/attribute-value.ts';
+import { bind } from '../../shared/testing/simulated-dynamo/expression/bindings.ts';
+import { holds } from '../../shared/testing/simulated-dynamo/expression/condition.ts';
+import { parsed } from '../../shared/testing/simulated-dynamo/expression/parsed-expressions.ts';
+import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts';
+import { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import { FLOWS } from '../simulation/placement/flows.ts';
+import { play } from '../simulation/placement/stage.ts';
+
+interface Write {
+  readonly TableName: string;
+  readonly Key?: DynamoItem;
+  readonly Item?: DynamoItem;
+  readonly ConditionExpression?: string;
+  readonly UpdateExpression?: string;
+  readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
+  readonly ExpressionAttributeValues?: DynamoItem;
+}
+
+interface Input extends Partial<Write> {
+  readonly TransactItems?: readonly Readonly<Record<string, Write>>[];
+}
+
+/** At those ANDs that stand in no parentheses; a condition with an OR outside of them is one conjunct. */
+export function splitAtAnd(condition: string): readonly string[] {
+  let parts = splits.get(condition);
+  if (parts === undefined) splits.set(condition, (parts = split(condition)));
+  return parts;
+}
+
+/** The texts of the protocol are few. */
+const splits = new Map<string, readonly string[]>();
+
+function split(condition: string): readonly string[] {
+  const parts: string[] = [''];
+  let depth = 0;
+  for (const token of condition.split(/(\(|\)| AND | OR )/)) {
+    if (token === '(') depth++;
+    if (token === ')') depth--;
+    if (depth === 0 && token === ' OR ') return [condition];
+    if (depth === 0 && token === ' AND ') parts.push('');
+    else parts.push(`${parts.pop() ?? ''}${token}`);
+  }
+  return parts;
+}
+
+/**
+ * Their names: `verb: conjunct`; and for what a transaction does beside its first action, whatever its verb, `row, first clause: conjunct`.
+ * The users' own rows have none.
+ */
+export function conjunctsOf({ verb, input }: Statement): readonly string[] {
+  return writesOf(input).flatMap((write, at) =>
+    splitAtAnd(write.ConditionExpression ?? '').flatMap((conjunct) => nameOf(verb, at, write, conjunct) ?? []),
+  );
+}
+
+function nameOf(verb: string, at: number, write: Write, conjunct: string): string | undefined {
+  const { pk } = write.Key ?? write.Item ?? {};
+  if (typeof pk !== 'string' || conjunct === '') return undefined;
+  if (at === 0) return `${verb}: ${conjunct}`;
+  const kind = write.Item === undefined ? 'check' : 'put';
+  const [clause = kind] = write.UpdateExpression?.replace(/(#past)\d/g, '$1N').split(',') ?? [];
+  return `${pk.split('#')[0]}, ${clause}: ${conjunct}`;
+}
+
+/** The writes of a request, and the checks beside them. */
+function writesOf(input: object): readonly Write[] {
+  const { TransactItems, ...request } = input as Input;
+  return TransactItems === undefined ? [request as Write] : TransactItems.flatMap((item) => Object.values(item));
+}
+
+/** The statement without that conjunct; every name and value is still used, as the service demands. */
+export function withoutConjunct<K extends DynamoKind>(statement: Statement<K>, name: string): Statement<K> {
+  if (!conjunctsOf(statement).includes(name)) return statement;
+  const { verb, restamped } = statement;
+  const changed = (write: Write, at: number): Write => {
+    const parts = splitAtAnd(write.ConditionExpression ?? '');
+    const kept = parts.map((part) =>
+      nameOf(verb, at, write, part) === name ? `(${enclosed(part)} OR NOT ${enclosed(part)})` : enclosed(part),
+    );
+    return { ...write, ...(kept[0] === '' ? {} : { ConditionExpression: kept.join(' AND ') }) };
+  };
+  const { TransactItems, ...request } = statement.input as Input;
+  const input =
+    TransactItems === undefined
+      ? changed(request as Write, 0)
+      : {
+          ...request,
+          TransactItems: TransactItems.map((item, at) =>
+            Object.fromEntries(Object.entries(item).map(([kind, write]) => [kind, changed(write, at)])),
+          ),
+        };
+  return {
+    ...statement,
+    input,
+    ...(restamped === undefined ? {} : { restamped: (now) => withoutConjunct(restamped(now), name) }),
+  };
+}
+
+/** In parentheses, once: the service refuses those that are redundant. */
+function enclosed(part: string): string {
+  let depth = 0;
+  for (let at = 0; at < part.length; at++) {
+    if (part[at] === '(') depth++;
+    if (part[at] === ')') depth--;
+    if (depth === 0 && at < part.length - 1) return `(${part})`;
+  }
+  return part;
+}
+
+/** From now on every sender of this process sends what this makes of its writes; returns how to undo it. */
+export function rewriteWrites(rewrite: <K extends DynamoKind>(statement: Statement<K>) => Statement<K>): () => void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with the sender that it was called on
+  const { write, transact } = Sender.prototype;
+  Sender.prototype.write = function rewritten(statement, ...rest) {
+    return write.call(this, rewrite(statement), ...rest);
+  };
+  Sender.prototype.transact = function rewritten(statement, ...rest) {
+    return transact.call(this, rewrite(statement), ...rest);
+  };
+  return () => {
+    Object.assign(Sender.prototype, { write, transact });
+  };
+}
+
+/** The names of all conjuncts, as the exercise of all verbs and the short flows send them. */
+export async function allConjuncts(): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const undo = rewriteWrites((statement) => {
+    for (const name of conjunctsOf(statement)) found.add(name);
+    return statement;
+  });
+  try {
+    const driver = simulatedDriver(memoryDynamo('t', () => systemRuntime.clock.now()));
+    await exerciseVerbs(new Sender({ driver, runtime: systemRuntime }), 't', () => undefined);
+    for (const flow of FLOWS) await play(flow, []);
+  } finally {
+    undo();
+  }
+  return [...found].sort();
+}
+
+/**
+ * Tells of every write to a simulated store that one conjunct alone refuses, by the name of that conjunct; returns how to stop.
+ * A guard without it would have let that write through. Where it never decides, nothing can notice that it is missing.
+ */
+export function watchDecisions(onDecision: (name: string) => void): () => void {
+  const verbs = new WeakMap<object, string>();
+  const noted = <K extends DynamoKind>(statement: Statement<K>): Statement<K> => {
+    verbs.set(statement.input, statement.verb);
+    const { restamped } = statement;
+    return restamped === undefined ? statement : { ...statement, restamped: (now) => noted(restamped(now)) };
+  };
+  const undo = rewriteWrites(noted);
+  // oxlint-disable-next-line typescript/unbound-method -- called with the store that it was called on
+  const { apply } = SimulatedDynamo.prototype;
+  SimulatedDynamo.prototype.apply = function watched(kind, input) {
+    const verb = verbs.get(input);
+    const name = verb === undefined ? undefined : decisiveConjunct(this, { verb, input });
+    if (name !== undefined) onDecision(name);
+    return apply.call(this, kind, input);
+  };
+  return () => {
+    undo();
+    Object.assign(SimulatedDynamo.prototype, { apply });
+  };
+}
+
+/**
+ * The one conjunct for which a store would refuse a statement now. Undefined: there is none, or more than one:
+ * what two of them refuse would be refused without either.
+ */
+export function decisiveConjunct(
+  store: SimulatedDynamo,
+  { verb, input }: Pick<Statement, 'verb' | 'input'>,
+): string | undefined {
+  const failing: (string | undefined)[] = [];
+  for (const [at, write] of writesOf(input).entries()) {
+    if (write.ConditionExpression === undefined) continue;
+    const row = store.peek(write.TableName, write.Key ?? keyOf(write.Item)) as StoredItem | undefined;
+    const bindings = bind(write, [parsed.condition(write.ConditionExpression), parsed.update(write.UpdateExpression)]);
+    for (const conjunct of splitAtAnd(write.ConditionExpression)) {
+      const condition = parsed.condition(conjunct);
+      if (condition !== undefined && !holds(condition.root, row, bindings))
+        failing.push(nameOf(verb, at, write, conjunct));
+    }
+  }
+  return failing.length === 1 ? failing[0] : undefined;
+}
+
+/** The key of a row of our table; the user's own go by `id`. */
+function keyOf({ pk, sk, id }: DynamoItem = {}): DynamoItem {
+  return pk === undefined ? { id } : { pk, sk };
+}

@@ -1,0 +1,271 @@
+/** Late writes to what hangs on tasks, and to what dispatchers and operators keep. */
+import { beginAct, endAct } from '../../../shared/operate/audit/audit-statements.ts';
+import { countDown, countLast, createBatch } from '../../../shared/tasks/rows/batch-statements.ts';
+import { deregisterCheck, registerCheck, reportCheck } from '../../../shared/session/row/check-statements.ts';
+import { checkKey, queueKey, scheduleKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
+import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
+import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
+import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
+import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
+import { announceTasks, changeQueue, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
+import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
+import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
+import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
+import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
+import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts';
+import { enterKey } from '../../../shared/tasks/rows/key-statements.ts';
+import type { CheckRecord } from '../../../shared/session/health.ts';
+import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
+import type { QueueRecord } from '../../../shared/tasks/task/queue-store.ts';
+import type { Case, Rows } from './rows.ts';
+import { NOW, TABLE, beside, newTask } from './rows.ts';
+
+/** Creates a row, changes it, or rests on how it was observed. */
+type Write = (rows: Rows) => Statement;
+
+/** Done twice, and meant once. */
+function twice(conjunct: string, write: Write): Case {
+  return [
+    conjunct,
+    (rows) => {
+      rows.write(write(rows));
+      return write(rows);
+    },
+  ];
+}
+
+/** What was decided on a row as it was before `write`, sent again after it. */
+function outdated<Row>(
+  conjunct: string,
+  observe: (rows: Rows) => Row,
+  write: (observed: Row, rows: Rows) => Statement,
+): Case {
+  return [
+    conjunct,
+    (rows) => {
+      const observed = observe(rows);
+      rows.write(write(observed, rows));
+      return write(observed, rows);
+    },
+  ];
+}
+
+const HEALTH = { node: 'n', id: 'c', status: 'passing', note: '', ttlMs: null } as const;
+const registered = (rows: Rows) => registerCheck(TABLE, undefined, HEALTH, rows.stamp());
+const checkSeen = (rows: Rows): CheckRecord => {
+  rows.write(registered(rows));
+  return rows.read(checkKey('n', 'c')) as unknown as CheckRecord;
+};
+
+const PAUSE = { isPaused: true, reason: 'why' };
+const USE = { lanes: new Set<string>(), shards: 1 };
+const queueSeen = (rows: Rows): QueueRecord => {
+  rows.write(changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp()));
+  return rows.read(queueKey('q')) as unknown as QueueRecord;
+};
+const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
+const announcedSeen = (rows: Rows): QueueRecord => {
+  rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
+  return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
+};
+
+const SCHEDULE = {
+  queue: 'q',
+  name: 'nightly',
+  task: 'work',
+  input: null,
+  priority: 'normal',
+  cron: '0 0 * * *',
+  zone: 'UTC',
+  missed: 'skip',
+  toleranceMs: 0,
+} as unknown as ScheduleDefinition;
+const scheduleSeen = (rows: Rows): ScheduleRecord => {
+  rows.write(putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()));
+  return rows.read(scheduleKey('q', 'nightly')) as unknown as ScheduleRecord;
+};
+
+const ACT = { id: 'a', at: NOW, by: 'me', reason: 'why', verb: 'lock.release', target: 'k' };
+const BATCH = { queue: 'q', id: 'batch' };
+const counted = (rows: Rows, total: number): void =>
+  rows.write(createBatch(TABLE, { ...BATCH, total, waiter: { kind: 'nobody' } }, rows.stamp()));
+
+const CLAIM = { queue: 'q', id: 'id', session: 's', leaseCounter: 5 };
+const FULL = { key: 'k', limit: 1, rate: undefined };
+const RATE = { key: 'k', limit: 5, rate: { count: 1, perMs: 1_000 } };
+/** The window that begins at `NOW`. */
+const WINDOW = NOW;
+
+const entering = (rows: Rows, id: string, limit: Parameters<typeof enterKey>[2], window?: number) =>
+  beside(rows, enterKey(TABLE, { queue: 'q', id }, limit, { window }, { now: NOW }));
+
+/** Behind another action of a transaction. */
+const behind = (rows: Rows, { input }: Statement<'put'>): Statement => {
+  const transaction = beside(rows, undefined);
+  const { ReturnConsumedCapacity: _, ...put } = input;
+  const items = [...(transaction.input.TransactItems ?? []), { Put: put }];
+  return { ...transaction, input: { ...transaction.input, TransactItems: items } };
+};
+
+function raised(conjunct: string, sk: keyof typeof RAISES, at: number, row: Readonly<Record<string, unknown>>): Case {
+  return [
+    `epoch.raise: ${conjunct}`,
+    (rows) => {
+      const raise = RAISES[sk]![at]!;
+      rows.write(createStatement('test.put', TABLE, { pk: 'row', sk, ...row }));
+      return raiseCounters(TABLE, { pk: 'row', sk, raise, counter: 1 }, 100, rows.stamp());
+    },
+  ];
+}
+
+export const OTHER_CASES: readonly Case[] = [
+  twice('task.enqueue: attribute_not_exists(#pk)', (rows) => enqueueTask(TABLE, newTask(), 1, rows.stamp())),
+  twice('pack.enqueue: attribute_not_exists(#pk)', (rows) =>
+    enqueuePack(TABLE, { ...newTask(), input: [null] }, 1, rows.stamp()),
+  ),
+  twice('batch.create: attribute_not_exists(#pk)', (rows) =>
+    createBatch(TABLE, { ...BATCH, total: 1, waiter: { kind: 'nobody' } }, rows.stamp()),
+  ),
+  twice('slot.take: attribute_not_exists(#pk)', (rows) =>
+    takeSlot(TABLE, { schedule: 's', slot: '2027-01-01T00:00:00Z' }, { by: 'me', ...rows.stamp() }),
+  ),
+  twice('audit.begin: attribute_not_exists(#pk)', (rows) => beginAct(TABLE, ACT, rows.stamp().nonce)),
+  [
+    'audit.end: #status = :begun',
+    (rows) => {
+      rows.write(beginAct(TABLE, ACT, rows.stamp().nonce));
+      rows.write(endAct(TABLE, ACT, 'done', rows.stamp().nonce));
+      return endAct(TABLE, ACT, 'failed', rows.stamp().nonce);
+    },
+  ],
+  twice('check.register: attribute_not_exists(#pk)', registered),
+  outdated('check.report: #nonce = :observedNonce', checkSeen, (seen, rows) =>
+    reportCheck(TABLE, seen, { status: 'passing', note: '' }, rows.stamp()),
+  ),
+  outdated('check.deregister: #nonce = :observedNonce', checkSeen, (seen, rows) =>
+    deregisterCheck(TABLE, seen, rows.stamp()),
+  ),
+  twice('queue.change: attribute_not_exists(#pk)', (rows) => changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp())),
+  outdated('queue.change: #nonce = :observedNonce', queueSeen, (seen, rows) =>
+    changeQueue(TABLE, 'q', seen, PAUSE, rows.stamp()),
+  ),
+  twice('queue.noteUse: attribute_not_exists(#pk)', (rows) => noteUse(TABLE, 'q', undefined, USE, rows.stamp())),
+  outdated('queue.noteUse: #nonce = :observedNonce', queueSeen, (seen, rows) =>
+    noteUse(TABLE, 'q', seen, USE, rows.stamp()),
+  ),
+  [
+    'queue.announce: attribute_exists(#pk)',
+    () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),
+  ],
+  [
+    'queue.announce: attribute_not_exists(#announced)',
+    (rows) => {
+      const observed = queueSeen(rows);
+      rows.write(announceTasks(TABLE, observed, ANNOUNCED));
+      return announceTasks(TABLE, observed, ANNOUNCED);
+    },
+  ],
+  outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
+    announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
+  ),
+  twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
+    putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
+  ),
+  outdated('schedule.advance: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    advanceSchedule(TABLE, seen, NOW, rows.stamp()),
+  ),
+  outdated('schedule.remove: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    removeSchedule(TABLE, seen, rows.stamp()),
+  ),
+  [
+    'payload.delete: #nonce = :nonce',
+    (rows) => {
+      rows.write(putPayload(TABLE, newTask(), 'other', rows.stamp()));
+      return deletePayload(TABLE, newTask(), 'before');
+    },
+  ],
+  twice('failure.keep: attribute_not_exists(#pk) OR #leaseCounter < :counter', (rows) =>
+    putFailure(TABLE, CLAIM, 'stack', rows.stamp()),
+  ),
+  [
+    'batch, SET #pending = #pending - :one: #pending > :one',
+    (rows) => {
+      counted(rows, 1);
+      return beside(rows, countDown(TABLE, BATCH, 'done'));
+    },
+  ],
+  [
+    'batch, SET #pending = #pending - :one: #pending = :one',
+    (rows) => {
+      counted(rows, 2);
+      return beside(rows, countLast(TABLE, BATCH, 'done', rows.stamp()));
+    },
+  ],
+  [
+    'batch, put: attribute_not_exists(#pk)',
+    (rows) => {
+      counted(rows, 1);
+      return behind(rows, createBatch(TABLE, { ...BATCH, total: 1, waiter: { kind: 'nobody' } }, rows.stamp()));
+    },
+  ],
+  [
+    'task, put: attribute_not_exists(#pk)',
+    (rows) => {
+      rows.ready();
+      return behind(rows, enqueueTask(TABLE, newTask(), 1, rows.stamp()));
+    },
+  ],
+  [
+    'line, put: attribute_not_exists(#pk)',
+    (rows) => {
+      const place = takePlace(TABLE, { queue: 'q', id: 'id' }, 'line', 1);
+      rows.write(place);
+      return behind(rows, place);
+    },
+  ],
+  [
+    'line, check: attribute_exists(#pk)',
+    (rows) => {
+      const transaction = beside(rows, undefined);
+      const leave = { Delete: leavePlace(TABLE, 'q', 'line', 1).input };
+      const items = [...(transaction.input.TransactItems ?? []), leave];
+      return { ...transaction, input: { ...transaction.input, TransactItems: items } };
+    },
+  ],
+  [
+    'key, SET #v = :v: (attribute_not_exists(#running) OR size(#running) < :limit)',
+    (rows) => {
+      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, FULL, { window: undefined }, { now: NOW }));
+      return entering(rows, 'b', FULL);
+    },
+  ],
+  [
+    'key, SET #v = :v: (attribute_not_exists(#window) OR #window < :window)',
+    (rows) => {
+      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, RATE, { window: undefined }, { now: NOW }));
+      return entering(rows, 'b', RATE);
+    },
+  ],
+  [
+    'key, SET #v = :v: #started < :count',
+    (rows) => {
+      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, RATE, { window: undefined }, { now: NOW }));
+      return entering(rows, 'b', RATE, WINDOW);
+    },
+  ],
+  [
+    'key, SET #v = :v: #window = :window',
+    (rows) => {
+      const limit = { ...RATE, rate: { count: 5, perMs: 1_000 } };
+      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, limit, { window: undefined }, { now: NOW + 1_000 }));
+      return entering(rows, 'b', limit, WINDOW);
+    },
+  ],
+  raised('#leaseCounter = :observed', 'task', 0, { leaseCounter: 2 }),
+  raised('#tail = :observed', 'line', 0, { tail: 2 }),
+  raised('#modifyIndex = :observed', 'lock', 1, { modifyIndex: 2 }),
+  raised('attribute_not_exists(#leaseCounter)', 'lock', 1, { modifyIndex: 1, leaseCounter: 7 }),
+  raised('#generation = :observed', 'waitgroup', 0, { generation: 2, state: 'complete' }),
+  raised('#state = :complete', 'waitgroup', 0, { generation: 1, state: 'open' }),
+];

@@ -1,0 +1,374 @@
+/** Late writes to tasks, their packs, lines and keys. */
+import { parkedPlace, taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
+import { together } from '../../../shared/dynamo/engine/transaction.ts';
+import { waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
+import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
+import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
+import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
+import * as parking from '../../../shared/tasks/rows/task/parking-statements.ts';
+import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
+import type { EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
+import type { Case, Rows } from './rows.ts';
+import { NOW, TABLE, beside, newTask } from './rows.ts';
+
+const ERROR = { name: 'Error', message: 'failed', at: NOW };
+const CANCELLATION = { at: NOW, reason: 'not wanted' };
+const LATER = NOW + 60_000;
+
+/** What a holder sends. */
+const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
+  'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
+  'task.commit': (claim, rows) =>
+    together(tasks.completeTask(TABLE, claim, undefined, rows.stamp(), 'task.commit'), [], 'once'),
+  'task.discard': (claim, rows) => tasks.discardTask(TABLE, claim, ERROR, rows.stamp()),
+  'task.giveUp': (claim, rows) => tasks.giveUpTask(TABLE, claim, 'asked to', rows.stamp()),
+  'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, rows.stamp()),
+  'task.release': (claim, rows) => tasks.releaseTask(TABLE, claim, rows.stamp()),
+  'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, LATER, rows.stamp()),
+  'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', { ...rows.stamp(), sequence: 1 }),
+  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', rows.stamp()),
+  'pack.record': (claim, rows) => packs.recordItems(TABLE, claim, entry(1), numbered(rows, 0)),
+  'pack.finish': (claim, rows) => packs.finishPack(TABLE, claim, entry(1), numbered(rows, 0)),
+  'pack.commit': (claim, rows) => packs.commitItem(TABLE, claim, 1, entry(), numbered(rows, 0)),
+  'pack.move': (claim, rows) => moved(claim, rows, { index: 1, after: 0 }),
+};
+
+/** What is sent about a task of a session that was found dead, or is to be told. */
+const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
+  'task.takeOver': (seen, rows) => tasks.takeOverTask(TABLE, seen, 'other', rows.stamp()),
+  'task.bury': (seen, rows) => tasks.buryTask(TABLE, seen, ERROR, rows.stamp()),
+  'task.cancel': (seen, rows) => operator.cancelAbandonedTask(TABLE, seen, CANCELLATION, rows.stamp()),
+  'task.requestCancel': (seen, rows) => operator.requestCancel(TABLE, seen, CANCELLATION, rows.stamp()),
+  'pack.cancelItem': (seen) => packs.cancelItem(TABLE, seen, 1),
+};
+
+const OF_HOLDERS = Object.entries(HOLDERS).flatMap(([verb, send]): readonly Case[] => [
+  [
+    `${verb}: #leaseCounter = :counter`,
+    (rows) => {
+      const claim = rows.running();
+      rows.claimedAgain(claim);
+      return send(claim, rows);
+    },
+  ],
+  [
+    `${verb}: #state = :running`,
+    (rows) => {
+      const claim = rows.running();
+      rows.completed(claim);
+      return send(claim, rows);
+    },
+  ],
+]);
+
+const OF_ONLOOKERS = Object.entries(ONLOOKERS).flatMap(([verb, send]): readonly Case[] => [
+  [
+    `${verb}: #leaseCounter = :observedCounter`,
+    (rows) => {
+      const seen = rows.running(rows.session('s'));
+      rows.claimedAgain(seen);
+      return send(seen, rows);
+    },
+  ],
+  [
+    `${verb}: #state = :running`,
+    (rows) => {
+      const seen = rows.running(rows.session('s'));
+      rows.completed(seen);
+      return send(seen, rows);
+    },
+  ],
+]);
+
+/** What rests on a waiting task as it was observed. */
+const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statement>> = {
+  'task.claim': (seen, rows) => tasks.claimTask(TABLE, seen, 's', rows.stamp()),
+  'task.defer': (seen, rows) => parking.deferTask(TABLE, seen, LATER, rows.stamp()),
+  'task.park': (seen, rows) => parking.parkTask(TABLE, seen, 'key', rows.stamp()),
+  'task.cancel': (seen, rows) => operator.cancelWaitingTask(TABLE, seen, CANCELLATION, rows.stamp()),
+  'task.reschedule': (seen, rows) =>
+    operator.rescheduleTask(TABLE, seen, { priority: 'low', runAt: NOW }, 1, rows.stamp()),
+  'task.replace': (seen, rows) => operator.replaceTask(TABLE, seen, newTask(), 1, rows.stamp()),
+};
+
+const OF_OBSERVERS = Object.entries(OBSERVERS).map(([verb, send]): Case => [
+  `${verb}: #nonce = :observedNonce`,
+  (rows) => {
+    const seen = rows.ready();
+    rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'high', runAt: NOW }, 1, rows.stamp()));
+    return send(seen, rows);
+  },
+]);
+
+const OF_THE_ENDED = (
+  [
+    ['task.revive', (seen: EndedTask, rows: Rows) => operator.reviveTask(TABLE, seen, NOW, 1, rows.stamp())],
+    ['task.renew', (seen: EndedTask, rows: Rows) => operator.renewTask(TABLE, seen, newTask(), 1, rows.stamp())],
+  ] as const
+).map(([verb, send]): Case => [
+  `${verb}: #nonce = :observedNonce`,
+  (rows) => {
+    const seen = rows.completed(rows.running());
+    rows.write(operator.reviveTask(TABLE, seen, NOW, 1, rows.stamp()));
+    rows.completed(rows.claimed(rows.seen() as ReadyTask));
+    return send(seen, rows);
+  },
+]);
+
+const TOO_EARLY: readonly Case[] = [
+  ['task.claim: #readyAt <= :now', (rows) => tasks.claimTask(TABLE, rows.ready(), 's', rows.stamp(NOW - 1))],
+  ['task.defer: #readyAt <= :now', (rows) => parking.deferTask(TABLE, rows.ready(), LATER, rows.stamp(NOW - 1))],
+  ['task.park: #readyAt <= :now', (rows) => parking.parkTask(TABLE, rows.ready(), 'key', rows.stamp(NOW - 1))],
+  [
+    'task.expire: #expiresAt <= :now',
+    (rows) => operator.expireTask(TABLE, rows.ready({ expiresAt: LATER }), 'late', rows.stamp()),
+  ],
+  [
+    'task.claim: #expiresAt > :now',
+    (rows) => tasks.claimTask(TABLE, rows.ready({ expiresAt: LATER }), 's', rows.stamp(LATER)),
+  ],
+  [
+    'task.expire: #nonce = :observedNonce',
+    (rows) => {
+      const seen = rows.ready({ expiresAt: NOW });
+      rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'high', runAt: NOW }, 1, rows.stamp()));
+      return operator.expireTask(TABLE, seen, 'late', rows.stamp());
+    },
+  ],
+  [
+    'task.progress: #sequence < :sequence',
+    (rows) => {
+      const claim = rows.running();
+      rows.write(tasks.saveProgress(TABLE, claim, '2', { ...rows.stamp(), sequence: 2 }));
+      return tasks.saveProgress(TABLE, claim, '1', { ...rows.stamp(), sequence: 1 });
+    },
+  ],
+];
+
+const HELD = { line: 'line', ticket: 1, isHeld: true };
+
+const PARKED: readonly Case[] = [
+  [
+    'task.claim: attribute_not_exists(#heldKey)',
+    (rows) => tasks.claimTask(TABLE, rows.ready({}, HELD), 's', rows.stamp()),
+  ],
+  [
+    'task.park: attribute_not_exists(#heldKey)',
+    (rows) => parking.parkTask(TABLE, rows.ready({ tenant: 'a' }, HELD), 'key', rows.stamp()),
+  ],
+  [
+    'task.park: attribute_exists(#readyKey)',
+    (rows) => {
+      rows.write(parking.parkTask(TABLE, rows.ready(), 'key', rows.stamp()));
+      return parking.parkTask(TABLE, rows.seen() as ReadyTask, 'key', rows.stamp());
+    },
+  ],
+  [
+    'task.putBack: #directoryName = :place',
+    (rows) => {
+      const seen = rows.ready();
+      const late = parking.putBackTask(TABLE, placeOf(seen), { isOfTenant: false });
+      rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'low', runAt: NOW }, 1, rows.stamp()));
+      rows.write(parking.parkTask(TABLE, rows.seen() as ReadyTask, 'key', rows.stamp()));
+      return late;
+    },
+  ],
+  [
+    'task.putBack: attribute_not_exists(#parkedName)',
+    (rows) => {
+      const seen = rows.ready({ tenant: 'a' });
+      rows.write(parking.parkTask(TABLE, seen, 'key', rows.stamp()));
+      return parking.putBackTask(TABLE, placeOf(seen), { isOfTenant: false });
+    },
+  ],
+  [
+    'task.putBack: attribute_exists(#parkedName)',
+    (rows) => {
+      const seen = rows.ready();
+      rows.write(parking.parkTask(TABLE, seen, 'key', rows.stamp()));
+      return parking.putBackTask(TABLE, placeOf(seen), { isOfTenant: true });
+    },
+  ],
+];
+
+const OF_PACKS: readonly Case[] = [
+  ...(['pack.record', 'pack.finish', 'pack.commit', 'pack.move'] as const).map((verb): Case => [
+    `${verb}: #sequence = :previousSequence`,
+    (rows) => {
+      const claim = rows.running();
+      rows.write(packs.recordItems(TABLE, claim, entry(5), numbered(rows, 0)));
+      return HOLDERS[verb]!(claim, rows);
+    },
+  ]),
+  ...(['#done', '#moved'] as const).flatMap((how): readonly Case[] => [
+    [
+      `pack.commit: NOT contains(${how}, :item)`,
+      (rows) => packs.commitItem(TABLE, decided(rows, how), 1, entry(), numbered(rows, 1)),
+    ],
+    [`pack.move: NOT contains(${how}, :item)`, (rows) => moved(decided(rows, how), rows, { index: 1, after: 1 })],
+    [`pack.cancelItem: NOT contains(${how}, :item)`, (rows) => packs.cancelItem(TABLE, decided(rows, how), 1)],
+  ]),
+  [
+    'pack.cancelItem: #state = :ready',
+    (rows) => {
+      const seen = rows.ready();
+      rows.claimed(seen);
+      return packs.cancelItem(TABLE, seen, 1);
+    },
+  ],
+];
+
+const called = (rows: Rows, ticket: number, tenant?: string): Statement<'update'> =>
+  lines.callTask(TABLE, { queue: 'q', id: 'id', tenant }, ticket, rows.stamp());
+
+const OF_LINES: readonly Case[] = [
+  ...[undefined, 'a'].flatMap((tenant): readonly Case[] => {
+    const name = `task, SET #${tenant === undefined ? 'readyKey' : 'directoryKey'} = #heldKey`;
+    const more = tenant === undefined ? {} : { tenant };
+    return [
+      [
+        `${name}: attribute_exists(#heldKey)`,
+        (rows) => {
+          rows.ready(more, HELD);
+          rows.write(called(rows, 1, tenant));
+          return beside(rows, called(rows, 1, tenant));
+        },
+      ],
+      [
+        `${name}: #ticket = :ticket`,
+        (rows) => {
+          rows.ready(more, { ...HELD, ticket: 2 });
+          return beside(rows, called(rows, 1, tenant));
+        },
+      ],
+    ];
+  }),
+  [
+    'task, SET #readyAt = :readyAt: #children = :batch',
+    (rows) => {
+      rows.write(waitForChildren(TABLE, rows.running(), 'later', rows.stamp()));
+      return beside(rows, woken(rows));
+    },
+  ],
+  [
+    'task, SET #readyAt = :readyAt: #state = :ready',
+    (rows) => {
+      rows.write(waitForChildren(TABLE, rows.running(), 'batch', rows.stamp()));
+      rows.write(operator.cancelWaitingTask(TABLE, rows.seen() as ReadyTask, CANCELLATION, rows.stamp()));
+      return beside(rows, woken(rows));
+    },
+  ],
+  ['line, SET #head = :next: #head = :me', (rows) => beside(rows, lines.advanceLine(TABLE, line(rows), 'line', 'c'))],
+  [
+    'line, SET #head = :next: #tail = :tail',
+    (rows) => {
+      line(rows);
+      return beside(rows, lines.advanceAndJoinLine(TABLE, { queue: 'q', id: 'a' }, 'line', 'b', { tail: 1, last: 3 }));
+    },
+  ],
+  [
+    'line, SET #ttl = :ttl REMOVE #head: #head = :me',
+    (rows) => beside(rows, lines.closeLine(TABLE, line(rows), 'line', 2, rows.stamp())),
+  ],
+  [
+    'line, SET #ttl = :ttl REMOVE #head: #tail = :tail',
+    (rows) => {
+      line(rows);
+      return beside(rows, lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 1, rows.stamp()));
+    },
+  ],
+  [
+    'line, SET #tail = :ticket: #tail = :tail',
+    (rows) => beside(rows, lines.joinLine(TABLE, line(rows), 'line', { head: 'a', tail: 1 }, 3)),
+  ],
+  [
+    'line, SET #tail = :ticket: attribute_exists(#head)',
+    (rows) => {
+      const joining = line(rows);
+      rows.write(lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 2, rows.stamp()));
+      return beside(rows, lines.joinLine(TABLE, joining, 'line', { head: 'a', tail: 2 }, 3));
+    },
+  ],
+  [
+    'line, SET #v = :v: attribute_not_exists(#head)',
+    (rows) => beside(rows, lines.joinLine(TABLE, line(rows), 'line', { head: undefined, tail: 2 }, 3)),
+  ],
+  [
+    'line, SET #v = :v: #tail = :tail',
+    (rows) => {
+      const joining = line(rows);
+      rows.write(lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 2, rows.stamp()));
+      return beside(rows, lines.joinLine(TABLE, joining, 'line', { head: undefined, tail: 1 }, 3));
+    },
+  ],
+  [
+    'line, SET #v = :v: attribute_not_exists(#tail)',
+    (rows) => {
+      const joining = line(rows);
+      rows.write(lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 2, rows.stamp()));
+      return beside(rows, lines.joinLine(TABLE, joining, 'line', { head: undefined, tail: undefined }, 3));
+    },
+  ],
+];
+
+export const TASK_CASES: readonly Case[] = [
+  ...[...OF_HOLDERS, ...OF_ONLOOKERS, ...OF_OBSERVERS, ...OF_THE_ENDED],
+  ...[...TOO_EARLY, ...PARKED, ...OF_PACKS, ...OF_LINES],
+];
+
+function entry(...done: readonly number[]) {
+  return { done, results: undefined };
+}
+
+function numbered(rows: Rows, previousSequence: number) {
+  return { ...rows.stamp(), previousSequence, sequence: previousSequence + 1 };
+}
+
+function moved(claim: RunningTask, rows: Rows, { index, after }: { readonly index: number; readonly after: number }) {
+  const lastAttempt = {
+    leaseCounter: 1,
+    session: 's',
+    claimedAt: NOW,
+    endedAt: NOW,
+    how: 'failed',
+    error: undefined,
+  } as const;
+  const item = {
+    index,
+    task: newTask({ id: `id-${index}` }),
+    isDead: false,
+    attempts: 1,
+    deaths: 0,
+    error: undefined,
+    lastAttempt,
+    isSuspect: false,
+  };
+  return packs.leavePack(TABLE, claim, item, entry(), numbered(rows, after));
+}
+
+/** A pack of which item 1 is done, or gone. */
+function decided(rows: Rows, how: '#done' | '#moved'): RunningTask {
+  const claim = rows.running();
+  rows.write(
+    how === '#done'
+      ? packs.recordItems(TABLE, claim, entry(1), numbered(rows, 0))
+      : moved(claim, rows, { index: 1, after: 0 }),
+  );
+  return claim;
+}
+
+function placeOf({ priority, readyAt }: ReadyTask): parking.ParkedEntry {
+  return { key: taskKey('q', 'id'), place: parkedPlace({ key: 'key', priority, readyAt }, 'id') };
+}
+
+/** A line with `a` at its head and two tickets given. Returns another task. */
+function line(rows: Rows) {
+  rows.write(lines.joinLine(TABLE, { queue: 'q', id: 'a' }, 'line', { head: undefined, tail: undefined }, 1));
+  rows.write(lines.joinLine(TABLE, { queue: 'q', id: 'b' }, 'line', { head: 'a', tail: 1 }, 2));
+  return { queue: 'q', id: 'x' };
+}
+
+function woken(rows: Rows): Statement<'update'> {
+  return wakeParent(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }, rows.stamp());
+}

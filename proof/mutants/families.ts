@@ -1,0 +1,159 @@
+import { becomes, disarmed } from './change.ts';
+import type { Mutant } from './mutation.ts';
+import { argument, branch, choice, clause, condition, element, loop, operation, statement } from './place.ts';
+
+const LINKED_ROWS = 'shared/tasks/rows/task/linked-rows.ts';
+const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
+const BATCH = 'shared/tasks/rows/batch-statements.ts';
+const KEY = 'shared/tasks/rows/key-statements.ts';
+
+/** What hangs on tasks, the dispatcher, and what operators do. */
+export const FAMILY_MUTANTS: readonly Mutant[] = [
+  {
+    id: 'M53',
+    what: 'a commit records its end without its result',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/dynamo-task-store.ts',
+        in: 'createTaskStore.commit',
+        at: argument('completeTask', 2),
+        change: becomes('undefined'),
+      },
+    ],
+    killedBy: ['I17'],
+  },
+  {
+    id: 'X11',
+    what: 'the last child of a batch calls nothing',
+    edits: [
+      { file: LINKED_ROWS, in: 'LinkedRows.#endChild', at: element('#wakeWaiter'), change: 'drop' },
+      {
+        file: LINKED_ROWS,
+        in: 'LinkedRows.#endChild',
+        at: choice('companionRefusal'),
+        change: ({ whenFalse }) => whenFalse,
+      },
+    ],
+    killedBy: ['BATCH', 'L3'],
+  },
+  {
+    id: 'X20',
+    what: 'every child that ends calls the waiting task',
+    edits: [
+      {
+        file: BATCH,
+        in: 'countDown.guard',
+        at: clause('#pending > :one'),
+        change: becomes('#pending > :one AND #pending < :one'),
+      },
+      { file: BATCH, in: 'countLast.guard', at: clause('#pending = :one'), change: becomes('#pending >= :one') },
+    ],
+    killedBy: ['BATCH'],
+  },
+  {
+    id: 'X21',
+    what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
+    edits: [{ file: LINKED_ROWS, in: 'LinkedRows.#endChild', at: condition('pending'), change: becomes('true') }],
+    killedBy: ['BATCH', 'L3'],
+  },
+  {
+    id: 'X12',
+    what: 'a task that ends keeps the place of its key',
+    edits: [
+      {
+        file: LINKED_ROWS,
+        in: 'LinkedRows.#change',
+        at: operation('!==', 'running'),
+        change: ({ left }) => `${left} === 'ready'`,
+      },
+    ],
+    killedBy: ['KEY'],
+  },
+  {
+    id: 'X13',
+    what: 'a claim takes a place of its key though there is none',
+    edits: [
+      ...disarmed(KEY, 'HAS_ROOM', 'size(#running) < :limit'),
+      { file: 'shared/tasks/task/key-limit.ts', in: 'hasRoom', at: branch('running'), change: 'drop' },
+    ],
+    killedBy: ['KEY'],
+  },
+  {
+    id: 'X22',
+    what: 'the rate of a key is looked at, and not counted by the write',
+    edits: disarmed(KEY, 'enterKey', '#started < :count'),
+    killedBy: ['KEY'],
+    changes: { concurrency: 5, environments: 5 },
+  },
+  {
+    id: 'X9',
+    what: 'a schedule moves on before its tasks are there',
+    edits: [
+      {
+        file: 'shared/tasks/dispatch/recur.ts',
+        in: 'enqueueSlotsOf',
+        at: loop('slotTaskId'),
+        change: ({ text }) =>
+          `if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime)); ${text}`,
+      },
+    ],
+    killedBy: ['SLOT'],
+  },
+  {
+    id: 'X10',
+    what: 'a tick is dispatched however often it is delivered',
+    edits: [
+      {
+        file: 'shared/tasks/dispatch/dispatcher.ts',
+        in: 'dispatch',
+        at: operation('!==', 'by'),
+        change: ({ left, right }) => `${left} === ${right}`,
+      },
+    ],
+    killedBy: ['I20'],
+    changes: { doubleTick: 0.6 },
+  },
+  {
+    id: 'X23',
+    what: 'cancelling does not ask whether the task is still as it was seen',
+    edits: disarmed(OPERATOR, 'cancelWaitingTask.guard', '#state = :ready', '#nonce = :observedNonce'),
+    killedBy: ['I16'],
+    changes: { operator: true },
+  },
+  {
+    id: 'X24',
+    what: 'bringing back does not ask whether the task is still as it was seen',
+    edits: disarmed(OPERATOR, 'reviveTask.guard', '#state = :observedState', '#nonce = :observedNonce'),
+    killedBy: ['I16', 'I0'],
+    profile: 'network',
+    changes: { operator: true },
+  },
+  {
+    id: 'X70',
+    what: "workers ignore how many shards the queue's row names",
+    edits: [
+      {
+        file: 'shared/tasks/backlog/partitions.ts',
+        in: 'Partitions.meet',
+        at: statement('#meetShards', 'shards'),
+        change: 'drop',
+      },
+    ],
+    killedBy: ['L3'],
+    changes: { strayShards: 1 },
+  },
+  {
+    id: 'X71',
+    what: 'ticks do not look at the shard beyond those that are known',
+    edits: [
+      {
+        file: 'shared/tasks/dispatch/measure.ts',
+        in: 'shardsBeyond',
+        at: [argument('Set', 0), element(0)],
+        change: 'drop',
+      },
+    ],
+    killedBy: ['L3'],
+    changes: { strayShards: 1 },
+  },
+];

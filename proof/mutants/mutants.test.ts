@@ -1,0 +1,39 @@
+/** What the seeded bugs rest on: names, and the places that each changes; `npm run mutants` hunts them all. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { MUTANTS } from './all.ts';
+import { EQUIVALENT, KILLED_ELSEWHERE } from '../conjuncts/equivalent.ts';
+import { mutated } from './mutated.ts';
+import { complaintsOf } from './source.ts';
+
+describe('seeded bugs', () => {
+  test('have names of their own', () => {
+    const ids = [...MUTANTS, ...KILLED_ELSEWHERE, ...EQUIVALENT].map(({ id }) => id);
+
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+
+  test.each(MUTANTS.map((mutant) => [mutant.id, mutant] as const))(
+    '%s finds its places, and leaves code that can be loaded',
+    (id, mutant) => {
+      for (const [file, edits] of Map.groupBy(mutant.edits, (edit) => edit.file)) {
+        const source = sourceOf(file);
+        const changed = mutated(id, source, edits);
+
+        expect(changed).not.toBe(source);
+        expect(complaintsOf(changed)).toEqual([]);
+      }
+    },
+  );
+
+  test.each(KILLED_ELSEWHERE)('$id is killed by a test that is there', ({ by }) => {
+    const [file = '', name = ''] = by.split(': ');
+
+    expect(sourceOf(file)).toContain(name);
+  });
+});
+
+function sourceOf(file: string): string {
+  return readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), 'utf8');
+}

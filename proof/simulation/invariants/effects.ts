@@ -1,0 +1,103 @@
+/**
+ * I2 fenced effects: the user's writes of a commit happen once per task, together with its end, or not at all.
+ * I2b no acknowledged update lost: progress that was acknowledged is never overwritten by something older.
+ */
+import type { Acknowledged, Applied, HistoryEvent } from '../history.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { itemId } from '../../../shared/tasks/task/pack.ts';
+import { taskRow } from '../observed-stores.ts';
+import { QUEUE_NAME, USER_TABLE } from '../rows.ts';
+import { marked } from './packs.ts';
+import type { Family } from './rule.ts';
+import { isTask } from './rule.ts';
+
+/** Rows that a commit writes once per task are named after it. */
+export const RECEIPT_PREFIX = `${USER_TABLE}/receipt-`;
+
+/** What differs where an id stands for other work. */
+const WORK = ['createdAt', 'input', 'payload'] as const;
+
+/** Progress as the workload writes it: which claim, and which step of it. */
+export interface Step {
+  readonly token: number;
+  readonly step: number;
+}
+
+/** Orders that the user writes together with their tasks. */
+const ORDER = new RegExp(`^${USER_TABLE}/(order\\d+)-\\d+$`);
+
+export const effects: Family = (_assumptions, report) => {
+  /** The request under way has written an order: its task. */
+  let ordered: { readonly request: number; readonly row: string; readonly task: string } | undefined;
+  /** The tasks, and items of a pack, that the last request ended: what its receipts may be named after. */
+  let lastEnded: { readonly request: number; readonly ids: readonly string[] } | undefined;
+  const acknowledged = new Map<string, Step>();
+
+  function onReceipt({ row, after, request, process }: Applied): void {
+    if (Number(after?.count) !== 1)
+      report('I2', row, `its effect was applied ${String(after?.count)} times, last by ${process}`);
+    const isEnded = lastEnded?.ids.some((id) => row.startsWith(`${RECEIPT_PREFIX}${id}-`)) === true;
+    if (lastEnded?.request !== request || !isEnded)
+      report('I2', row, `its effect was applied by ${process} without ending the task`);
+  }
+
+  function onTask({ row, before, after, request }: Applied): void {
+    const ids = [...marked(after, 'done')]
+      .filter((index) => !marked(before, 'done').has(index))
+      .map((index) => itemId(String(after?.id), index));
+    if (after?.state === 'done' && before?.state === 'running') ids.push(String(after.id));
+    if (ids.length > 0) lastEnded = { request, ids };
+    // Other work under the same id begins without what the work before it has left.
+    if (WORK.some((name) => !isDeepStrictEqual(before?.[name], after?.[name]))) acknowledged.delete(row);
+    const known = acknowledged.get(row);
+    if (known === undefined || after === undefined || before?.progress === after.progress) return;
+    const found = stepOf(after.progress);
+    if (found === undefined || isBefore(found, known))
+      report('I2b', row, `progress ${describe(known)} was acknowledged and overwritten by ${describe(found)}`);
+  }
+
+  function onAcknowledged({ row, what, value }: Acknowledged): void {
+    const step = what === 'progress' ? stepOf(value) : undefined;
+    if (step !== undefined) acknowledged.set(row, step);
+  }
+
+  /** An order and its task are there together, or not at all. */
+  function onOrders(event: HistoryEvent): void {
+    const request = event.kind === 'applied' ? event.request : undefined;
+    if (ordered !== undefined && ordered.request !== request) {
+      report('I2', ordered.row, 'was written without its task');
+      ordered = undefined;
+    }
+    if (event.kind !== 'applied' || event.before !== undefined) return;
+    const [, id] = ORDER.exec(event.row) ?? [];
+    if (id !== undefined)
+      ordered = { request: event.request, row: event.row, task: taskRow({ queue: QUEUE_NAME, id }) };
+    if (event.row === ordered?.task) ordered = undefined;
+  }
+
+  return {
+    on(event) {
+      onOrders(event);
+      if (event.kind === 'acknowledged') onAcknowledged(event);
+      else if (event.kind === 'swept') acknowledged.delete(event.row);
+      else if (event.kind === 'applied' && event.row.startsWith(RECEIPT_PREFIX)) onReceipt(event);
+      else if (event.kind === 'applied' && isTask(event.row)) onTask(event);
+    },
+  };
+};
+
+function stepOf(json: unknown): Step | undefined {
+  if (typeof json !== 'string') return undefined;
+  const value = JSON.parse(json) as Partial<Step> | null;
+  return typeof value?.token === 'number' && typeof value.step === 'number'
+    ? { token: value.token, step: value.step }
+    : undefined;
+}
+
+function isBefore(one: Step, other: Step): boolean {
+  return one.token < other.token || (one.token === other.token && one.step < other.step);
+}
+
+function describe(step: Step | undefined): string {
+  return step === undefined ? 'nothing' : `${step.token}/${step.step}`;
+}

@@ -1,0 +1,97 @@
+/** Worlds that last: what an hour, a row in trouble, a backlog or a flood is made of. */
+import type { Prng } from '../../test/support/machines/prng.ts';
+import type { Profile, ProfileName, Switch } from './profile.ts';
+
+/**
+ * Worlds of their own: workers and sessions that live for an hour,
+ * ten minutes with one row after the other in trouble, many tasks, and many that cannot run.
+ */
+export const LASTING = ['hour', 'row', 'backlog', 'flood'] as const;
+export type LastingName = (typeof LASTING)[number];
+
+export function isLasting(name: ProfileName): name is LastingName {
+  return LASTING.some((lasting) => lasting === name);
+}
+
+/** One row alone is in trouble, most of the time; the faults of the swarm are rarer, for they have an hour. */
+export function drawLasting(prng: Prng, name: LastingName, calm: Profile, faults: readonly Switch[]): Profile {
+  const sizes = drawLastingSizes(prng, name);
+  const slower = name === 'hour' ? 20 : 4;
+  let profile: Profile = { ...calm, ...sizes };
+  if (name === 'row' || prng.chance(0.7))
+    profile = { ...profile, focusEveryMs: profile.faultyMs / prng.logarithmic(3, 40) };
+  for (const draw of faults) {
+    const drawn: Partial<Profile> = prng.chance(0.08) ? draw(prng, profile) : {};
+    // No row outlives forty days here, and nothing is promised to clocks that are hours apart.
+    if (drawn.leap === true || drawn.clocksHold === false || drawn.staleMs !== undefined) continue;
+    profile = { ...profile, ...drawn };
+  }
+  const { crashEveryMs, freezeEveryMs, herdEveryMs, partitionEveryMs, outageEveryMs } = profile;
+  const { boundaryKill, boundaryStall, trapKill } = profile;
+  return {
+    ...profile,
+    crashEveryMs: slower * crashEveryMs,
+    freezeEveryMs: slower * freezeEveryMs,
+    herdEveryMs: slower * herdEveryMs,
+    partitionEveryMs: slower * partitionEveryMs,
+    outageEveryMs: slower * outageEveryMs,
+    // Or no worker would live for long.
+    boundaryKill: boundaryKill / slower,
+    boundaryStall: boundaryStall / slower,
+    trapKill: trapKill / 2,
+  };
+}
+
+function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
+  // A heartbeat every few seconds would be most of what an hour consists of.
+  const ttlMs = Math.round(name === 'hour' ? prng.logarithmic(8_000, 60_000) : prng.logarithmic(3_000, 15_000));
+  const common = {
+    lockShare: 0,
+    coordinationShare: 0,
+    tasks: 4,
+    shards: 1,
+    tickMs: 20_000,
+    ttlMs,
+    concurrency: prng.integer(2, 8),
+    latencyMs: prng.logarithmic(2, 30),
+    operator: prng.chance(0.3),
+    maxClockSkewMs: Math.round(prng.logarithmic(50, 1_000)),
+    lockDelayMs: prng.pick([0, 500, 5_000]),
+  };
+  if (name === 'hour')
+    return {
+      ...common,
+      environments: 4,
+      users: 3,
+      thinkMs: prng.logarithmic(1_500, 15_000),
+      feedEveryMs: prng.logarithmic(4_000, 30_000),
+      faultyMs: 2_700_000,
+      settleMs: 600_000,
+      invocationMs: 4_500_000,
+    };
+  if (name === 'row')
+    return {
+      ...common,
+      environments: 4,
+      users: 3,
+      thinkMs: prng.logarithmic(1_000, 5_000),
+      feedEveryMs: prng.logarithmic(2_000, 10_000),
+      faultyMs: 500_000,
+      settleMs: 150_000,
+      invocationMs: 900_000,
+    };
+  const isBacklog = name === 'backlog';
+  const [faultyMs, settleMs] = isBacklog ? [60_000, 120_000] : [60_000, 300_000];
+  return {
+    ...common,
+    environments: prng.integer(1, 4),
+    faultyMs,
+    settleMs,
+    feedEveryMs: prng.logarithmic(2_000, 20_000),
+    floodOf: isBacklog
+      ? prng.pick(['nothing', 'nothing', 'tenant'] as const)
+      : prng.pick(['key', 'rate', 'tenant'] as const),
+    floodTasks: Math.round(isBacklog ? prng.logarithmic(1_000, 10_000) : prng.logarithmic(300, 1_500)),
+    invocationMs: Math.round(prng.logarithmic(60_000, 600_000)),
+  };
+}

@@ -1,0 +1,55 @@
+/** The ports of dispatchers and operators that are about whole queues, with every write on record. */
+import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/engine/keys.ts';
+import type { SlotStore } from '../../shared/tasks/dispatch/slot-store.ts';
+import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
+import type { ScheduleStore } from '../../shared/tasks/schedule/schedule-store.ts';
+import type { SimulatedProcess } from '../../test/support/machines/process.ts';
+import { writerOf } from './observed-stores.ts';
+import type { Recorder } from './recorder.ts';
+
+export function observeSchedules(store: ScheduleStore, process: SimulatedProcess, recorder: Recorder): ScheduleStore {
+  const write = writerOf(process, recorder);
+  const row = ({ queue, name }: { readonly queue: string; readonly name: string }): string =>
+    scheduleKey(queue, name).pk;
+  return {
+    ...store,
+    put: (definition, nextAt, observed, stamp) =>
+      write({ verb: 'schedule.put', row: row(definition), nonce: stamp.nonce }, () =>
+        store.put(definition, nextAt, observed, stamp),
+      ),
+    advance: (observed, nextAt, stamp) =>
+      write({ verb: 'schedule.advance', row: row(observed), nonce: stamp.nonce }, () =>
+        store.advance(observed, nextAt, stamp),
+      ),
+  };
+}
+
+export function observeSlots(store: SlotStore, process: SimulatedProcess, recorder: Recorder): SlotStore {
+  const write = writerOf(process, recorder);
+  return {
+    ...store,
+    take: (tick, taking) =>
+      write({ verb: 'slot.take', row: slotKey(tick.schedule, tick.slot).pk, nonce: taking.nonce }, () =>
+        store.take(tick, taking),
+      ),
+  };
+}
+
+export function observeQueues(store: QueueStore, process: SimulatedProcess, recorder: Recorder): QueueStore {
+  const write = writerOf(process, recorder);
+  return {
+    ...store,
+    change: (queue, observed, to, stamp) =>
+      write({ verb: 'queue.change', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.change(queue, observed, to, stamp),
+      ),
+    noteUse: (queue, observed, use, stamp) =>
+      write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.noteUse(queue, observed, use, stamp),
+      ),
+    announce: (observed, announcement, stamp, limits) =>
+      write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>
+        store.announce(observed, announcement, stamp, limits),
+      ),
+  };
+}

@@ -1,0 +1,288 @@
+/**
+ * A small world for one short flow: a process that acts and has one fault, or two, at requests that are chosen;
+ * and others, who come afterwards and must find everything in order.
+ */
+import { withSimulatedAborts } from '../../../test/support/machines/abort-signal.ts';
+import type { Fate, Request } from '../../../test/support/machines/network.ts';
+import { Network } from '../../../test/support/machines/network.ts';
+import { Prng } from '../../../test/support/machines/prng.ts';
+import { SimulatedProcess } from '../../../test/support/machines/process.ts';
+import { Timeline } from '../../../test/support/machines/timeline.ts';
+import { WallClock } from '../../../test/support/machines/wall-clock.ts';
+import { Asks } from '../asks.ts';
+import { Checker } from '../checker.ts';
+import { assumptionsOf } from '../history-result.ts';
+import { EPOCH_MS } from '../invariants/sessions.ts';
+import type { Violation } from '../invariants/rule.ts';
+import type { Profile } from '../profile.ts';
+import { CALM } from '../profile.ts';
+import { Recorder } from '../recorder.ts';
+import { SAMPLE_EVERY_MS, Standing } from '../standing.ts';
+import { SimulatedStore } from '../store.ts';
+import type { WorkerPlace } from '../workloads/worker.ts';
+
+export const FAULTS = ['not sent', 'answer lost', 'late', 'late after the TTL', 'crash', 'freeze'] as const;
+export type FaultName = (typeof FAULTS)[number];
+
+/** One fault at one request of the process that acts; requests are counted from 1, attempts of a write each on its own. */
+export interface Placement {
+  readonly request: number;
+  readonly fault: FaultName;
+}
+
+export interface Flow {
+  readonly name: string;
+  /** What has been there before. */
+  readonly before?: (stage: Stage) => Promise<void>;
+  /** The flow itself; it may throw what the store's faults explain. */
+  readonly act: (stage: Stage, place: WorkerPlace) => Promise<void>;
+  /** Others come by, with nothing wrong any more. @throws when they do not find what they must find */
+  readonly after: (stage: Stage) => Promise<void>;
+}
+
+export interface Played {
+  /** Requests that the process which acts sent. */
+  readonly requests: number;
+  readonly violations: readonly Violation[];
+  /** The whole history's. */
+  readonly digest: string;
+}
+
+const LATENCY_MS = 5;
+/** Longer than a sender waits for an answer (a sixth of the TTL), shorter than until it asks again. */
+const GIVES_UP_MS = 501;
+export const PROFILE: Profile = {
+  ...CALM,
+  environments: 1,
+  concurrency: 1,
+  shards: 1,
+  tasks: 1,
+  lockShare: 0,
+  coordinationShare: 0,
+  ttlMs: 3_000,
+  lockDelayMs: 500,
+  latencyMs: LATENCY_MS,
+  invocationMs: 60_000,
+  users: 1,
+};
+/** Within this everything must be in order again. */
+const BOUND_MS = 60 * PROFILE.ttlMs;
+
+export class Stage {
+  readonly timeline = new Timeline();
+  readonly asks = new Asks(() => this.timeline.now);
+  readonly recorder: Recorder;
+  readonly started: (() => void)[] = [];
+  readonly #checker = new Checker(assumptionsOf(PROFILE));
+  readonly #store: SimulatedStore;
+  readonly #network: Network;
+  readonly #placements: ReadonlyMap<number, FaultName>;
+  readonly #standing: Standing;
+  readonly #objects = new Map<string, string>();
+  #processes = 0;
+  #actor: SimulatedProcess | undefined;
+  #requests = 0;
+  #failure: string | undefined;
+
+  constructor(placements: readonly Placement[]) {
+    this.#placements = new Map(placements.map(({ request, fault }) => [request, fault]));
+    const { timeline } = this;
+    const seen = (): void => undefined;
+    this.#store = new SimulatedStore(
+      () => EPOCH_MS + timeline.now,
+      new Prng(1n),
+      () => PROFILE,
+      seen,
+    );
+    this.#store.refill();
+    this.recorder = new Recorder({
+      timeline,
+      readRow: (row) => this.#store.read(row),
+      onEvent: (event) => {
+        this.#checker.on(event);
+        this.#standing.on(event);
+      },
+    });
+    const report = (invariant: string, row: string, message: string): void =>
+      this.#checker.report(invariant, row, message);
+    this.#standing = new Standing(PROFILE, {
+      recorder: this.recorder,
+      asks: this.asks,
+      report,
+      now: () => timeline.now,
+    });
+    this.#network = new Network({
+      timeline,
+      store: this.#store,
+      fateOf: (request: Request) => this.#fateOf(request),
+      events: {
+        onSent: (request) => this.recorder.sent(request),
+        onLeft: (request) => this.#onLeft(request),
+        onApplied: (request, result, copy) => this.recorder.answered(request, result, copy),
+      },
+    });
+  }
+
+  /** Says what is wrong, besides what the rules see. */
+  violated(invariant: string, message: string): void {
+    this.#checker.report(invariant, '', message);
+  }
+
+  /** A process of its own. */
+  place(name: string): WorkerPlace {
+    const { timeline, recorder } = this;
+    const incarnation = `${name}.${++this.#processes}`;
+    let ids = 0;
+    const unique = (): string => `${incarnation}-${String(++ids).padStart(4, '0')}`;
+    const prng = new Prng(BigInt(this.#processes));
+    const process = new SimulatedProcess({
+      name: incarnation,
+      timeline,
+      random: prng.fork('random'),
+      ids: { unique, ordered: unique },
+      wall: new WallClock({ epochMs: EPOCH_MS, offsetMs: 0, drift: 0 }),
+      onKilled: (killed) => recorder.died(killed),
+    });
+    return {
+      process,
+      driver: this.#network.driverOf(process),
+      recorder,
+      profile: PROFILE,
+      prng,
+      objects: this.#objects,
+      seen: () => undefined,
+      violated: (invariant, message) => this.#checker.report(invariant, incarnation, message),
+      startSuccessor: () => undefined,
+      isTimeCalled: () => false,
+    };
+  }
+
+  async play({ before, act, after }: Flow): Promise<Played> {
+    if (before !== undefined) await this.#until(before(this), 'what comes before');
+    const actor = this.place('actor');
+    this.#actor = actor.process;
+    const acting = this.#caught(act(this, actor));
+    const state = { isOver: false };
+    void acting.then(() => (state.isOver = true));
+    const actsUntil = this.timeline.now + BOUND_MS;
+    await this.timeline.run(() => state.isOver || !actor.process.isAlive || this.timeline.now > actsUntil);
+    if (!state.isOver && actor.process.isAlive) this.violated('L13', `the flow has not ended after ${BOUND_MS} ms`);
+    const requests = this.#requests;
+    this.#actor = undefined;
+    this.#standing.healed();
+    this.#watch();
+    await this.#until(after(this), 'what comes after');
+    this.recorder.askAll();
+    this.#checker.end();
+    if (this.#failure !== undefined) this.violated('ERR', this.#failure);
+    return { requests, violations: this.#checker.violations, digest: this.recorder.digest };
+  }
+
+  /** Lets time pass. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.timeline.after(ms, () => {
+        this.timeline.wake();
+        resolve();
+      });
+    });
+  }
+
+  #watch(): void {
+    this.timeline.after(SAMPLE_EVERY_MS, () => {
+      this.#standing.sample();
+      this.#watch();
+    });
+  }
+
+  async #until(work: Promise<void>, what: string): Promise<void> {
+    const state = { isOver: false };
+    void this.#caught(work).then(() => (state.isOver = true));
+    const endsAt = this.timeline.now + BOUND_MS;
+    await this.timeline.run(() => state.isOver || this.timeline.now > endsAt);
+    if (!state.isOver) this.violated('L13', `${what} has not ended within ${BOUND_MS} ms`);
+  }
+
+  async #caught(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      const isExpected =
+        error instanceof Error &&
+        ['StoreUnavailableError', 'LeaseLostError'].includes(error.name) &&
+        this.#actor !== undefined;
+      if (!isExpected) this.#failure ??= String(error);
+    }
+  }
+
+  #fateOf({ process }: Request): Fate {
+    const ways = { requestMs: LATENCY_MS, replyMs: LATENCY_MS };
+    if (process !== this.#actor) return { ending: 'answered', ...ways };
+    switch (this.#placements.get(++this.#requests)) {
+      case 'not sent':
+        return { ending: 'requestLost', ...ways };
+      case 'answer lost':
+        return { ending: 'replyLost', ...ways };
+      case 'late':
+        return { ending: 'answered', ...ways, requestMs: GIVES_UP_MS };
+      case 'late after the TTL':
+        return { ending: 'answered', ...ways, requestMs: 2 * PROFILE.ttlMs };
+      default:
+        return { ending: 'answered', ...ways };
+    }
+  }
+
+  #onLeft({ process }: Request): void {
+    if (process !== this.#actor) return;
+    const fault = this.#placements.get(this.#requests);
+    if (fault === 'crash') process.kill();
+    else if (fault === 'freeze') process.stall(2 * PROFILE.ttlMs);
+  }
+}
+
+/** One playing of a flow with these faults. */
+export function play(flow: Flow, placements: readonly Placement[]): Promise<Played> {
+  return withSimulatedAborts(() => new Stage(placements).play(flow));
+}
+
+export interface Placed {
+  readonly placements: number;
+  /** Histories that differ. */
+  readonly states: number;
+  readonly failures: readonly string[];
+}
+
+/**
+ * Every placement of one fault, or of two in different requests.
+ * Later requests than those of the undisturbed flow are of its repairs, and have their turn as well.
+ */
+export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }): Promise<Placed> {
+  const digests = new Set<string>();
+  const failures: string[] = [];
+  let placements = 0;
+  const one = async (placed: readonly Placement[]): Promise<Played> => {
+    const played = await play(flow, placed);
+    placements++;
+    digests.add(played.digest);
+    const where = placed.map(({ request, fault }) => `${fault} at ${request}`).join(', ');
+    for (const { invariant, row, message } of played.violations)
+      failures.push(`${flow.name}, ${where || 'undisturbed'}: ${invariant} ${row} ${message}`);
+    return played;
+  };
+  const last = (await one([])).requests;
+  for (let request = 1; request <= last; request++)
+    for (const fault of FAULTS) {
+      const { requests } = await one([{ request, fault }]);
+      if (pairs)
+        for (let second = request + 1; second <= Math.min(requests, last + PAIRED_BEYOND); second++)
+          for (const other of FAULTS)
+            await one([
+              { request, fault },
+              { request: second, fault: other },
+            ]);
+    }
+  return { placements, states: digests.size, failures };
+}
+
+/** How many of the requests that only the first fault has caused get a second one. */
+const PAIRED_BEYOND = 4;

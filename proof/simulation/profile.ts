@@ -1,0 +1,379 @@
+/**
+ * What a history is made of: plain data, drawn from the seed.
+ *
+ * A swarm: most profiles switch most faults off, so that rare combinations of the others get room.
+ * A profile can be written out and read back, which is how a shrunk failure is replayed.
+ */
+import type { Prng } from '../../test/support/machines/prng.ts';
+import type { LastingName } from './lasting.ts';
+import { LASTING, drawLasting, isLasting } from './lasting.ts';
+import type { FloodOf } from './workloads/flood.ts';
+
+export interface Profile {
+  /** Sizes. */
+  readonly environments: number;
+  readonly concurrency: number;
+  readonly shards: number;
+  readonly tasks: number;
+  /** Share of the invocations that use locks instead of working on tasks. */
+  readonly lockShare: number;
+  /** Share of those that use semaphores, wait groups and rate limits. */
+  readonly coordinationShare: number;
+  /** Whether an operator cancels, brings back, reschedules and pauses. */
+  readonly operator: boolean;
+  /** Small tasks that share rows. */
+  readonly items: number;
+  /** Share of the tasks whose inputs are in a row of their own. */
+  readonly payloadShare: number;
+  /** Whether one input is in a store of the user's own. */
+  readonly bucket: boolean;
+  /** Share of the ids that are asked for again, for other work. */
+  readonly dedupShare: number;
+  /** Whether tasks name tenants. */
+  readonly tenants: boolean;
+  /** Whether workers take a permit first, of as many as there are environments but one, and start a successor when their time is over. */
+  readonly chains: boolean;
+  /** Tasks that are created in a transaction of the user's own. */
+  readonly orders: number;
+  /** Tasks that one tenant enqueues at once, while others enqueue some. */
+  readonly hogTasks: number;
+  /** Shards that clients have beyond those of the workers. */
+  readonly strayShards: number;
+  /** Users of one process who stay for as long as it does; 0: no process has any. */
+  readonly users: number;
+  /** Mean time between two acts of such a user. */
+  readonly thinkMs: number;
+  /** Mean time between tasks that come steadily; 0: none do. */
+  readonly feedEveryMs: number;
+  /** Tasks that come at once, and what they have in common. */
+  readonly floodTasks: number;
+  readonly floodOf: FloodOf;
+  /** How long faults go on. */
+  readonly faultyMs: number;
+  /** How long life goes on as before once the faults are over, looked at for what stands still. */
+  readonly settleMs: number;
+  /** How often the schedule starts workers. */
+  readonly tickMs: number;
+  /** A function's timeout. */
+  readonly invocationMs: number;
+  /**
+   * Whether workers stay when nothing is due, as a process of the user's own does; or go home, as a function does.
+   * Never drawn: `--changes '{"stays":true}'` of a lasting world asks for it.
+   */
+  readonly stays: boolean;
+
+  readonly ttlMs: number;
+  readonly maxClockSkewMs: number;
+  readonly lockDelayMs: number;
+
+  /** Whether every pair of clocks stays within `maxClockSkewMs`: what the conditional invariants assume. */
+  readonly clocksHold: boolean;
+  /** Largest error of a wall clock, to either side. */
+  readonly clockErrorMs: number;
+  /** Mean time between steps of a wall clock, within its error; 0: none. */
+  readonly clockStepEveryMs: number;
+  readonly monotonicStops: boolean;
+  /** How long a thawed machine shows the time of its freezing. */
+  readonly staleAfterThawMs: number;
+
+  readonly latencyMs: number;
+  /** Chances per request. */
+  readonly requestLost: number;
+  readonly replyLost: number;
+  readonly failedBefore: number;
+  readonly failedAfter: number;
+  readonly throttled: number;
+  readonly conflict: number;
+  readonly late: number;
+  readonly duplicate: number;
+  /** How late a late request, or a duplicate, may arrive. */
+  readonly latestMs: number;
+  /** Mean time between partitions of one process, outages of all; 0: none. */
+  readonly partitionEveryMs: number;
+  readonly outageEveryMs: number;
+  /** Mean time between troubles of one row alone, which all else does not have; 0: none. */
+  readonly focusEveryMs: number;
+
+  /** How far the index, and reads that are not consistent, may be behind. */
+  readonly staleMs: number;
+
+  /** Mean time between crashes, freezes of one worker; 0: none. */
+  readonly crashEveryMs: number;
+  readonly freezeEveryMs: number;
+  /** Freezes of all workers, which thaw together. */
+  readonly herdEveryMs: number;
+  /** Chance, per invocation, that it is killed, or stalled, at one of its first few hundred port calls. */
+  readonly trapKill: number;
+  readonly trapStall: number;
+  /** Chance, per request, that its process is killed, or stalled, right after sending, and right before it hears the answer. */
+  readonly boundaryKill: number;
+  readonly boundaryStall: number;
+  /** Chance that a tick is delivered twice. */
+  readonly doubleTick: number;
+  /** Whether environments start from one snapshot: the same chance, though not the same ids. */
+  readonly clones: boolean;
+  /** Whether time leaps beyond all retention between two halves, with every expired row swept. */
+  readonly leap: boolean;
+}
+
+export const CALM: Profile = {
+  environments: 3,
+  concurrency: 3,
+  shards: 2,
+  tasks: 36,
+  lockShare: 0.2,
+  coordinationShare: 0.2,
+  operator: false,
+  items: 0,
+  payloadShare: 0,
+  bucket: false,
+  dedupShare: 0,
+  tenants: false,
+  chains: false,
+  orders: 0,
+  hogTasks: 0,
+  strayShards: 0,
+  users: 0,
+  thinkMs: 0,
+  feedEveryMs: 0,
+  floodTasks: 0,
+  floodOf: 'nothing',
+  faultyMs: 60_000,
+  settleMs: 0,
+  tickMs: 3_000,
+  invocationMs: 20_000,
+  stays: false,
+  ttlMs: 3_000,
+  maxClockSkewMs: 400,
+  lockDelayMs: 1_000,
+  clocksHold: true,
+  clockErrorMs: 0,
+  clockStepEveryMs: 0,
+  monotonicStops: false,
+  staleAfterThawMs: 0,
+  latencyMs: 8,
+  requestLost: 0,
+  replyLost: 0,
+  failedBefore: 0,
+  failedAfter: 0,
+  throttled: 0,
+  conflict: 0,
+  late: 0,
+  duplicate: 0,
+  latestMs: 0,
+  partitionEveryMs: 0,
+  outageEveryMs: 0,
+  focusEveryMs: 0,
+  staleMs: 0,
+  crashEveryMs: 0,
+  freezeEveryMs: 0,
+  herdEveryMs: 0,
+  trapKill: 0,
+  trapStall: 0,
+  boundaryKill: 0,
+  boundaryStall: 0,
+  doubleTick: 0,
+  clones: false,
+  leap: false,
+};
+
+/** Faults that can be switched on, each with how hard it is drawn. */
+export type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
+
+const NETWORK: readonly Switch[] = [
+  (prng) => ({ requestLost: prng.logarithmic(0.005, 0.1) }),
+  (prng) => ({ replyLost: prng.logarithmic(0.005, 0.1) }),
+  (prng) => ({ failedBefore: prng.logarithmic(0.005, 0.1) }),
+  (prng) => ({ failedAfter: prng.logarithmic(0.005, 0.1) }),
+  (prng) => ({ throttled: prng.logarithmic(0.01, 0.3) }),
+  (prng) => ({ conflict: prng.logarithmic(0.01, 0.2) }),
+  (prng) => ({ late: prng.logarithmic(0.005, 0.1), latestMs: prng.logarithmic(2_000, 300_000) }),
+  (prng) => ({ duplicate: prng.logarithmic(0.01, 0.2), latestMs: prng.logarithmic(50, 60_000) }),
+  (prng) => ({ partitionEveryMs: prng.logarithmic(3_000, 20_000) }),
+  (prng) => ({ outageEveryMs: prng.logarithmic(10_000, 40_000) }),
+];
+
+const PROCESSES: readonly Switch[] = [
+  (prng) => ({ crashEveryMs: prng.logarithmic(2_000, 20_000) }),
+  (prng) => ({ freezeEveryMs: prng.logarithmic(2_000, 20_000) }),
+  (prng) => ({ herdEveryMs: prng.logarithmic(10_000, 30_000) }),
+  (prng) => ({ trapKill: prng.between(0.1, 0.6) }),
+  (prng) => ({ trapStall: prng.between(0.1, 0.6) }),
+  (prng) => ({ boundaryKill: prng.logarithmic(0.001, 0.02) }),
+  (prng) => ({ boundaryStall: prng.logarithmic(0.001, 0.03) }),
+  (prng) => ({ doubleTick: prng.between(0.2, 0.8) }),
+  () => ({ clones: true }),
+];
+
+const CLOCKS: readonly Switch[] = [
+  (_, { maxClockSkewMs }) => ({ clockErrorMs: maxClockSkewMs / 2 }),
+  (prng, { maxClockSkewMs }) => ({
+    clockErrorMs: maxClockSkewMs / 2,
+    clockStepEveryMs: prng.logarithmic(3_000, 30_000),
+  }),
+  () => ({ monotonicStops: true }),
+  (prng) => ({
+    clocksHold: false,
+    clockErrorMs: prng.logarithmic(1_000, 100_000_000),
+    clockStepEveryMs: prng.logarithmic(5_000, 60_000),
+    staleAfterThawMs: prng.chance(0.5) ? prng.logarithmic(100, 10_000) : 0,
+  }),
+];
+
+const STORE: readonly Switch[] = [(prng) => ({ staleMs: prng.logarithmic(10, 100_000) }), () => ({ leap: true })];
+
+/** The faults of the vocabulary, by name, for `--profile` and for shrinking. */
+export const FAULTS = {
+  network: NETWORK,
+  processes: PROCESSES,
+  clocks: CLOCKS,
+  store: STORE,
+} as const;
+
+export type ProfileName = 'swarm' | 'calm' | keyof typeof FAULTS | LastingName;
+export const PROFILE_NAMES: readonly ProfileName[] = [
+  ...(['swarm', 'calm', 'network', 'processes', 'clocks', 'store'] as const),
+  ...LASTING,
+];
+
+/** @param name `swarm` draws from everything; a group draws from that group only; `calm` switches nothing on */
+export function drawProfile(prng: Prng, name: ProfileName = 'swarm'): Profile {
+  if (isLasting(name)) return drawLasting(prng, name, CALM, Object.values(FAULTS).flat());
+  const sized = drawSizes(prng);
+  if (name === 'calm') return sized;
+  const switches = name === 'swarm' ? Object.values(FAULTS).flat() : FAULTS[name];
+  const chance = name === 'swarm' ? prng.pick([0.06, 0.12, 0.25]) : 0.4;
+  let profile = sized;
+  for (const draw of switches) if (prng.chance(chance)) profile = { ...profile, ...draw(prng, profile) };
+  return profile;
+}
+
+/** Most histories look at one thing above all. */
+const SHARES = [
+  { lockShare: 0, coordinationShare: 0 },
+  { lockShare: 0.5, coordinationShare: 0 },
+  { lockShare: 0, coordinationShare: 0.5 },
+  { lockShare: 0.2, coordinationShare: 0.2 },
+] as const;
+
+function drawSizes(prng: Prng): Profile {
+  const ttlMs = Math.round(prng.logarithmic(1_500, 10_000));
+  return {
+    ...CALM,
+    ...drawFeatures(prng.fork('features')),
+    environments: prng.integer(1, 5),
+    concurrency: prng.integer(1, 5),
+    // Half of all requests look into shards that are empty: more of them cost time, and kill no more mutants.
+    shards: prng.pick([1, 1, 1, 2, 3]),
+    tasks: prng.integer(20, 45),
+    ...prng.pick(SHARES),
+    operator: prng.chance(0.3),
+    ttlMs,
+    maxClockSkewMs: Math.round(prng.logarithmic(50, 1_000)),
+    lockDelayMs: prng.pick([0, 500, 2_000]),
+    faultyMs: Math.round(Math.max(20_000, ttlMs * prng.between(5, 10))),
+    tickMs: Math.round(prng.between(1_000, 5_000)),
+    ...drawPace(prng, ttlMs),
+  };
+}
+
+/** Ways that a worker's life lasts for at least: some thirty requests, one after the other, may be needed to look everywhere. */
+const WAYS_IN_A_LIFE = 100;
+
+function drawPace(prng: Prng, ttlMs: number): Pick<Profile, 'invocationMs' | 'latencyMs'> {
+  const invocationMs = Math.round(ttlMs * prng.between(2, 8));
+  const latencyMs = prng.logarithmic(2, 60);
+  return { invocationMs: Math.max(invocationMs, Math.round(WAYS_IN_A_LIFE * latencyMs)), latencyMs };
+}
+
+/** Features are switched on like faults: a history that has all of them has little room for each. */
+function drawFeatures(prng: Prng): Partial<Profile> {
+  const tenants = prng.chance(0.25);
+  return {
+    items: prng.chance(0.35) ? prng.integer(6, 30) : 0,
+    payloadShare: prng.chance(0.25) ? prng.between(0.1, 0.4) : 0,
+    bucket: prng.chance(0.06),
+    dedupShare: prng.chance(0.3) ? prng.between(0.2, 0.6) : 0,
+    tenants,
+    chains: prng.chance(0.3),
+    orders: prng.chance(0.25) ? 6 : 0,
+    hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
+    // With more than one, a single task may wait for hours until a tick comes by.
+    strayShards: prng.chance(0.2) ? 1 : 0,
+  };
+}
+
+/** The same profile without its faults: what the healed phase runs on. */
+export function calmed(profile: Profile): Profile {
+  const {
+    environments,
+    concurrency,
+    shards,
+    tasks,
+    faultyMs,
+    tickMs,
+    invocationMs,
+    stays,
+    ttlMs,
+    maxClockSkewMs,
+    lockDelayMs,
+  } = profile;
+  const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
+  const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards } = profile;
+  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, settleMs } = profile;
+  return {
+    ...CALM,
+    items,
+    payloadShare,
+    bucket,
+    dedupShare,
+    tenants,
+    chains,
+    orders,
+    hogTasks,
+    strayShards,
+    environments,
+    concurrency,
+    shards,
+    tasks,
+    faultyMs,
+    tickMs,
+    invocationMs,
+    stays,
+    ttlMs,
+    maxClockSkewMs,
+    lockDelayMs,
+    users,
+    thinkMs,
+    feedEveryMs,
+    floodTasks,
+    floodOf,
+    settleMs,
+    // Processes that have used locks help with the tasks.
+    lockShare: 0,
+    coordinationShare: 0,
+    latencyMs,
+    clocksHold,
+    clockErrorMs,
+    leap,
+  };
+}
+
+/** Names of the settings that differ from a calm profile of the same size. */
+export function faultsOf(profile: Profile): (keyof Profile)[] {
+  const calm = calmed(profile);
+  const names = Object.keys(profile) as (keyof Profile)[];
+  const kept = new Set<keyof Profile>(['clockErrorMs', 'leap']);
+  const notFaults = new Set<keyof Profile>(['lockShare', 'coordinationShare', 'operator']);
+  return names.filter(
+    (name) =>
+      (!notFaults.has(name) && profile[name] !== calm[name]) || (kept.has(name) && profile[name] !== CALM[name]),
+  );
+}
+
+/** What to change so that a profile has one fault less. */
+export function without(fault: keyof Profile): Partial<Profile> {
+  // Clocks that are right keep within any bound.
+  if (fault === 'clockErrorMs') return { clockErrorMs: 0, clockStepEveryMs: 0, clocksHold: true };
+  return { [fault]: CALM[fault] };
+}

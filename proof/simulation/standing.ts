@@ -1,0 +1,334 @@
+/**
+ * What stands still although nothing is wrong any more. Looked at every few seconds once the world has healed; each rule has a bound.
+ *
+ * L10 a due task with room is claimed, and one whose worker is dead is taken over, while a worker has a free place.
+ * L11 a task that a live session runs has code that runs, or an end that is being settled.
+ * L12 a lock or permit that a live session holds has a holder who knows.
+ * L13 a caller who waits for a lock or a permit that is free gets it.
+ * L14 every place in a queue has a caller who waits; that of a dead session goes with the next caller.
+ * L15 no row of a session, lock, semaphore, key or queue grows with its age.
+ * L16 claims that are refused stay few beside those that are granted; while the world is still ill, in worlds whose index does not lag.
+ */
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { PRIORITIES } from '../../shared/tasks/task/task.ts';
+import type { Ask, Asks } from './asks.ts';
+import type { Applied, HistoryEvent } from './history.ts';
+import { holdersOf, ticketsOf } from './invariants/semaphores.ts';
+import type { Report } from './invariants/rule.ts';
+import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
+import { EPOCH_MS } from './invariants/sessions.ts';
+import type { Profile } from './profile.ts';
+import type { Recorder } from './recorder.ts';
+import { sessionRow } from './recorder.ts';
+import { USERS_SESSION } from './workloads/linger.ts';
+import { isKnownKind } from './workloads/task-code.ts';
+
+export const SAMPLE_EVERY_MS = 5_000;
+/** A request costs a unit a kilobyte; four are what a row may come to by names and limits alone. */
+const LARGEST_ROW_BYTES = 4_096;
+/** In a minute, of one process. */
+const REFUSED_CLAIMS = 60;
+const REFUSED_WINDOW_MS = 60_000;
+/** A worker that finds nothing looks once a minute at least, and a tick comes by. */
+const STARVING_MS = 120_000;
+
+export interface StandingPorts {
+  readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
+  readonly asks: Asks;
+  readonly report: Report;
+  /** True time. */
+  readonly now: () => number;
+}
+
+interface Session {
+  readonly name: string;
+  readonly isAlive: boolean;
+  /** True time from which its keys and its room are open to all. */
+  readonly openAt: number;
+}
+
+export class Standing {
+  readonly #ports: StandingPorts;
+  readonly #profile: Profile;
+  /** Rows whose size was looked at. */
+  readonly #sized = new WeakSet<DynamoItem>();
+  /** By rule and what it is about: since when it stands. */
+  #since = new Map<string, number>();
+  #standing = new Map<string, number>();
+  #claims: DynamoItem[] = [];
+  #hadPlace = false;
+  #isHealed = false;
+  readonly #claimsOf = new Map<string, { at: number; refused: number; granted: number }>();
+  readonly #claiming = new Map<number, string>();
+
+  constructor(profile: Profile, ports: StandingPorts) {
+    this.#profile = profile;
+    this.#ports = ports;
+  }
+
+  on(event: HistoryEvent): void {
+    if (event.kind === 'applied' && isTask(event.row)) this.#onTask(event);
+    else if (event.kind === 'called' && event.verb === 'task.claim') this.#claiming.set(event.operation, event.process);
+    else if (event.kind === 'returned') this.#onReturned(event.operation, event.outcome, event.at);
+  }
+
+  /** To be called every `SAMPLE_EVERY_MS` while all is well. */
+  sample(): void {
+    const { recorder } = this.#ports;
+    recorder.askAll();
+    const all = recorder.rows;
+    const sessions = this.#sessionsIn(all);
+    this.#standing = new Map();
+    this.#lookAtTasks(all, sessions);
+    this.#lookAtHolders(all, sessions);
+    this.#lookAtAsks(all, sessions);
+    this.#lookAtSizes(all);
+    this.#since = this.#standing;
+    this.#claims = [];
+  }
+
+  /** The half after a leap has faults of its own. */
+  suffers(): void {
+    this.#isHealed = false;
+  }
+
+  /** What stood before the world healed is looked at from then on. */
+  healed(): void {
+    this.#isHealed = true;
+    this.#since = new Map();
+    this.#claims = [];
+    this.#claimsOf.clear();
+  }
+
+  #onTask({ before, after }: Applied): void {
+    if (after?.state !== 'running') return;
+    if (before?.state === 'running' && before.leaseCounter === after.leaseCounter) return;
+    this.#claims.push(after);
+  }
+
+  #onReturned(operation: number, outcome: string, at: number): void {
+    const process = this.#claiming.get(operation);
+    if (process === undefined) return;
+    this.#claiming.delete(operation);
+    // An index that lags, as a fault, shows tasks where they were: claims of them are refused until it has caught up.
+    if (!this.#isHealed && this.#profile.staleMs > 0) return;
+    const known = this.#claimsOf.get(process);
+    const count = known === undefined || at - known.at > REFUSED_WINDOW_MS ? { at, refused: 0, granted: 0 } : known;
+    this.#claimsOf.set(process, count);
+    if (outcome === 'applied') count.granted++;
+    else if (outcome === 'refused' || outcome === 'canceled') count.refused++;
+    if (count.refused > REFUSED_CLAIMS + 2 * count.granted)
+      this.#ports.report(
+        'L16',
+        '',
+        `${count.refused} claims of ${process} were refused within a minute, and ${count.granted} granted`,
+      );
+  }
+
+  #sessionsIn(rows: ReadonlyMap<string, DynamoItem>): ReadonlyMap<string, Session> {
+    const { ttlMs, maxClockSkewMs } = this.#profile;
+    const now = this.#ports.now();
+    const found = new Map<string, Session>();
+    for (const [row, item] of rows) {
+      if (!isSession(row)) continue;
+      const expiresAt = Number(item.expiresAt) - EPOCH_MS;
+      const isAlive = item.status === 'live' && expiresAt > now;
+      // The lock-delay counts from when a contender finds it dead, at the latest.
+      const endedAt =
+        item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
+      found.set(String(item.id), {
+        name: String(item.name),
+        isAlive,
+        openAt: endedAt + Number(item.lockDelayMs ?? 0) + maxClockSkewMs,
+      });
+    }
+    return found;
+  }
+
+  #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
+    const { ttlMs, concurrency, maxClockSkewMs, chains } = this.#profile;
+    const now = this.#ports.now();
+    const running = new Map<string, number>();
+    const due: [row: string, item: DynamoItem][] = [];
+    const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
+    for (const [row, item] of rows) {
+      if (!isTask(row)) continue;
+      if (item.state === 'ready' && isDue(item, now - maxClockSkewMs) && hasRoom(item, rows)) due.push([row, item]);
+      if (item.state !== 'running') continue;
+      const session = String(item.session);
+      if (sessions.get(session)?.isAlive !== true) {
+        due.push([row, item]);
+        continue;
+      }
+      running.set(session, (running.get(session) ?? 0) + 1);
+      const hasCode = believed.has(`${row} ${String(item.leaseCounter)}`);
+      if (!hasCode && this.#stands('L11', row, 2 * ttlMs + 10_000))
+        this.#ports.report(
+          'L11',
+          row,
+          'is run by a live session, and none of its code runs: its end was never settled',
+        );
+    }
+    if (rows.get('queue#jobs')?.paused === true) return;
+    const workers = [...sessions].filter(([, { name, isAlive }]) => name === 'worker' && isAlive);
+    // Where workers need a permit, one that died keeps its own until its session has ended, and those that come meanwhile go home.
+    const working = chains ? workers.filter(([id]) => believed.has(`${sessionRow(id)} 0`)) : workers;
+    const hasPlace = workers.length === 0 || working.some(([id]) => (running.get(id) ?? 0) < concurrency);
+    for (const [row, item] of due)
+      if (this.#hadPlace && hasPlace && !this.#isServed(item)) this.#starves(row, item);
+      else this.#keep(this.#starving(row, item));
+    this.#hadPlace = hasPlace;
+  }
+
+  /** Whether tasks like it, or of a higher priority, were claimed since the last look, so that it only waits for its turn. */
+  #isServed({ tenant, key, priority }: DynamoItem): boolean {
+    return this.#claims.some(
+      (claimed) =>
+        key !== undefined ||
+        rankOf(claimed.priority) < rankOf(priority) ||
+        (claimed.key === undefined && claimed.tenant === tenant),
+    );
+  }
+
+  #starves(row: string, item: DynamoItem): void {
+    const name = this.#starving(row, item);
+    // A sum of looks, not a span: one claim of another does not make up for a minute in which there was none.
+    const looks = (this.#since.get(name) ?? 0) + 1;
+    this.#standing.set(name, looks);
+    if (looks * SAMPLE_EVERY_MS <= STARVING_MS) return;
+    const what = item.state === 'running' ? 'is run by a dead session' : 'is due and has room';
+    this.#ports.report('L10', row, `${what}, and for ${STARVING_MS / 1000} s a worker with a free place left it there`);
+  }
+
+  /** Where workers go home, a claimed task waits anew, for the next tick; where they stay, it should not have to wait for any. */
+  #starving(row: string, { leaseCounter }: DynamoItem): string {
+    return this.#profile.stays ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
+  }
+
+  #keep(name: string): void {
+    const known = this.#since.get(name);
+    if (known !== undefined) this.#standing.set(name, known);
+  }
+
+  #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
+    const boundMs = 2 * this.#profile.ttlMs + 10_000;
+    const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
+    const open = this.#ports.asks.open;
+    const check = (row: string, session: string, token: number): void => {
+      const { isAlive = false, name } = sessions.get(session) ?? {};
+      if (!isAlive || name !== USERS_SESSION || believed.has(`${row} ${token}`)) return;
+      const isByCopy = this.#ports.recorder.takenByCopies.has(`${row} ${token}`);
+      if (this.#stands('L12', `${row} ${token}`, boundMs))
+        this.#ports.report(
+          'L12',
+          row,
+          `is held under token ${token} by live session ${session}, and no code of it knows${isByCopy ? '; a second delivery took it' : ''}`,
+        );
+    };
+    for (const [row, item] of rows) {
+      if (isLock(row) && typeof item.session === 'string') check(row, item.session, Number(item.leaseCounter));
+      if (!isSemaphore(row)) continue;
+      for (const { session, token, closedUntil } of holdersOf(item))
+        if (closedUntil === undefined) check(row, session, token);
+      for (const ticket of ticketsOf(item)) {
+        const session = ticket.slice(0, ticket.lastIndexOf('/'));
+        const callers = open.filter((ask) => ask.row === row);
+        if (callers.some((ask) => ask.session === session)) continue;
+        // The next caller drops the place of a dead session: without a caller it is in no one's way.
+        if (callers.length === 0 && sessions.get(session)?.isAlive !== true) continue;
+        if (this.#stands('L14', `${row} ${ticket}`, 2 * boundMs))
+          this.#ports.report('L14', row, `place ${ticket} of its queue has no caller that waits`);
+      }
+    }
+  }
+
+  #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
+    const { ttlMs } = this.#profile;
+    const asks = this.#ports.asks.open;
+    for (const ask of asks) {
+      const item = rows.get(ask.row);
+      const isFree = ask.kind === 'lock' ? this.#isFree(item, sessions) : this.#hasPermits(ask, asks, item, sessions);
+      const name = `${ask.row} ${ask.session} ${ask.since}`;
+      if (isFree && this.#stands('L13', name, ttlMs + 15_000))
+        this.#ports.report(
+          'L13',
+          ask.row,
+          `${ask.process.name} waits for ${ask.kind === 'lock' ? 'it' : `${ask.permits} of it`}, which is free, and does not get it`,
+        );
+    }
+  }
+
+  #isFree(item: DynamoItem | undefined, sessions: ReadonlyMap<string, Session>): boolean {
+    const now = this.#ports.now();
+    if (item === undefined) return true;
+    if (typeof item.session === 'string') return this.#isOpen(sessions.get(item.session));
+    return item.notBefore === undefined || Number(item.notBefore) - EPOCH_MS + this.#profile.maxClockSkewMs < now;
+  }
+
+  #hasPermits(
+    ask: Ask,
+    asks: readonly Ask[],
+    item: DynamoItem | undefined,
+    sessions: ReadonlyMap<string, Session>,
+  ): boolean {
+    if (item === undefined) return true;
+    const now = this.#ports.now();
+    const held = holdersOf(item)
+      .filter(({ session, closedUntil }) =>
+        closedUntil === undefined
+          ? !this.#isOpen(sessions.get(session))
+          : closedUntil - EPOCH_MS + this.#profile.maxClockSkewMs > now,
+      )
+      .reduce((sum, { permits }) => sum + permits, 0);
+    const queued = asks.find(({ fair, row }) => fair && row === ask.row);
+    return Number(item.limit) - held >= ask.permits && (queued === undefined || queued === ask);
+  }
+
+  /** Whether what a session held is open to others. A row that is gone has been dead for weeks. */
+  #isOpen(session: Session | undefined): boolean {
+    return session === undefined || (!session.isAlive && session.openAt < this.#ports.now());
+  }
+
+  #lookAtSizes(rows: ReadonlyMap<string, DynamoItem>): void {
+    for (const [row, item] of rows) {
+      // A write makes a new item.
+      if (this.#sized.has(item) || !/^(session|lock|semaphore|key|queue|waitgroup)#/.test(row)) continue;
+      this.#sized.add(item);
+      const bytes = JSON.stringify(item, plain).length;
+      if (bytes > LARGEST_ROW_BYTES)
+        this.#ports.report('L15', row, `has grown to ${bytes} bytes, and every write of it costs that`);
+    }
+  }
+
+  /** Whether this has been so for longer than the bound. */
+  #stands(rule: string, what: string, boundMs: number): boolean {
+    const now = this.#ports.now();
+    const name = `${rule} ${what}`;
+    const since = this.#since.get(name) ?? now;
+    this.#standing.set(name, since);
+    return now - since > boundMs;
+  }
+}
+
+function isDue({ readyAt, heldKey, name }: DynamoItem, now: number): boolean {
+  if (heldKey !== undefined || !isKnownKind(String(name))) return false;
+  return Number(readyAt) - EPOCH_MS <= now;
+}
+
+/** A rate is room only when its window has turned; that is for the claim to say, so a key with a rate is never judged. */
+function hasRoom({ queue, key }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
+  if (key === undefined) return true;
+  const { key: name, limit, count } = key as { readonly key: string; readonly limit: number; readonly count?: number };
+  if (count !== undefined) return false;
+  const { size = 0 } = (rows.get(`key#${String(queue)}#${name}`)?.running ?? {}) as { readonly size?: number };
+  return size < limit;
+}
+
+function plain(_name: string, value: unknown): unknown {
+  return value instanceof Set ? [...value] : value instanceof Uint8Array ? [...value] : value;
+}
+
+/** The place of a priority among them, the highest first. */
+function rankOf(priority: unknown): number {
+  return PRIORITIES.findIndex((known) => known === priority);
+}

@@ -1,0 +1,69 @@
+/** The simulated DynamoDB with our table and the user's, and the staleness that the profile asks for. */
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { memoryTable } from '../../shared/testing/memory-table.ts';
+import type { AppliesRequests } from '../../test/support/machines/network.ts';
+import type { Prng } from '../../test/support/machines/prng.ts';
+import { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import type { Profile } from './profile.ts';
+import type { Row } from './rows.ts';
+import { TABLE_NAME, USER_TABLE, rowName } from './rows.ts';
+
+const ENOUGH = 1_000_000;
+/** Small, so that commits are refused by a condition of their own now and then. */
+const FIRST_STOCK = 5;
+
+export class SimulatedStore implements AppliesRequests {
+  /** Changes what arrives, for those who look what a changed guard would do; the tests of the protocol leave it alone. */
+  static rewrite: (<Input>(input: Input) => Input) | undefined;
+  readonly #dynamo: SimulatedDynamo;
+
+  /** @param profile of the phase that the history is in */
+  constructor(now: () => number, prng: Prng, profile: () => Profile, seen: (what: string) => void) {
+    // Behind by anything up to the bound, now this and now that: no order of propagation is promised.
+    const lagMs = (): number => {
+      const { staleMs } = profile();
+      if (staleMs === 0) return 0;
+      seen('read stale');
+      return prng.next() * staleMs;
+    };
+    const staleReads = profile().staleMs > 0 ? { indexLagMs: lagMs, readLagMs: lagMs } : undefined;
+    this.#dynamo = new SimulatedDynamo({ now, staleReads });
+    this.#dynamo.createTable(memoryTable(TABLE_NAME));
+    this.#dynamo.createTable({ name: USER_TABLE, partition: { name: 'id', type: 'S' } });
+    this.#setStock(FIRST_STOCK);
+  }
+
+  apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
+    return this.#dynamo.apply(kind, SimulatedStore.rewrite?.(input) ?? input);
+  }
+
+  read({ table, key }: Row): DynamoItem | undefined {
+    return this.#dynamo.peek(table, key);
+  }
+
+  /** A little arrives with every tick: what was refused now may be granted soon. */
+  restock(): void {
+    const { stock = 0 } =
+      this.#dynamo.apply('get', { TableName: USER_TABLE, Key: { id: 'stock' }, ConsistentRead: true }).Item ?? {};
+    this.#setStock(Number(stock) + 3);
+  }
+
+  /** So that no process waits for stock in vain. */
+  refill(): void {
+    this.#setStock(ENOUGH);
+  }
+
+  /** Sweeps what TTL may; returns the keys of our table that went. */
+  sweep(): readonly string[] {
+    const swept: string[] = [];
+    this.#dynamo.sweepExpired((item) => {
+      swept.push(rowName(item));
+      return true;
+    });
+    return swept;
+  }
+
+  #setStock(stock: number): void {
+    this.#dynamo.apply('put', { TableName: USER_TABLE, Item: { id: 'stock', stock } });
+  }
+}

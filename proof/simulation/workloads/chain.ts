@@ -1,0 +1,62 @@
+/**
+ * What surrounds a worker in its function: the delivery of its start,
+ * a permit of its queue's, and the successor that it starts when its time is over.
+ */
+import { hasTasksLeft, isFirstDelivery } from '../../../functions/continuation.ts';
+import { continuationSchedule } from '../../../functions/env.ts';
+import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
+import { slotKey } from '../../../shared/dynamo/engine/keys.ts';
+import { MismatchError } from '../../../shared/core/errors.ts';
+import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
+import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
+import type { Invocation } from '../fleet.ts';
+import type { Profile } from '../profile.ts';
+import type { WorkerPlace } from './worker.ts';
+import { QUEUE, storesAt } from './worker.ts';
+
+/** Fewer than there are environments, so that some are not needed. */
+export function maxWorkersOf({ environments, chains }: Profile): number {
+  return chains ? Math.max(1, environments - 1) : environments;
+}
+
+/** Works if this delivery is the first one and there is room, and goes on in a successor. @returns how the worker ended */
+export async function workInChain(
+  place: WorkerPlace,
+  session: SessionHolder,
+  { after }: Invocation,
+  run: () => Promise<WorkerReport>,
+): Promise<string> {
+  const { process, profile, recorder, seen } = place;
+  if (!profile.chains) return (await run()).ended;
+  const { runtime } = process;
+  const stores = storesAt(place);
+  if (after !== undefined) {
+    const event = { queue: QUEUE, homeShards: [], after };
+    if (!(await isFirstDelivery(event, process.name, { slots: stores.slots, runtime }))) {
+      seen('successor delivered again: nothing done');
+      return 'not needed';
+    }
+    seen('successor goes on');
+    const row = slotKey(continuationSchedule(QUEUE), after).pk;
+    recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
+  }
+  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, profile);
+  const limit = maxWorkersOf(profile);
+  const permit = await semaphores.tryAcquire(session, workersSemaphore(QUEUE), { limit }).catch(mismatchOf);
+  if (permit instanceof MismatchError || permit.kind === 'full') {
+    seen('worker not needed');
+    return 'not needed';
+  }
+  const report = await run();
+  // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
+  await permit.permit.release().catch(() => seen('worker: permit not released'));
+  if (hasTasksLeft(report)) place.startSuccessor(session.id);
+  return report.ended;
+}
+
+function mismatchOf(error: unknown): MismatchError {
+  if (error instanceof MismatchError) return error;
+  throw error;
+}

@@ -1,0 +1,75 @@
+/** The shipped dispatcher, for ticks that are delivered twice, late, or to a dispatcher that dies; and the schedule that recurs by it. */
+import type { WorkEvent } from '../../../shared/tasks/dispatch/dispatcher.ts';
+import { dispatch, workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
+import { StoreUnavailableError } from '../../../shared/core/errors.ts';
+import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
+import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
+import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
+import { SCHEDULE } from '../invariants/dispatching.ts';
+import type { Profile } from '../profile.ts';
+import { maxWorkersOf } from './chain.ts';
+import type { WorkerPlace } from './worker.ts';
+import { QUEUE, storesAt } from './worker.ts';
+
+/** How often an invocation is tried again that has failed, as Lambda does, and when. */
+const RETRY = { times: 2, afterMs: 1_000 };
+
+export interface TickDelivery {
+  readonly slot: string;
+  /** Whether slots of the schedule become tasks. */
+  readonly recurs: boolean;
+  /** Asks the platform for an invocation. */
+  readonly startWorker: (event: WorkEvent) => void;
+}
+
+/** One delivery of a tick. */
+export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorker }: TickDelivery): Promise<void> {
+  const { process, profile, recorder, seen } = place;
+  const stores = storesAt(place);
+  const { runtime } = process;
+  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, profile);
+  const name = workersSemaphore(QUEUE);
+  const ports = {
+    ...stores,
+    schedules: recurs ? stores.schedules : undefined,
+    runtime,
+    workers: {
+      startWorker: (event: WorkEvent) => {
+        startWorker(event);
+        return Promise.resolve();
+      },
+      declareLimit: () => semaphores.declareLimit(name, maxWorkersOf(profile)),
+      countLive: async () => (await semaphores.get(name))?.live ?? 0,
+    },
+    onDamaged: () => seen('dispatcher met a damaged row'),
+  };
+  const { shards, concurrency } = profile;
+  const settings = { queue: QUEUE, shards, maxWorkers: maxWorkersOf(profile), tasksPerWorker: 10, concurrency };
+  const tick = { schedule: 'tick', slot };
+  for (let attempt = 0; ; attempt++) {
+    try {
+      // As a deployment does, again and again.
+      if (recurs && place.prng.chance(0.2))
+        await define(new ScheduleClient({ ...stores, runtime }, { queue: QUEUE }), profile);
+      const report = await dispatch(tick, process.name, ports, settings);
+      seen(report.duplicate ? 'tick delivered again: nothing done' : 'tick dispatched');
+      if (attempt > 0 && !report.duplicate) seen('tick dispatched when it was tried again');
+      if (report.recurred > 0) seen('slots became tasks');
+      if (report.strays > 0) seen('tick met tasks in shards that workers do not have');
+      if (report.duplicate || !process.isAlive) return;
+      const row = `slot#${tick.schedule}#${slot}`;
+      recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      seen('dispatcher: the store did not answer');
+      if (attempt === RETRY.times) return;
+      await runtime.clock.sleep(RETRY.afterMs);
+    }
+  }
+}
+
+async function define(schedules: ScheduleClient, { leap }: Profile): Promise<void> {
+  const options = { cron: SCHEDULE.cron, missed: leap ? 'last' : 'all' } as const;
+  await schedules.define(SCHEDULE.name, 'quick', { kind: 'quick', half: 0 }, options);
+}

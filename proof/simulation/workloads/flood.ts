@@ -1,0 +1,52 @@
+/** Much at once: a backlog, or tasks of one key, rate or tenant that may only run one by one, and others that come behind them. */
+import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import type { ProducerPorts } from './producer.ts';
+import { enqueue } from './producer.ts';
+
+/** What most of a flood's tasks have in common. */
+export const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
+export type FloodOf = (typeof FLOODS)[number];
+
+/** Those that cannot all run within a history are not waited for at its end. */
+export const STAYS = 'flood-';
+
+/** Enqueued side by side. */
+const AT_ONCE = 25;
+const KINDS = ['quick', 'quick', 'slow', 'commits', 'progresses', 'snoozes', 'hasty'] as const;
+
+const COMMON: Readonly<Record<FloodOf, EnqueueOptions>> = {
+  nothing: {},
+  key: { key: 'flood', limit: 1 },
+  rate: { key: 'flood', limit: 1, rate: { count: 1, per: 3_600_000 } },
+  tenant: { tenant: 'whale' },
+};
+
+/** The flood itself: what its key or rate holds back takes long, the rest is quick. */
+export async function produceFlood(ports: ProducerPorts): Promise<void> {
+  const { process, profile, prng, half } = ports;
+  const { floodOf, floodTasks, ttlMs } = profile;
+  const isHeldBack = floodOf === 'key' || floodOf === 'rate';
+  await process.runtime.clock.sleep(prng.between(0, 5_000));
+  const kind = isHeldBack ? 'slow' : 'quick';
+  for (let first = 0; first < floodTasks; first += AT_ONCE)
+    await Promise.all(
+      Array.from({ length: Math.min(AT_ONCE, floodTasks - first) }, (_, index) => {
+        const id = `${isHeldBack ? STAYS : 'backlog-'}${first + index}`;
+        const input = { kind, half, ...(isHeldBack ? { ms: 10 * ttlMs } : {}) };
+        return enqueue(ports, kind, { id, input, ...COMMON[floodOf] });
+      }),
+    );
+  ports.seen(`flood of ${floodOf}`);
+}
+
+/** A task now and then, which has nothing to do with what there is much of; until time is called. */
+export async function produceSteadily(ports: ProducerPorts, isOver: () => boolean): Promise<void> {
+  const { process, profile, prng, half } = ports;
+  const name = process.name.replace('.', '-');
+  for (let count = 1; !isOver(); count++) {
+    await process.runtime.clock.sleep(prng.exponential(profile.feedEveryMs));
+    const kind = prng.pick(KINDS);
+    const tenant = profile.floodOf === 'tenant' ? { tenant: prng.pick(['minnow', 'shrimp']) } : {};
+    await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant });
+  }
+}

@@ -1,0 +1,241 @@
+/** Enqueues tasks and does not rest until each is acknowledged: what an application does that loses nothing. */
+import type { DynamoCalls, DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
+import type { EnqueueOptions, TaskClient } from '../../../shared/tasks/queue/task-client.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/tasks/task/payload.ts';
+import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import type { UserWrite } from '../../../shared/tasks/task/task-store.ts';
+import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
+import type { Prng } from '../../../test/support/machines/prng.ts';
+import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
+import { taskRow, writerOf } from '../observed-stores.ts';
+import type { Recorder } from '../recorder.ts';
+import { LINE, TASK_KEYS } from '../invariants/families.ts';
+import { TENANTS } from '../invariants/tenants.ts';
+import type { Profile } from '../profile.ts';
+import { USER_TABLE } from '../rows.ts';
+import type { TaskInput } from './task-code.ts';
+import { drawKind, fillerOf } from './task-code.ts';
+
+export interface ProducerPorts {
+  readonly process: SimulatedProcess;
+  readonly driver: DynamoDriver;
+  readonly client: TaskClient;
+  readonly recorder: Recorder;
+  readonly prng: Prng;
+  readonly queue: string;
+  readonly half: number;
+  readonly profile: Profile;
+  /** Grows with every request for other work under an id that may be taken. */
+  readonly nextVersion: () => number;
+  readonly seen: (what: string) => void;
+  readonly onAcknowledged: (id: string) => void;
+}
+
+/** The ids of one half of a history; another half may use them again. */
+export function taskIds(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `t${String(index + 1).padStart(2, '0')}`);
+}
+
+/** Enqueues tasks that are waited for together, and the one that follows them; again until it is acknowledged, however often that takes. */
+export async function produceBatch(ports: ProducerPorts): Promise<void> {
+  const { process, client, prng, half, seen } = ports;
+  const id = batchId(half);
+  const count = 1 + (half % 2) * 3;
+  const children = Array.from({ length: count }, (_, child) =>
+    spawn(BATCH_KINDS[child] ?? 'quick', { kind: 'quick', half }),
+  );
+  await process.runtime.clock.sleep(prng.between(0, 5_000));
+  for (;;) {
+    try {
+      await client.enqueueBatch(children, { id, then: spawn('quick', { kind: 'quick', half }) });
+      seen('batch enqueued');
+      ports.onAcknowledged(id);
+      return;
+    } catch {
+      // What is there already stays, and what is missing is added.
+      await process.runtime.clock.sleep(300);
+    }
+  }
+}
+
+export function batchId(half: number): string {
+  return `batch${half}`;
+}
+
+const BATCH_KINDS = ['quick', 'stumbles', 'refuses', 'commits'] as const;
+
+/** Enqueues within a time, one after the other; some twice, some again for other work. Resolves when all are acknowledged. */
+export async function produce(ports: ProducerPorts, ids: readonly string[], withinMs: number): Promise<void> {
+  const { process, profile, prng, half } = ports;
+  const fillers = prng.fork('fillers');
+  const again = prng.fork('again');
+  for (const id of ids) {
+    await process.runtime.clock.sleep(prng.exponential(withinMs / ids.length));
+    const kind = drawKind(prng);
+    const options: EnqueueOptions = {
+      priority: prng.pick(PRIORITIES),
+      delay: prng.chance(0.2) ? Math.round(prng.between(0, 3_000)) : 0,
+      ...(prng.chance(0.25) ? prng.pick([...TASK_KEYS, LINE]) : {}),
+      ...(prng.chance(0.05) ? { expiresIn: Math.round(prng.between(500, 20_000)) } : {}),
+      ...(profile.tenants ? tenantOf(id) : {}),
+    };
+    const input = {
+      kind,
+      half,
+      ...(fillers.chance(profile.payloadShare) ? { filler: fillerOf(id, { half }, 18_000) } : {}),
+    };
+    const times = prng.chance(0.2) ? 2 : 1;
+    for (let time = 0; time < times; time++) await enqueue(ports, kind, { id, input, ...options });
+    if (prng.chance(0.05))
+      await enqueue(ports, kind, { id, input: { kind: `${kind} of another kind`, half }, ...options });
+    if (again.chance(profile.dedupShare)) await askAgain(ports, again, { id, kind, options });
+  }
+  if (profile.bucket && ids.length > 0) await enqueueHuge(ports);
+}
+
+/** An id belongs to one tenant; some belong to none. */
+function tenantOf(id: string): Pick<EnqueueOptions, 'tenant'> {
+  const tenant = TENANTS[Number(id.slice(1)) % (TENANTS.length + 1)];
+  return tenant === undefined ? {} : { tenant };
+}
+
+/** Other work under an id that is taken, in each of the ways in which that can be meant. */
+async function askAgain(
+  ports: ProducerPorts,
+  prng: Prng,
+  { id, kind, options }: { readonly id: string; readonly kind: string; readonly options: EnqueueOptions },
+): Promise<void> {
+  const { process, profile, half } = ports;
+  const ordered = options.ordered === true;
+  for (let times = prng.integer(1, 3); times > 0; times--) {
+    await process.runtime.clock.sleep(prng.exponential(1_500));
+    const ways: readonly EnqueueOptions[] = [
+      ...(ordered ? [] : ([{ onDuplicate: 'replace' }, { onDuplicate: 'debounce', delay: 300 }] as const)),
+      ...([{ onDuplicate: 'keep' }, { window: 500 }, { onDuplicate: 'keep', window: 2_000 }] as const),
+    ];
+    const way = prng.pick(ways);
+    const hasFiller = prng.chance(profile.payloadShare);
+    await insist(ports, async () => {
+      // No request is made twice for the same: what a request left without an answer did is told from what the next one does.
+      const version = ports.nextVersion();
+      const filler = hasFiller ? { filler: fillerOf(id, { half, version }, 18_000) } : {};
+      await put(ports, kind, { id, input: { kind, half, version, ...filler }, ...options, ...way });
+    });
+  }
+}
+
+/** One input that only the user's own store can hold. */
+async function enqueueHuge(ports: ProducerPorts): Promise<void> {
+  const { half } = ports;
+  const id = `huge${half}`;
+  const filler = fillerOf(id, { half }, PAYLOAD_ROW_LIMIT_BYTES + 1_000);
+  await enqueue(ports, 'quick', { id, input: { kind: 'quick', half, filler } });
+  ports.seen('enqueued by reference');
+}
+
+/** Orders that the user writes in one transaction with the task that is to follow each. */
+export async function produceOrders(ports: ProducerPorts): Promise<void> {
+  const { process, profile, prng, half, seen } = ports;
+  for (let order = 1; order <= profile.orders; order++) {
+    await process.runtime.clock.sleep(prng.exponential((0.5 * profile.faultyMs) / profile.orders));
+    const input = { kind: 'quick', half };
+    const id = `order${order}`;
+    // Built once, and sent as often as needed.
+    const { writes } = await ports.client.enqueueWrites('quick', input, { id });
+    const mine = {
+      Put: { TableName: USER_TABLE, Item: { id: `${id}-${half}` }, ConditionExpression: 'attribute_not_exists(id)' },
+    };
+    seen(`order ${await sendTogether(ports, id, [mine, ...writes])}`);
+  }
+}
+
+/** The user's own client: until it is decided. What is refused by its own condition has been applied before. */
+async function sendTogether(
+  { process, recorder, driver, queue }: ProducerPorts,
+  id: string,
+  writes: readonly UserWrite[],
+): Promise<string> {
+  const row = taskRow({ queue, id });
+  const nonce = writes
+    .flatMap((write) => ('Put' in write ? [write.Put.Item.nonce] : []))
+    .find((found) => found !== undefined);
+  const input = { TransactItems: [...writes] } as DynamoCalls['transactWrite']['input'];
+  const send = async (): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'unknown' }> => {
+    for (;;) {
+      const timeout = new AbortController();
+      const answered = new AbortController();
+      void process.runtime.clock.sleep(500, answered.signal).then(() => timeout.abort());
+      try {
+        await driver.attempt('transactWrite', input, timeout.signal);
+        return { kind: 'applied', earlierAttempt: 'unknown' };
+      } catch (error) {
+        if (!(error instanceof DynamoFault)) throw error;
+        const isRefused = error.reasons.some(({ code }) => code === 'ConditionalCheckFailed');
+        if (isRefused) return { kind: 'refused', earlierAttempt: 'unknown' };
+        await process.runtime.clock.sleep(200);
+      } finally {
+        answered.abort();
+      }
+    }
+  };
+  const call = { verb: 'task.enqueueWrites', row, nonce: typeof nonce === 'string' ? nonce : '' };
+  const { kind } = await writerOf(process, recorder)(call, send);
+  recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'enqueued', row });
+  return kind;
+}
+
+/** One tenant has much to do at once; others come by with little. */
+export async function produceUnfairly(ports: ProducerPorts): Promise<void> {
+  const { process, profile, prng, half } = ports;
+  const [hog, ...others] = TENANTS;
+  const input = { kind: 'quick', half };
+  await process.runtime.clock.sleep(prng.between(0, 0.5 * profile.faultyMs));
+  const ids = Array.from({ length: profile.hogTasks }, (_, task) => `${hog}-${task}`);
+  await Promise.all(ids.map((id) => enqueue(ports, 'quick', { id, input, tenant: hog })));
+  for (let round = 1; round <= 4; round++)
+    for (const tenant of others) await enqueue(ports, 'quick', { id: `${tenant}-${round}`, input, tenant });
+  ports.seen('one tenant enqueued much');
+}
+
+type Asked = EnqueueOptions & { readonly id: string; readonly input: TaskInput };
+
+export function enqueue(ports: ProducerPorts, name: string, task: Asked): Promise<void> {
+  return insist(ports, () => put(ports, name, task));
+}
+
+/** Again until it is acknowledged, or refused. */
+async function insist({ process, seen }: ProducerPorts, ask: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      if (error instanceof ConfigurationError) throw error;
+      // Whether it was applied is not known, and need not be: enqueuing the same again is harmless.
+      seen('enqueue tried again');
+      await process.runtime.clock.sleep(200);
+    }
+  }
+}
+
+async function put(ports: ProducerPorts, name: string, { id, input, ...options }: Asked): Promise<void> {
+  const { process, client, recorder, queue, seen } = ports;
+  try {
+    const enqueued = await client.enqueue(name, input, { id, ...options });
+    const { created, replaced } = enqueued;
+    seen(replaced ? 'enqueued in place of another' : created ? 'enqueued' : 'enqueued again');
+    if (enqueued.id !== id) seen('enqueued to follow a running one');
+    const row = taskRow({ queue, id: enqueued.id });
+    // Where the row does not show its input, it does not show the version either.
+    const isShown = (created || replaced) && input.version !== undefined && input.filler === undefined;
+    const value = isShown ? JSON.stringify({ version: input.version }) : undefined;
+    recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'enqueued', row, value });
+  } catch (error) {
+    if (!(error instanceof MismatchError)) throw error;
+    seen('enqueued with other input: refused');
+  }
+  // Acknowledged or taken by other work: it is there.
+  ports.onAcknowledged(id);
+}

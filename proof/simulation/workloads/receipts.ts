@@ -1,0 +1,63 @@
+/** What a commit of a simulated task writes in the user's own table. */
+import type { Committed, TaskContext } from '../../../shared/tasks/task/context.ts';
+import { CommitRefusedError, RetryAfter } from '../../../shared/tasks/task/control.ts';
+import type { TaskRequest } from '../../../shared/tasks/task/task-request.ts';
+import type { UserWrite } from '../../../shared/tasks/task/task-store.ts';
+import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
+import type { RightName } from '../history.ts';
+import type { Recorder } from '../recorder.ts';
+import { USER_TABLE } from '../rows.ts';
+
+/** Takes one from the stock and leaves a receipt, in one commit; tries again later when there is none. */
+export async function commitReceipt(
+  { process, recorder }: { readonly process: SimulatedProcess; readonly recorder: Recorder },
+  task: TaskContext,
+  right: RightName,
+  { half, version = 0 }: { readonly half: number; readonly version?: number },
+  next: readonly TaskRequest[] = [],
+): Promise<Committed> {
+  const result = { token: right.token };
+  const { row } = right;
+  recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
+  try {
+    const committed = await task.commit(result, receiptWrites(`${task.id}-${half}.${version}`), { spawn: next });
+    recorder.emit({
+      kind: 'acknowledged',
+      at: process.now,
+      process: process.name,
+      what: 'committed',
+      row,
+      value: JSON.stringify(result),
+    });
+    return committed;
+  } catch (error) {
+    if (!(error instanceof CommitRefusedError)) throw error;
+    // Out of stock: the same commit may go through later,
+    // and then it must be this attempt's retry that does it, not a copy of this request.
+    throw new RetryAfter(300, 'out of stock', { cause: error });
+  }
+}
+
+function receiptWrites(name: string): readonly UserWrite[] {
+  return [
+    {
+      Update: {
+        TableName: USER_TABLE,
+        Key: { id: `receipt-${name}` },
+        UpdateExpression: 'ADD #count :one',
+        ExpressionAttributeNames: { '#count': 'count' },
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    },
+    {
+      Update: {
+        TableName: USER_TABLE,
+        Key: { id: 'stock' },
+        UpdateExpression: 'SET #stock = #stock - :one',
+        ConditionExpression: '#stock >= :one',
+        ExpressionAttributeNames: { '#stock': 'stock' },
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    },
+  ];
+}

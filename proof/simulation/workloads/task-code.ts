@@ -1,0 +1,373 @@
+/** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
+import { parseItemId } from '../../../shared/tasks/task/pack.ts';
+import type { BulkPolicyOptions } from '../../../shared/tasks/task/pack-policy.ts';
+import { StoreUnavailableError } from '../../../shared/core/errors.ts';
+import { DoNotRetry, RetryAfter } from '../../../shared/tasks/task/control.ts';
+import type { TaskContext } from '../../../shared/tasks/task/context.ts';
+import type { RetryOptions, TaskRegistry } from '../../../shared/tasks/task/definition.ts';
+import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/tasks/task/payload.ts';
+import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
+import type { Prng } from '../../../test/support/machines/prng.ts';
+import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
+import type { RightName } from '../history.ts';
+import { taskRow } from '../observed-stores.ts';
+import type { Recorder } from '../recorder.ts';
+import { itemName } from '../invariants/packs.ts';
+import { commitReceipt } from './receipts.ts';
+
+/** Where a piece of task code runs. */
+export interface Place {
+  readonly process: SimulatedProcess;
+  readonly holder: SessionHolder;
+  readonly recorder: Recorder;
+  /** Longest that a slow step takes. */
+  readonly slowMs: number;
+  /** The world's chance, so that the code's own draws do not depend on the code under test. */
+  readonly prng: Prng;
+  readonly seen: (what: string) => void;
+  readonly violated: (invariant: string, message: string) => void;
+  /** When its session was lost, as this process lives it. */
+  readonly lostAt?: () => number | undefined;
+}
+
+/** What a simulated task is told; `half` keeps the receipts of two lives of one id apart, and `version` those of two pieces of work. */
+export interface TaskInput {
+  readonly kind: string;
+  readonly half: number;
+  readonly version?: number;
+  /** How long it takes, where that is told. */
+  readonly ms?: number;
+  /** Makes it too large for its row; says whose it is. */
+  readonly filler?: string;
+}
+
+type Behaviour = (place: Place, task: TaskContext, right: RightName, input: TaskInput) => Promise<unknown>;
+
+interface Kind {
+  readonly weight: number;
+  readonly retry: RetryOptions;
+  readonly timeout?: number;
+  readonly bulk?: BulkPolicyOptions;
+  readonly behave: Behaviour;
+}
+
+const RETRY = { maxAttempts: 5, backoff: 200, backoffCap: 2_000 } as const;
+/** So many claims are enough for any history that is to end well: freezes and crashes use up attempts of tasks that did nothing wrong. */
+const PATIENT = { ...RETRY, maxAttempts: 40 } as const;
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  quick: { weight: 6, retry: PATIENT, behave: (place) => step(place, place.prng.between(1, 60)) },
+
+  slow: {
+    weight: 3,
+    retry: PATIENT,
+    async behave(place, task, right, { ms }) {
+      if (ms !== undefined) await step(place, ms, task.signal);
+      const steps = place.prng.integer(2, 6);
+      for (let count = 0; count < steps && !task.signal.aborted; count++) {
+        act(place, task, right);
+        await step(place, place.prng.between(0.05, 0.4) * place.slowMs, task.signal);
+      }
+      task.signal.throwIfAborted();
+      act(place, task, right);
+      return { steps };
+    },
+  },
+
+  commits: {
+    weight: 4,
+    retry: PATIENT,
+    async behave(place, task, right, input) {
+      await step(place, place.prng.between(1, 100), task.signal);
+      act(place, task, right);
+      return commitReceipt(place, task, right, input);
+    },
+  },
+
+  progresses: {
+    weight: 3,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      for (let count = 1; count <= 5 && !task.signal.aborted; count++) {
+        await step(place, place.prng.between(1, 0.2 * place.slowMs), task.signal);
+        await saveStep(place, task, right, count);
+      }
+      task.signal.throwIfAborted();
+    },
+  },
+
+  snoozes: {
+    weight: 2,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      if (place.prng.chance(0.5)) return 'awake';
+      // It gives its right away with this call, whenever it hears that it did.
+      place.recorder.gaveBack(place.process, right);
+      return task.snooze(Math.round(place.prng.between(0, 3_000)));
+    },
+  },
+
+  /** Waits for children of its own, and runs again when the last of them has ended. */
+  fansOut: {
+    weight: 1.5,
+    retry: PATIENT,
+    async behave(place, task, right, { half, version = 0 }) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      if (task.children !== undefined) return task.children;
+      const count = place.prng.integer(1, 4);
+      const children = Array.from({ length: count }, (_, child) => {
+        const kind = place.prng.pick(['quick', 'quick', 'stumbles', 'refuses']);
+        return spawn(kind, { kind, half }, { id: `${task.id}/${version}.${child}` });
+      });
+      // It gives its right away with this call, whenever it hears that it did.
+      place.recorder.gaveBack(place.process, right);
+      return task.waitFor(children);
+    },
+  },
+
+  /** Commits, and creates what follows in the same transaction. */
+  spawns: {
+    weight: 1,
+    retry: PATIENT,
+    async behave(place, task, right, input) {
+      await step(place, place.prng.between(1, 60), task.signal);
+      act(place, task, right);
+      const { half, version = 0 } = input;
+      const id = `${task.id}+v${version}`; // other work under the id has a child of its own
+      return commitReceipt(place, task, right, input, [spawn('quick', { kind: 'quick', half }, { id })]);
+    },
+  },
+
+  stumbles: {
+    weight: 2,
+    retry: RETRY,
+    async behave(place, task) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      if (place.prng.chance(0.6)) throw new Error('stumbled');
+      if (place.prng.chance(0.3)) throw new RetryAfter(place.prng.integer(0, 1_500), 'not now');
+      return task.attempt;
+    },
+  },
+
+  refuses: {
+    weight: 1,
+    retry: RETRY,
+    async behave(place, task) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      throw new DoNotRetry('never');
+    },
+  },
+
+  /** Does not listen to its signal, and goes on using its rights. */
+  deaf: {
+    weight: 2,
+    retry: PATIENT,
+    async behave(place, task, right, input) {
+      await step(place, place.prng.between(0.2, 2) * place.slowMs);
+      await saveStep(place, task, right, 1);
+      await step(place, place.prng.between(0.1, 1) * place.slowMs);
+      return commitReceipt(place, task, right, input);
+    },
+  },
+
+  overruns: {
+    weight: 1,
+    retry: { ...RETRY, maxAttempts: 3 },
+    timeout: 400,
+    behave: (place, task) => step(place, place.prng.between(100, 1_500), task.signal),
+  },
+
+  /** Takes its worker down with it. */
+  poison: {
+    weight: 0.5,
+    retry: { ...PATIENT, maxDeaths: 2 },
+    async behave(place, task) {
+      await step(place, place.prng.between(1, 50), task.signal);
+      place.recorder.happened(place.process.name, 'poisoned');
+      place.process.kill();
+      await step(place, 1);
+    },
+  },
+
+  /** Returns what cannot be stored. */
+  unstorable: { weight: 0.5, retry: RETRY, behave: () => Promise.resolve({ huge: 'x'.repeat(20_000) }) },
+
+  /** Asks for several things at once. */
+  hasty: {
+    weight: 0,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      await step(place, place.prng.between(1, 30), task.signal);
+      await Promise.all([1, 2, 3].map((count) => saveStep(place, task, right, count)));
+    },
+  },
+
+  /** The small tasks of a pack behave as their inputs say. */
+  items: { weight: 0, retry: PATIENT, behave: asTold },
+  /** Each end is recorded with what it returned, soon. */
+  frailItems: {
+    weight: 0,
+    retry: { ...RETRY, maxAttempts: 3 },
+    bulk: { keepResults: true, flushInterval: 100 },
+    behave: asTold,
+  },
+  onceItems: { weight: 0, retry: { ...RETRY, maxAttempts: 1 }, bulk: { keepResults: true }, behave: asTold },
+};
+
+function asTold(place: Place, task: TaskContext, right: RightName, input: TaskInput): Promise<unknown> {
+  return (KINDS[input.kind] ?? KINDS.quick!).behave(place, task, right, input);
+}
+
+/** What some workers do not know: they belong to another deployment. */
+export const UNKNOWN_KIND = 'unheard-of';
+
+export function drawKind(prng: Prng): string {
+  if (prng.chance(0.01)) return UNKNOWN_KIND;
+  let rest = prng.next() * Object.values(KINDS).reduce((sum, { weight }) => sum + weight, 0);
+  for (const [name, { weight }] of Object.entries(KINDS)) if ((rest -= weight) <= 0) return name;
+  return 'quick';
+}
+
+export function isKnownKind(kind: string): boolean {
+  return kind in KINDS;
+}
+
+export function maxAttemptsOf(kind: string): number {
+  return (KINDS[kind] ?? KINDS.quick!).retry.maxAttempts!;
+}
+
+export function maxDeathsOf(kind: string): number {
+  const { maxAttempts, maxDeaths = maxAttempts } = (KINDS[kind] ?? KINDS.quick!).retry;
+  return maxDeaths!;
+}
+
+/** The definitions, bound to the place where they run. */
+export function tasksAt(at: Place, knowsAll: boolean): TaskRegistry {
+  let lostAt: number | undefined;
+  const place = { ...at, lostAt: () => lostAt };
+  at.holder.signal.addEventListener(
+    'abort',
+    () => {
+      lostAt = at.process.activeMs;
+    },
+    { once: true },
+  );
+  const known = Object.entries({ ...KINDS, ...(knowsAll ? { [UNKNOWN_KIND]: KINDS.quick! } : {}) });
+  const definitions = known.map(([name, { retry, timeout, bulk, behave }]) => [
+    name,
+    defineTask<TaskInput, unknown>({
+      name,
+      retry,
+      ...(timeout === undefined ? {} : { timeout }),
+      ...(bulk === undefined ? {} : { bulk }),
+      run: (input, task) => {
+        checkFiller(place, task, input);
+        return believing(place, task, (...at) => behave(...at, input));
+      },
+    }),
+  ]);
+  return registerTasks(Object.fromEntries(definitions) as Record<string, unknown>);
+}
+
+/** Runs task code, on record as believing for as long as it is told that it may. */
+async function believing(
+  place: Place,
+  task: TaskContext,
+  behave: (place: Place, task: TaskContext, right: RightName) => Promise<unknown>,
+): Promise<unknown> {
+  const { process, holder, recorder } = place;
+  const own: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
+  const pack = packOf(task, own, recorder);
+  const right = pack === undefined ? own : { ...own, row: itemName(own.row) };
+  // The task's own signal, without the refresh that reading it would cause; and its session, which is asked without side effects.
+  const isBelieved = (): boolean => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0);
+  const endBelief = recorder.believes(process, right, isBelieved);
+  // A worker that runs an item holds its pack.
+  const endBeliefInPack =
+    pack === undefined ? undefined : recorder.believes(process, { ...right, row: pack }, isBelieved);
+  const ran = { process: process.name, ...right };
+  recorder.emit({ kind: 'began', at: process.now, ...ran });
+  try {
+    const result = await behave(place, task, right);
+    recorder.emit({ kind: 'ended', at: process.now, ...ran });
+    return result;
+  } finally {
+    endBelief();
+    endBeliefInPack?.();
+  }
+}
+
+/** The pack that a task runs in as one of its items; undefined of one that has a row of its own, or has got one. */
+function packOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
+  const own = rows.get(row);
+  // Another task may have taken an item's id, and, created in the same millisecond, run under the same token.
+  if (own?.leaseCounter === token && own.session === session && own.name === task.name) return undefined;
+  const place = parseItemId(task);
+  return place === undefined ? undefined : taskRow(place.pack);
+}
+
+/** Text that is the task's own, and too large for its row. */
+export function fillerOf(
+  id: string,
+  { half, version = 0 }: Pick<TaskInput, 'half' | 'version'>,
+  bytes: number,
+): string {
+  const mark = `${id}/${half}/${version} `;
+  return mark.repeat(Math.ceil(bytes / mark.length)).slice(0, bytes);
+}
+
+/** A large input is whole, and the one that its task was given last. */
+function checkFiller({ seen, violated }: Place, { id }: TaskContext, input: TaskInput): void {
+  const { filler } = input;
+  if (filler === undefined) return;
+  seen(filler.length > PAYLOAD_ROW_LIMIT_BYTES ? 'input read from a store of its own' : 'input read beside its row');
+  // What follows a running attempt was asked for under its id.
+  const asked = id.replace(/(\+\d+)+$/, '');
+  if (filler !== fillerOf(asked, input, filler.length)) violated('PAYLOAD', `${id} was given ${filler.slice(0, 40)}`);
+}
+
+function act({ process, recorder }: Place, task: TaskContext, right: RightName): void {
+  if (!task.signal.aborted) recorder.acted(process, right);
+}
+
+/** L19: code that sleeps until its signal aborts is woken when its session is lost; while its process stands still, nothing can wake it. */
+async function step({ process, lostAt, violated }: Place, ms: number, signal?: AbortSignal): Promise<void> {
+  const sleptAt = process.activeMs;
+  await process.runtime.clock.sleep(ms, signal);
+  // Code may have waited for an answer when its session was lost, and sleep only afterwards.
+  const lateMs = process.activeMs - Math.max(sleptAt, lostAt?.() ?? process.activeMs);
+  if (signal !== undefined && lateMs > TOLD_WITHIN_MS)
+    violated('L19', `code was told ${lateMs.toFixed(0)} ms after its session was lost`);
+}
+
+/** Anything that takes no request. */
+const TOLD_WITHIN_MS = 5;
+
+/** Saves a step, and shrugs when the store does not answer: what was not acknowledged is not relied on. */
+async function saveStep(
+  { process, recorder }: Place,
+  task: TaskContext,
+  right: RightName,
+  count: number,
+): Promise<void> {
+  const progress = { token: right.token, step: count };
+  try {
+    await task.saveProgress(progress);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return;
+    throw error;
+  }
+  const { row } = right;
+  recorder.emit({
+    kind: 'acknowledged',
+    at: process.now,
+    process: process.name,
+    what: 'progress',
+    row,
+    value: JSON.stringify(progress),
+  });
+}

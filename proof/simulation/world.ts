@@ -1,0 +1,422 @@
+/**
+ * One history: a store, a network, a fleet and a nemesis on one timeline, and the checker over all of it.
+ *
+ * Two phases. In the faulty one whatever the profile holds goes wrong, and safety is judged at every event.
+ * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in time.
+ * With `leap`, both are lived through twice, with more than all retention in between.
+ */
+import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { CorruptItemError } from '../../shared/core/errors.ts';
+import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import { withSimulatedAborts } from '../../test/support/machines/abort-signal.ts';
+import { Network } from '../../test/support/machines/network.ts';
+import type { SimulatedProcess } from '../../test/support/machines/process.ts';
+import { Prng } from '../../test/support/machines/prng.ts';
+import { Timeline } from '../../test/support/machines/timeline.ts';
+import { Asks } from './asks.ts';
+import { Checker } from './checker.ts';
+import { Fleet } from './fleet.ts';
+import type { HistoryEvent } from './history.ts';
+import type { HistoryOptions, HistoryResult } from './history-result.ts';
+import { assumptionsOf } from './history-result.ts';
+import { EPOCH_MS } from './invariants/sessions.ts';
+import { Liveness, healedBoundMs } from './liveness.ts';
+import { Nemesis } from './nemesis.ts';
+import type { Profile } from './profile.ts';
+import { calmed } from './profile.ts';
+import { Reached } from './reached.ts';
+import { Recorder } from './recorder.ts';
+import { SAMPLE_EVERY_MS, Standing } from './standing.ts';
+import { SimulatedStore } from './store.ts';
+import { bucketAt } from './workloads/bucket.ts';
+import { BULK_ID, bulkIds, drawBulk, produceBulk } from './workloads/bulk.ts';
+import type { ProducerPorts } from './workloads/producer.ts';
+import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
+import { coordinate } from './workloads/coordination.ts';
+import { deliverTick } from './workloads/dispatcher.ts';
+import { produceFlood, produceSteadily } from './workloads/flood.ts';
+import { linger } from './workloads/linger.ts';
+import { useLocks } from './workloads/locks.ts';
+import { operate } from './workloads/operator.ts';
+import type { WorkerPlace } from './workloads/worker.ts';
+import { QUEUE, storesAt, work } from './workloads/worker.ts';
+
+/** Not an invariant of the protocol: the code fell over. */
+const MISTAKE = 'ERR';
+
+/** This share of ticks goes by the dispatcher: the others invoke a worker directly. */
+const DISPATCH_SHARE = 0.5;
+
+/** Beyond every retention of the table. */
+const LEAP_MS = 40 * 86_400_000;
+
+export async function runHistory(options: HistoryOptions): Promise<HistoryResult> {
+  return withSimulatedAborts(() => new World(options).run());
+}
+
+class World {
+  readonly #options: HistoryOptions;
+  readonly #timeline = new Timeline();
+  readonly #prng: Prng;
+  readonly #store: SimulatedStore;
+  readonly #checker: Checker;
+  readonly #recorder: Recorder;
+  readonly #nemesis: Nemesis;
+  readonly #network: Network;
+  readonly #fleet: Fleet;
+  readonly #liveness: Liveness;
+  readonly #asks: Asks;
+  readonly #standing: Standing;
+  readonly #seen = new Map<string, number>();
+  readonly #history: HistoryEvent[] = [];
+  readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
+  readonly #reached = new Reached(this.#count);
+  /** Ids that no producer has had acknowledged yet. */
+  readonly #missing = new Set<string>();
+  /** Producers of other things that are not through. */
+  readonly #producing = new Set<string>();
+  /** What is in the user's bucket. */
+  readonly #objects = new Map<string, string>();
+  #versions = 0;
+  #startedAt = 0;
+  /** The half that the history is in: what was put off in another is not done any more. */
+  #half = 1;
+  /** Those who stay, and what comes steadily, come to an end. */
+  #isTimeCalled = false;
+  /** Producers and dispatchers; environments are idle between two halves, and are frozen. */
+  readonly #visitors = new Set<SimulatedProcess>();
+  #profile: Profile;
+  #failure: unknown;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#profile = options.profile;
+    this.#prng = new Prng(options.seed);
+    const timeline = this.#timeline;
+    const seen = this.#count;
+    const profile = (): Profile => this.#profile;
+    this.#store = new SimulatedStore(() => EPOCH_MS + timeline.now, this.#prng.fork('store'), profile, seen);
+    this.#checker = new Checker(assumptionsOf(options.profile));
+    this.#recorder = new Recorder({
+      timeline,
+      readRow: (row) => this.#store.read(row),
+      onEvent: (event) => {
+        if (options.keepHistory === true) this.#history.push(event);
+        this.#checker.on(event);
+        this.#reached.on(event);
+        this.#standing.on(event);
+      },
+    });
+    this.#asks = new Asks(() => timeline.now);
+    this.#standing = new Standing(options.profile, {
+      recorder: this.#recorder,
+      asks: this.#asks,
+      now: () => timeline.now,
+      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
+    });
+    const ports = { timeline, recorder: this.#recorder, profile, seen };
+    this.#nemesis = new Nemesis({ ...ports, prng: this.#prng.fork('nemesis') });
+    this.#network = new Network({
+      timeline,
+      store: this.#store,
+      fateOf: (request) => this.#nemesis.fateOf(request),
+      events: {
+        onSent: (request) => this.#recorder.sent(request),
+        onLeft: (request) => this.#nemesis.atBoundary(request.process),
+        onApplied: (request, result, copy) => this.#recorder.answered(request, result, copy),
+      },
+    });
+    const [chance, kinds] = [this.#prng.fork('workers'), this.#prng.fork('kinds')];
+    this.#fleet = new Fleet(
+      { ...ports, prng: this.#prng.fork('fleet'), failed: (process, error) => this.#failed(process, error) },
+      (process, event) => {
+        const prng = chance.fork(`${process.name}@${timeline.now}`);
+        if (this.#isForUsers(process))
+          return linger({ ...this.#placeOf(process), prng }, { asks: this.#asks, isOver: () => this.#isTimeCalled });
+        const handler = event.after === undefined ? this.#handlerOf(kinds) : work;
+        return handler({ ...this.#placeOf(process), prng }, event);
+      },
+      options.profile,
+    );
+    this.#liveness = new Liveness({
+      ...ports,
+      fleet: this.#fleet,
+      checker: this.#checker,
+      clocksHold: options.profile.clocksHold,
+    });
+  }
+
+  /** Half of the environments belong to those who stay, where there are any. */
+  #isForUsers({ name }: SimulatedProcess): boolean {
+    const { users, environments } = this.#profile;
+    return users > 0 && !this.#isTimeCalled && Number(/^w(\d+)/.exec(name)?.[1]) > environments / 2;
+  }
+
+  #handlerOf(kinds: Prng): typeof work {
+    const { lockShare, coordinationShare } = this.#profile;
+    const drawn = kinds.next();
+    if (drawn < lockShare) return useLocks;
+    return drawn < lockShare + coordinationShare ? coordinate : work;
+  }
+
+  async run(): Promise<HistoryResult> {
+    const onUnhandled = (error: unknown): void =>
+      this.#checker.report(MISTAKE, '', `a promise was rejected without a handler: ${String(error)}`);
+    process.on('unhandledRejection', onUnhandled);
+    try {
+      return await this.#run();
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+    }
+  }
+
+  async #run(): Promise<HistoryResult> {
+    const halves = this.#options.profile.leap ? 2 : 1;
+    for (let half = 1; half <= halves && !this.#isDecided(); half++) {
+      if (half > 1) this.#leap();
+      this.#half = half;
+      await this.#live();
+    }
+    this.#recorder.askAll();
+    this.#checker.end();
+    return {
+      seed: this.#options.seed,
+      profile: this.#options.profile,
+      violations: this.#checker.violations,
+      known: this.#checker.known,
+      digest: this.#recorder.digest,
+      steps: this.#timeline.steps,
+      turns: this.#timeline.turns,
+      virtualMs: this.#timeline.now,
+      requests: this.#recorder.counts.sent,
+      accepted: this.#recorder.counts.written,
+      seen: this.#seen,
+      history: this.#history,
+    };
+  }
+
+  /** A faulty phase and a healed one. */
+  async #live(): Promise<void> {
+    const { profile } = this.#options;
+    const half = this.#half;
+    this.#startedAt = this.#timeline.now;
+    this.#profile = profile;
+    this.#standing.suffers();
+    this.#nemesis.start(this.#fleet);
+    if (half === 1) this.#startSchedule();
+    const ids = taskIds(profile.tasks);
+    const bulk = profile.items === 0 ? undefined : drawBulk(this.#prng.fork(`bulk@${half}`), profile.items, half);
+    this.#produce([...ids, batchId(half)]);
+    if (bulk !== undefined) this.#produceBeside(BULK_ID, (ports) => produceBulk(ports, bulk));
+    if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
+    if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
+    if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
+    const isOver = (): boolean => this.#isTimeCalled;
+    if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
+    if (profile.operator) this.#operate([ids, ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
+    await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
+    this.#heal();
+    this.#standing.healed();
+    if (profile.clocksHold) this.#watch();
+    const settledAt = this.#timeline.now + profile.settleMs;
+    if (profile.settleMs > 0) await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= settledAt);
+    this.#isTimeCalled = true;
+    const boundAt = this.#timeline.now + healedBoundMs(profile);
+    await this.#timeline.run(
+      () =>
+        this.#isDecided() ||
+        this.#timeline.now > boundAt ||
+        (this.#missing.size + this.#producing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
+    );
+    if (this.#failure !== undefined) throw this.#failure as Error;
+    if (!this.#isDecided()) this.#liveness.judge(this.#recorder, ids);
+  }
+
+  #heal(): void {
+    this.#profile = calmed(this.#options.profile);
+    this.#nemesis.heal();
+    this.#recorder.happened('world', 'healed');
+    this.#store.refill();
+  }
+
+  /** Looks again and again for what stands still, until the half is over. */
+  #watch(): void {
+    this.#later(SAMPLE_EVERY_MS, () => {
+      this.#standing.sample();
+      this.#watch();
+    });
+  }
+
+  /** Time passes in which nothing runs, and TTL sweeps what it may: no wait for an answer lasts so long. */
+  #leap(): void {
+    for (const visitor of this.#visitors) visitor.kill();
+    this.#visitors.clear();
+    this.#network.forget();
+    this.#timeline.leap(LEAP_MS);
+    this.#recorder.happened('world', 'leapt');
+    this.#sweep();
+  }
+
+  /** Unless its half is over by then. */
+  #later(ms: number, run: () => void): void {
+    const half = this.#half;
+    this.#timeline.after(ms, () => {
+      if (this.#half === half) run();
+    });
+  }
+
+  #visit(name: string, onKilled?: () => void): SimulatedProcess {
+    const visitor = this.#fleet.start(name, onKilled);
+    this.#visitors.add(visitor);
+    return visitor;
+  }
+
+  #sweep(): void {
+    for (const row of this.#store.sweep()) {
+      this.#count('row swept');
+      this.#recorder.swept(row);
+    }
+  }
+
+  #startSchedule(): void {
+    const prng = this.#prng.fork(`schedule@${this.#timeline.now}`);
+    const profile = (): Profile => this.#profile;
+    let ticks = 0;
+    const tick = (): void => {
+      if (this.#isDecided()) return;
+      this.#fleet.invoke();
+      this.#store.restock();
+      const times = prng.chance(profile().doubleTick) ? 2 : 1;
+      const slot = String(++ticks);
+      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes that were
+      // never used before.
+      const isHealed = this.#profile !== this.#options.profile;
+      if (prng.chance(DISPATCH_SHARE))
+        for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
+      else if (times > 1) this.#fleet.invoke();
+      if (prng.chance(0.3)) this.#fleet.invoke();
+      // At some moment, as the service does; nothing of ours may be due.
+      if (prng.chance(0.2)) this.#sweep();
+      this.#timeline.after(profile().tickMs, tick);
+    };
+    this.#timeline.after(prng.between(0, profile().tickMs), tick);
+  }
+
+  /** One producer after the other, until all tasks are acknowledged: one that was killed is replaced by one that enqueues what is missing. */
+  #produce(ids: readonly string[]): void {
+    for (const id of ids) this.#missing.add(id);
+    const process = this.#visit('producer', () => {
+      this.#later(100, () => this.#produce([...this.#missing]));
+    });
+    const ports = this.#producerPorts(process);
+    const withinMs = Math.max(1_000, 0.8 * this.#profile.faultyMs - this.#timeline.now + this.#startedAt);
+    const singles = ids.filter((id) => id !== batchId(this.#half));
+    process.deliver(() => {
+      const failed = (error: unknown): void => void (this.#failure = error);
+      void produce(ports, singles, withinMs).catch(failed);
+      if (singles.length < ids.length) void produceBatch({ ...ports, prng: ports.prng.fork('batch') }).catch(failed);
+    });
+  }
+
+  /** A producer of its own, begun again by another when it is killed, until it is through. */
+  #produceBeside(name: string, act: (ports: ProducerPorts) => Promise<void>): void {
+    this.#producing.add(name);
+    const process = this.#visit('producer', () => {
+      if (this.#producing.has(name)) this.#later(100, () => this.#produceBeside(name, act));
+    });
+    const ports = this.#producerPorts(process);
+    process.deliver(() => {
+      void act(ports)
+        .then(() => this.#producing.delete(name))
+        .catch((error: unknown) => void (this.#failure = error));
+    });
+  }
+
+  #producerPorts(process: SimulatedProcess): ProducerPorts {
+    const place = this.#placeOf(process);
+    const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
+    const payloads = bucketAt(place, prng.fork('bucket'));
+    const shards = place.profile.shards + place.profile.strayShards;
+    const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards } });
+    const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE, payloads });
+    return {
+      process,
+      client,
+      prng,
+      queue: QUEUE,
+      half: this.#half,
+      profile: this.#profile,
+      driver: place.driver,
+      recorder: this.#recorder,
+      seen: this.#count,
+      onAcknowledged: (id: string) => void this.#missing.delete(id),
+      nextVersion: () => ++this.#versions,
+    };
+  }
+
+  /** One delivery of a tick to a dispatcher of its own; a second one comes a little later. */
+  #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
+    this.#later(time * prng.exponential(200), () => {
+      const process = this.#visit('dispatcher');
+      process.deliver(() => {
+        const startWorker = ({ homeShards }: WorkEvent): void => this.#fleet.invoke({ homeShards });
+        void deliverTick(this.#placeOf(process), { slot, recurs, startWorker }).catch((error: unknown) =>
+          this.#failed(process, error),
+        );
+      });
+    });
+  }
+
+  /** The platform delivers at least once, at some moment, if there is room. */
+  #succeed(after: string): void {
+    const prng = this.#prng.fork(`successor of ${after}`);
+    const times = prng.chance(0.2 + this.#profile.doubleTick) ? 2 : 1;
+    for (let time = 0; time < times; time++)
+      this.#timeline.after(prng.exponential(100), () => this.#fleet.invoke({ after }));
+  }
+
+  /** One operator after the other: one that is killed is replaced, so that a pause does not last for ever. */
+  #operate(groups: readonly (readonly string[])[]): void {
+    const process = this.#fleet.start('operator', () => {
+      this.#timeline.after(100, () => this.#operate(groups));
+    });
+    const phase = this.#profile;
+    process.deliver(() => {
+      void operate(this.#placeOf(process), groups, () => this.#profile !== phase).catch((error: unknown) =>
+        this.#failed(process, error),
+      );
+    });
+  }
+
+  #placeOf(process: SimulatedProcess): WorkerPlace {
+    return {
+      process,
+      driver: this.#network.driverOf(process),
+      recorder: this.#recorder,
+      seen: this.#count,
+      violated: (invariant, message) => this.#checker.report(invariant, process.name, message),
+      profile: this.#profile,
+      objects: this.#objects,
+      startSuccessor: (after) => this.#succeed(after),
+      isTimeCalled: () => this.#isTimeCalled,
+      prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
+    };
+  }
+
+  /** With clocks hours apart, honest rows look damaged; those that meet them are right to say so. */
+  #failed({ name }: SimulatedProcess, error: unknown): void {
+    if (error instanceof CorruptItemError && !this.#options.profile.clocksHold) return;
+    this.#checker.report(MISTAKE, name, `an invocation failed: ${String(error)}`);
+  }
+
+  #isDecided(): boolean {
+    if (this.#failure !== undefined) return true;
+    const { stopAtViolation, stopAt } = this.#options;
+    const { violations } = this.#checker;
+    if (violations.length === 0) return false;
+    return (
+      stopAtViolation === true ||
+      (stopAt !== undefined && violations.some(({ invariant }) => stopAt.includes(invariant)))
+    );
+  }
+}

@@ -1,0 +1,323 @@
+/**
+ * Broken on purpose: each switch takes one rule of the protocol away, and the model that must notice it says which invariant does.
+ * The switches are in `Holder.tla`, `Task.tla`, `Lock.tla` and `Semaphore.tla` (`B("…")`);
+ * `mutants` are the seeded bugs of the code that do the same.
+ */
+export interface Switch {
+  /** What is put into `Broken`: more than one where each alone is made up for by the other. */
+  readonly broken: readonly string[];
+  readonly model: string;
+  readonly what: string;
+  /** In `proof/mutants/`. */
+  readonly mutants?: readonly string[];
+  readonly changes?: Readonly<Record<string, string>>;
+}
+
+export const SWITCHES: readonly Switch[] = [
+  // Belief and sessions.
+  {
+    broken: ['noBelief'],
+    model: 'task-work',
+    what: 'requests are sent, and attempts repeated, without asking for belief',
+    mutants: ['M40', 'M61'],
+  },
+  { broken: ['longTrust'], model: 'task-beat', what: 'belief has no end of its own', mutants: ['M8', 'M28'] },
+  {
+    broken: ['openLate'],
+    model: 'task-beat',
+    what: 'the window opens when the answer comes, not before the request is sent',
+    mutants: ['M9'],
+  },
+  {
+    broken: ['noSkew'],
+    model: 'task-beat',
+    what: 'a contender does not wait for the clock bound',
+    mutants: ['M7', 'M27'],
+  },
+  {
+    broken: ['renewBlind'],
+    model: 'task-beat',
+    changes: { Copies: '2', MaxNet: '2', Skew: '0' },
+    what: 'a renewal does not compare the nonce of the one before: an earlier one, late, lowers the expiry',
+    mutants: ['M16'],
+  },
+  { broken: ['revive', 'renewBlind'], model: 'task-beat', what: 'an ended session is renewed' },
+  {
+    broken: ['expireUntimed', 'expireUnseen'],
+    model: 'task-stale',
+    changes: { Late: '{"beat"}', Faults: '1' },
+    what: 'a contender that judged a session once may end it at any time',
+  },
+  // Lost answers.
+  {
+    broken: ['noNonce'],
+    model: 'task-work',
+    what: 'a refusal by its own nonce counts as a refusal',
+    mutants: ['M14', 'X3'],
+  },
+  {
+    broken: ['guessYes'],
+    model: 'task-work',
+    what: 'a refusal after a lost answer counts as success',
+    mutants: ['M12'],
+  },
+  {
+    broken: ['saysDone'],
+    model: 'task-work',
+    changes: { MaxNet: '2', Faults: '0' },
+    what: 'a refused completion is told as done',
+    mutants: ['M12'],
+  },
+  { broken: ['adoptsDone'], model: 'task-work', what: 'a worker adopts a task whose completion was not answered' },
+  {
+    broken: ['noAdopt'],
+    model: 'task-live',
+    what: 'a task that runs under its own session without its knowing is left alone',
+  },
+  // Tasks.
+  { broken: ['sameToken'], model: 'task-work', what: 'a claim does not raise the counter', mutants: ['M1'] },
+  {
+    broken: ['claimRunning', 'claimAnyCounter', 'claimAnyNonce'],
+    model: 'task-work',
+    what: 'a claim compares neither state nor counter nor nonce',
+    mutants: ['M49'],
+  },
+  {
+    broken: ['claimAnyCounter', 'claimAnyNonce'],
+    model: 'task-handback',
+    what: 'a claim compares the state alone: a copy of an earlier one claims what was handed back',
+    mutants: ['M49'],
+  },
+  {
+    broken: ['takeAnyCounter', 'takeAnySession'],
+    model: 'task-work',
+    what: 'a takeover does not compare what it observed',
+    mutants: ['M5'],
+  },
+  {
+    broken: ['takeExpired'],
+    model: 'task-beat',
+    what: 'a takeover from an expired session that was not ended first',
+  },
+  { broken: ['takeLive'], model: 'task-work', what: 'a takeover from a live session', mutants: ['M55'] },
+  {
+    broken: ['takeLive'],
+    model: 'task-stale',
+    what: 'the same, after a stale read',
+    mutants: ['M55', 'M37'],
+  },
+  {
+    broken: ['buriesEarly'],
+    model: 'task-work',
+    what: 'a task is buried with attempts left',
+    mutants: ['M55'],
+  },
+  {
+    broken: ['noFence'],
+    model: 'task-work',
+    changes: { MaxNet: '2', Faults: '0' },
+    what: 'a completion compares neither session nor counter',
+    mutants: ['M52'],
+  },
+  {
+    broken: ['noFence'],
+    model: 'task-handback',
+    what: 'a retry or a release compares neither session nor counter',
+    mutants: ['M20', 'M20b'],
+  },
+  {
+    broken: ['noToken'],
+    model: 'task-handback',
+    what: 'the verbs of a holder compare the session alone: those of an earlier claim arrive in a later one',
+  },
+  { broken: ['doneTwice'], model: 'task-handback', what: 'the verbs of a holder do not ask whether the task runs' },
+  { broken: ['restarts'], model: 'task-handback', what: 'a release starts the counter over', mutants: ['M3', 'M2'] },
+  {
+    broken: ['keepsAttempt'],
+    model: 'task-handback',
+    what: 'a release does not give the attempt back',
+    mutants: ['M54', 'X4'],
+  },
+  {
+    broken: ['noSequence'],
+    model: 'task-progress',
+    what: 'progress has no order: a late request overwrites its successor',
+    mutants: ['X1'],
+  },
+  // Locks.
+  { broken: ['sameToken'], model: 'lock-work', what: 'an acquire does not raise the counter', mutants: ['M1'] },
+  { broken: ['deletes'], model: 'lock-work', what: 'a release deletes the row', mutants: ['M2', 'M3'] },
+  {
+    broken: ['heldByAnyone', 'heldSinceAny'],
+    model: 'lock-work',
+    what: 'a release compares neither session nor counter',
+    mutants: ['M20c'],
+  },
+  {
+    broken: ['takeLive'],
+    model: 'lock-work',
+    what: 'a takeover from a live session',
+    mutants: ['X50'],
+  },
+  {
+    broken: ['noDelay'],
+    model: 'lock-forced',
+    what: 'a dead session’s key opens at once',
+    mutants: ['M21', 'M22'],
+  },
+  {
+    broken: ['delaySkew'],
+    model: 'lock-forced',
+    what: 'the delay is counted without the clock bound',
+  },
+  {
+    broken: ['settlesOpen'],
+    model: 'lock-forced',
+    what: 'a key that is freed for a dead session does not say until when it is closed',
+    mutants: ['M23'],
+  },
+  {
+    broken: ['opensEarly'],
+    model: 'lock-forced',
+    what: 'an acquire does not ask whether the delay is over',
+    mutants: ['M22', 'M24'],
+  },
+  {
+    broken: ['touched'],
+    model: 'lock-work',
+    changes: { Copies: '2', MaxNet: '2', Faults: '0' },
+    what: 'an acquire is not ordered against the tenures that ended since it was asked for',
+    mutants: ['X6'],
+  },
+  { broken: ['noDoubt'], model: 'lock-work', what: 'a session forgets an acquire that was not answered' },
+  {
+    broken: ['barsInName'],
+    model: 'lock-work',
+    changes: { MaxNet: '2' },
+    what: 'a session in doubt finds the key free, and writes nothing that its late acquire would meet',
+  },
+  {
+    broken: ['forgets'],
+    model: 'lock-live',
+    what: 'an acquire that was refused is repeated without the counter that the refusal brought',
+  },
+  // Semaphores.
+  {
+    broken: ['noRoom'],
+    model: 'semaphore',
+    what: 'an admission does not ask for room',
+  },
+  {
+    broken: ['jumps'],
+    model: 'semaphore',
+    what: 'an admission does not ask whether others are queued',
+  },
+  {
+    broken: ['releasesTwice'],
+    model: 'semaphore',
+    what: 'a release does not ask whether the permit is there',
+  },
+  {
+    broken: ['blind'],
+    model: 'semaphore',
+    what: 'a row that was calculated is written, whatever came between',
+  },
+  {
+    broken: ['byNonce'],
+    model: 'semaphore',
+    changes: { MaxNet: '3' },
+    what: 'what came between is told by the nonce, which a repeated request brings back, and not by the revision',
+  },
+  // Wait groups.
+  {
+    broken: ['anyGeneration'],
+    model: 'group',
+    what: 'a late request of one generation is taken in the next',
+  },
+  {
+    broken: ['addsSealed'],
+    model: 'group-walk',
+    changes: { MaxNet: '2', Faults: '0' },
+    what: 'a member comes into a group that is sealed',
+  },
+  {
+    broken: ['leaseBlind'],
+    model: 'group',
+    what: 'a lease does not compare what it read: an earlier one undoes a later one',
+  },
+  { broken: ['finishesTwice'], model: 'group', what: 'a member that is lost becomes done after the count' },
+  { broken: ['losesDone'], model: 'group', what: 'a member that is done becomes lost' },
+  { broken: ['losesAny'], model: 'group', what: 'a member is lost though another session has it by now' },
+  {
+    broken: ['walksOpen'],
+    model: 'group-walk',
+    what: 'a waiter counts before the group is sealed',
+  },
+  { broken: ['waitsForDead'], model: 'group-live', what: 'a waiter leaves the members of dead sessions alone' },
+  // Rate limits.
+  { broken: ['noEnough'], model: 'rate', what: 'a take does not ask whether there is enough' },
+  { broken: ['overflows'], model: 'rate', what: 'what flowed into a full bucket is not thrown away' },
+  { broken: ['takesTwice'], model: 'rate', what: 'a repeated take does not see that it was the last write' },
+  { broken: ['fullBlind'], model: 'rate', what: 'a take from a full bucket does not ask whether it still is full' },
+  {
+    broken: ['noTransit'],
+    model: 'rate',
+    what: 'a take that is under way is held to count from its arrival: it counts from when it was asked for',
+  },
+  // Keys.
+  { broken: ['keyFull'], model: 'key', what: 'a claim does not ask for room' },
+  { broken: ['keepsPlace'], model: 'key', what: 'an end keeps the place of its key' },
+  { broken: ['takeLeaves'], model: 'key', what: 'a takeover gives the place of its key away' },
+  { broken: ['parksRunning'], model: 'key', what: 'a task is parked without a look at its state' },
+  {
+    broken: ['noSecondLook', 'noRepair'],
+    model: 'key-live',
+    changes: { Faults: '0', MaxNet: '2' },
+    what: 'a worker that parked a task does not look at the key again: an end came between',
+  },
+  {
+    broken: ['noPutBack', 'noRepair'],
+    model: 'key-live',
+    changes: { Faults: '0' },
+    what: 'an end does not put back what has room now',
+  },
+  {
+    broken: ['noRepair'],
+    model: 'key-live',
+    what: 'no tick puts back what a crash has left parked',
+  },
+  // Lines.
+  {
+    broken: ['joinBlind', 'placeBlind'],
+    model: 'line',
+    changes: { Tasks: '3', MaxNet: '2', Faults: '0' },
+    what: 'two tasks join with one ticket',
+  },
+  { broken: ['joinAnyHead'], model: 'line', what: 'a task joins behind a head that has left' },
+  { broken: ['closeBlind'], model: 'line', what: 'a line is closed though a task has joined meanwhile' },
+  {
+    broken: ['callBlind'],
+    model: 'line-three',
+    changes: { MaxNet: '2' },
+    what: 'the next is called, though it was cancelled meanwhile',
+  },
+  // Batches.
+  {
+    broken: ['endsTwice'],
+    model: 'batch',
+    changes: { Tasks: '3', MaxNet: '1', Faults: '1' },
+    what: 'an end does not ask whether the child runs: a copy counts it once more',
+  },
+  { broken: ['countsApart'], model: 'batch', what: 'a child is counted apart from its own guard' },
+  {
+    broken: ['downToNone'],
+    model: 'batch',
+    what: 'the last child is counted down as the others are, and calls no callback',
+  },
+  { broken: ['buriesUncounted'], model: 'batch', what: 'a child that is buried is not counted' },
+  // Schedules.
+  { broken: ['ticksTwice'], model: 'schedule', what: 'a tick that is delivered twice is dispatched by both' },
+  { broken: ['makesTwice'], model: 'schedule', what: 'a slot becomes a task a second time' },
+  { broken: ['advanceBlind'], model: 'schedule', what: 'a late advance takes the schedule back' },
+  { broken: ['advancesFirst'], model: 'schedule', what: 'a schedule is advanced before its slot is a task' },
+];

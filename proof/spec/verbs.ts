@@ -1,0 +1,150 @@
+/**
+ * Which statement is which operator of `Rows.tla`, `SharedRows.tla` or `QueueRows.tla`,
+ * and the digest of the statement that the operator was written from.
+ *
+ * `statements.digest.json` holds the digests; `proof/spec/specification.test.ts` compares them with the golden statements. When it fails,
+ * read the statement and its operator side by side, change the operator if the meaning has changed, and then write the digests with
+ * `npm run spec -- --digest`. The page beside this (`README.md`) has the steps.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const GOLDEN = path.join(import.meta.dirname, '../../test/unit/dynamo/statements.golden.md');
+const DIGESTS = path.join(import.meta.dirname, 'statements.digest.json');
+const ROWS = ['Rows.tla', 'SharedRows.tla', 'QueueRows.tla'];
+
+/** Operators for each verb of the rows whose lives the traces have: guard, then effect, then those of other rows in its transaction. */
+export const TRACED: Readonly<Record<string, readonly string[]>> = {
+  'lock.acquire': ['CanAcquire', 'Acquired'],
+  'lock.bar': ['CanBar', 'Barred'],
+  'lock.disown': ['IsHeldBy', 'Disowned'],
+  'lock.force': ['IsHeldBy', 'Forced'],
+  'lock.release': ['IsHeldBy', 'Released'],
+  'lock.settle': ['IsHeldBy', 'Settled'],
+  'lock.takeOver': ['IsHeldBy', 'TakenOver'],
+  'pack.commit': ['IsMyNext', 'Progressed'],
+  'pack.finish': ['IsMyNext', 'Ended'],
+  'pack.move': ['IsMyNext', 'Progressed'],
+  'pack.record': ['IsMyNext', 'Progressed'],
+  'session.create': ['CanCreate', 'Created'],
+  'session.expire': ['CanExpire', 'Invalidated'],
+  'session.invalidate': ['CanInvalidate', 'Invalidated'],
+  'session.renew': ['CanRenew', 'Renewed'],
+  'task.bury': ['IsObserved', 'Finished'],
+  'task.cancel': ['IsUntouched', 'Finished'],
+  'task.claim': ['CanClaim', 'Taken', 'HasRoom', 'KeyEntered'],
+  'task.commit': ['IsMine', 'Finished'],
+  'task.complete': [
+    ...['IsMine', 'Finished', 'KeyLeft', 'CanAdvance', 'LineAdvanced', 'CanClose', 'LineClosed', 'IsPlaceTaken'],
+    ...['CanCall', 'TaskCalled', 'CanCountDown', 'CanCountLast', 'CountedDown'],
+  ],
+  'task.discard': ['IsMine', 'Finished'],
+  'task.expire': ['IsUntouched', 'Finished'],
+  'task.giveUp': ['IsMine', 'Finished'],
+  'task.progress': ['CanProgress', 'Progressed'],
+  'task.release': ['IsMine', 'Freed'],
+  'task.renew': ['CanRevive', 'Revived'],
+  'task.replace': ['IsUntouched'],
+  'task.reschedule': ['IsUntouched'],
+  'task.retry': ['IsMine', 'Freed'],
+  'task.revive': ['CanRevive', 'Revived'],
+  'task.snooze': ['IsMine', 'Freed'],
+  'task.takeOver': ['IsObserved', 'Taken'],
+  'task.wait': ['IsMine', 'Freed'],
+};
+
+/** Likewise, of verbs that the models have and the traces do not. */
+const MODELLED: Readonly<Record<string, readonly string[]>> = {
+  'batch.create': ['IsAbsent'],
+  'ratelimit.take': ['CanTake', 'Took'],
+  'ratelimit.takeFromFull': ['CanTakeFull', 'TookFull'],
+  'schedule.advance': ['CanAdvanceSchedule', 'ScheduleAdvanced'],
+  'slot.take': ['IsAbsent'],
+  'task.enqueue': ['IsAbsent', 'CanJoin', 'LineJoined', 'IsPlaceFree'],
+  'task.park': ['CanPark', 'TaskParked'],
+  'task.putBack': ['CanPutBack', 'TaskPutBack'],
+  'waitgroup.add': ['IsGroupIn', 'MemberAdded'],
+  'waitgroup.begin': ['IsGroupIn', 'GroupBegun'],
+  'waitgroup.complete': ['IsGroupIn', 'GroupCompleted'],
+  'waitgroup.create': ['IsAbsent'],
+  'waitgroup.done': ['IsPending', 'MemberEnded'],
+  'waitgroup.lease': ['CanLease', 'MemberLeased'],
+  'waitgroup.lose': ['CanLose', 'MemberEnded'],
+  'waitgroup.seal': ['IsGroupIn', 'GroupSealed'],
+};
+
+const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...MODELLED };
+
+/** Rows whose statements the specification leaves out, and verbs of its own rows that it does; reads have no effect. */
+export const OUTSIDE: Readonly<Record<string, string>> = {
+  'audit.': 'a record for people',
+  'check.': 'health checks end sessions by force, which session.invalidate is',
+  'epoch.': 'only on a table at rest: it lifts counters without a holder',
+  'failure.': 'past failures are rows beside the protocol',
+  'lock.acquireAll': 'several acquires in one transaction, each as it was observed',
+  'lock.commit': 'a value of a free key',
+  'lock.put': 'a value of a free key',
+  'lock.remove': 'a value of a free key',
+  'lock.update': 'the value of a held key',
+  'pack.cancelItem': 'a wish about one item of a pack; the items are not specified yet',
+  'pack.enqueue': 'creates the row, guarded by its absence',
+  'payload.': 'inputs are rows beside the protocol',
+  'queue.': 'what workers know of a queue; no right depends on it',
+  'schedule.put': 'defines a schedule; Schedule.tla has one that is defined',
+  'schedule.remove': 'likewise',
+  'semaphore.': 'Semaphore.tla has a model of its own, which is not tied to the statements by operators',
+  'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
+  'task.defer': 'as task.reschedule, to a later time',
+  'task.requestCancel': 'a wish, which changes no right',
+};
+
+const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfParked|pageOfTenants)$/;
+
+export function digestsOfGolden(): ReadonlyMap<string, string> {
+  const sections = readFileSync(GOLDEN, 'utf8').split(/^## /m).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const end = section.indexOf('\n');
+      const text = section.slice(end).trim();
+      return [section.slice(0, end).trim(), createHash('sha256').update(text).digest('hex').slice(0, 16)] as const;
+    }),
+  );
+}
+
+/** What of the specification and the statements does not agree, in words; empty: they do. */
+export function disagreements(): readonly string[] {
+  const golden = digestsOfGolden();
+  const written = JSON.parse(readFileSync(DIGESTS, 'utf8')) as Readonly<Record<string, string>>;
+  const rows = ROWS.map((name) => readFileSync(path.join(import.meta.dirname, name), 'utf8')).join('\n');
+  const unplaced = [...golden.keys()].filter((verb) => !(verb in OPERATORS) && !isOutside(verb));
+  const gone = Object.keys(OPERATORS).filter((verb) => !golden.has(verb));
+  const changed = Object.entries(OPERATORS).filter(([verb]) => golden.has(verb) && golden.get(verb) !== written[verb]);
+  const operators = new Set(Object.values(OPERATORS).flat());
+  return [
+    ...unplaced.map(
+      (verb) => `${verb} is new: give it an operator in proof/spec/verbs.ts, or say there why it is outside`,
+    ),
+    ...gone.map((verb) => `${verb} has an operator, and no statement in the golden file`),
+    ...changed.map(
+      ([verb, names]) => `${verb} has changed: compare it with ${names.join(', ')} in proof/spec/*Rows.tla`,
+    ),
+    ...[...operators]
+      .filter((name) => !rows.includes(`\n${name}(`))
+      .map((name) => `no proof/spec/*Rows.tla has ${name}`),
+  ];
+}
+
+function isOutside(verb: string): boolean {
+  return (
+    READS.test(verb) ||
+    Object.keys(OUTSIDE).some((what) => verb === what || (what.endsWith('.') && verb.startsWith(what)))
+  );
+}
+
+/** Declares the operators to be right for the statements as they are. */
+export function writeDigests(): void {
+  const golden = digestsOfGolden();
+  const entries = Object.keys(OPERATORS).map((verb) => [verb, golden.get(verb) ?? '']);
+  writeFileSync(DIGESTS, `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`);
+}

@@ -1,0 +1,146 @@
+/** A worker as a function of the library: for containers and other processes that stay. */
+import { connectDynamo } from '../dynamo/connect.ts';
+import { engineWakes } from './engine-wakes.ts';
+import { createStores } from './stores.ts';
+import { ConfigurationError, shown } from '../core/errors.ts';
+import type { WorkTotals } from './keep-at-work.ts';
+import { keepAtWork } from './keep-at-work.ts';
+import { DEFAULT_TTL_MS } from '../core/lease/timing.ts';
+import type { LeaseholdOptions } from './leasehold.ts';
+import { LEASEHOLD_OPTIONS, Leasehold, withEnvironment } from './leasehold.ts';
+import type { TaskEvents } from '../tasks/run/events.ts';
+import { workModule } from '../tasks/run/work-module.ts';
+import { systemRuntime } from '../core/runtime/runtime.ts';
+import type { TaskLog } from '../tasks/task/context.ts';
+import { HandedBackError } from '../tasks/task/control.ts';
+import type { TaskMiddleware } from '../tasks/task/middleware.ts';
+import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';
+import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
+import type { AttemptSpans } from '../tasks/tracing/task-spans.ts';
+import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../tasks/tracing/task-spans.ts';
+import type { Duration } from '../core/validate/duration.ts';
+import { givenMs } from '../core/validate/duration.ts';
+import { validName } from '../core/validate/name.ts';
+import { validOptions } from '../core/validate/options.ts';
+import { validWholeNumber } from '../core/validate/whole-number.ts';
+
+/** Connection, table and queue are found as `createLeasehold` finds them. */
+export interface WorkerOptions extends LeaseholdOptions {
+  /** Tasks at once: 1 to 1,000; 10 when absent. */
+  readonly concurrency?: number | undefined;
+  /** How long after its last sign of life its tasks are taken over; 30 s when absent. */
+  readonly sessionTtl?: Duration | undefined;
+  /** How long task code may take to stop after `stop`, before its task is handed back all the same; 5 s when absent. */
+  readonly grace?: Duration | undefined;
+  /** End when no task is due or running here; without it the worker waits for tasks. */
+  readonly untilDrained?: boolean | undefined;
+  /** What runs around every attempt, inside of what the module of the tasks exports as `middleware`. */
+  readonly middleware?: readonly TaskMiddleware[] | undefined;
+  /** Told after what the module exports as `events`. */
+  readonly events?: TaskEvents | undefined;
+  /** Where `task.log` and the worker's own messages go. Absent: a line of JSON each on standard output, without `debug`. */
+  readonly log?: TaskLog | undefined;
+  /** How OpenTelemetry spans of attempts hang on the trace of their task: `parent` when absent, or `link`. */
+  readonly attemptSpans?: AttemptSpans | undefined;
+}
+
+export interface Worker {
+  /**
+   * Works until `stop`, or, with `untilDrained`, until no task is due. An outage of the store is waited out.
+   * @returns how tasks ended here
+   * @throws ConfigurationError when it is called twice, or a schedule of the module cannot be defined
+   */
+  run(): Promise<WorkTotals>;
+  /**
+   * Stops what runs through `task.signal`, hands it back, its attempts not counted, and lets `run` end. Does no harm
+   * twice, or before `run`.
+   */
+  stop(): void;
+}
+
+const OPTIONS = {
+  ...LEASEHOLD_OPTIONS,
+  concurrency: true,
+  sessionTtl: true,
+  grace: true,
+  untilDrained: true,
+  middleware: true,
+  events: true,
+  log: true,
+  attemptSpans: true,
+} as const;
+
+const DEFAULT_CONCURRENCY = 10;
+const MAX_CONCURRENCY = 1_000;
+const DEFAULT_GRACE_MS = 5_000;
+
+/**
+ * A worker of a queue in this process. It works beside deployed workers, takes part in takeovers,
+ * and defines and enqueues the schedules that the module exports.
+ * @param taskExports the exports of the module that defines the tasks: `import * as tasks from '../tasks.ts'`
+ * @throws ConfigurationError for an option that cannot be used, and for exports without a task
+ */
+export function createWorker(taskExports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}): Worker {
+  const given = withEnvironment(validOptions('the options of createWorker', options, OPTIONS));
+  const { middleware, events, payloads, log = JSON_LINES, untilDrained = false, table, maxClockSkew } = given;
+  const work = workModule(taskExports, { middleware, events, payloads });
+  const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
+  const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });
+  const settings = {
+    queue,
+    shards,
+    untilDrained,
+    concurrency: validWholeNumber('concurrency', given.concurrency ?? DEFAULT_CONCURRENCY, {
+      min: 1,
+      max: MAX_CONCURRENCY,
+    }),
+    sessionTtlMs: givenMs('sessionTtl', given.sessionTtl) ?? DEFAULT_TTL_MS,
+    graceMs: givenMs('grace', given.grace) ?? DEFAULT_GRACE_MS,
+  };
+  const spans = new TaskSpans(openTelemetry, validAttemptSpans(given.attemptSpans));
+  const handBack = new AbortController();
+  let isRun = false;
+
+  return {
+    async run() {
+      if (isRun) throw new ConfigurationError('this worker has been run already: create another one');
+      isRun = true;
+      const connection = connectDynamo(given, systemRuntime, given.observer);
+      const { sender, gauge } = connection;
+      using leasehold = new Leasehold(
+        { sender, gauge, runtime: systemRuntime },
+        { table, queue, shards, maxClockSkew },
+        connection,
+      );
+      const stores = createStores(sender, { table, shards });
+      const { clock } = systemRuntime;
+      const onEnqueued = untilDrained ? undefined : engineWakes({ endpoint: given.endpoint, table, clock }, queue);
+      const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued };
+      return await keepAtWork(work, ports, settings, handBack.signal);
+    },
+    stop() {
+      handBack.abort(new HandedBackError('the worker is stopped'));
+    },
+  };
+}
+
+function validAttemptSpans(given: AttemptSpans | undefined): AttemptSpans {
+  const found = ATTEMPT_SPANS.find((known) => known === (given ?? DEFAULT_ATTEMPT_SPANS));
+  if (found === undefined)
+    throw new ConfigurationError(`attemptSpans = ${shown(given)}: give one of ${ATTEMPT_SPANS.join(', ')}`);
+  return found;
+}
+
+/** What collectors of containers read: one object a line. */
+const JSON_LINES: TaskLog = {
+  debug: () => undefined,
+  info: writing('info'),
+  warn: writing('warn'),
+  error: writing('error'),
+};
+
+function writing(level: string): TaskLog['info'] {
+  return (message, ...extra) => {
+    process.stdout.write(`${JSON.stringify({ level, message, ...Object.assign({}, ...extra) })}\n`);
+  };
+}

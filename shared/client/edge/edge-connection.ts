@@ -1,0 +1,126 @@
+/**
+ * A table as it is reached from an isolate at the edge: over `fetch`, with credentials that a provider hands out.
+ *
+ * Make one within each request: it costs nothing, and what isolates may
+ * share between requests, signing keys and credentials, they do share.
+ * Kept beyond its request it would wait for what that request had begun, which isolates do not allow.
+ */
+import type { SendObserver } from '../../dynamo/engine/send.ts';
+import { Sender } from '../../dynamo/engine/send.ts';
+import { DateHeaderGauge } from '../../dynamo/engine/skew-gauge.ts';
+import { createFetchDriver } from '../../dynamo/wire/fetch-driver.ts';
+import type { CredentialProvider, TemporaryCredentials } from '../../dynamo/wire/kept-credentials.ts';
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import type { SkewGauge } from '../../core/lease/skew.ts';
+import { sessionTiming } from '../../core/lease/timing.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { systemRuntime } from '../../core/runtime/runtime.ts';
+import { DEFAULT_SHARDS, MAX_SHARDS } from '../../tasks/task/task.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { givenMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+
+export interface EdgeOptions {
+  readonly table: string;
+  /** The table's region, wherever the isolate runs. */
+  readonly region: string;
+  /** A function is asked again before they end, and when the service refuses them; what it gives is kept for the isolate. */
+  readonly credentials: TemporaryCredentials | CredentialProvider;
+  /** Absent: that of DynamoDB in the region. */
+  readonly endpoint?: string | undefined;
+  /** Absent: the runtime's own. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Where tasks are enqueued when a call does not say. Absent: `default`. */
+  readonly queue?: string | undefined;
+  /** Partitions of the ready index for new tasks, as the stack has it. Absent: 8. */
+  readonly shards?: number | undefined;
+  /** The stated bound on the difference between any two clocks; the same everywhere. Absent: 1 s. */
+  readonly maxClockSkew?: Duration | undefined;
+  /** Requests under way at once; others wait. Absent: 6, as many connections as an isolate gets. */
+  readonly maxInFlight?: number | undefined;
+  /** Requests in all; a further one throws a `ConfigurationError`, and is not sent. Absent: no limit of ours. */
+  readonly maxRequests?: number | undefined;
+  /** Counts what is sent. */
+  readonly observer?: SendObserver | undefined;
+}
+
+export interface EdgeConnection {
+  readonly table: string;
+  readonly queue: string | undefined;
+  readonly shards: number;
+  readonly maxClockSkewMs: number;
+  readonly sender: Sender;
+  readonly gauge: SkewGauge;
+  readonly runtime: Runtime;
+}
+
+const OPTIONS = {
+  table: true,
+  region: true,
+  credentials: true,
+  endpoint: true,
+  fetch: true,
+  queue: true,
+  shards: true,
+  maxClockSkew: true,
+  maxInFlight: true,
+  maxRequests: true,
+  observer: true,
+} as const satisfies Record<keyof EdgeOptions, true>;
+
+const DEFAULT_IN_FLIGHT = 6;
+
+/** @throws ConfigurationError */
+export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime): EdgeConnection {
+  const given = validOptions('the options of leasehold/edge', options, OPTIONS);
+  const { table, region, credentials, maxClockSkew, maxRequests = Infinity, observer } = given;
+  const { shards = DEFAULT_SHARDS, maxInFlight = DEFAULT_IN_FLIGHT } = given;
+  const gauge = new DateHeaderGauge();
+  const driver = createFetchDriver({
+    runtime,
+    endpoint: endpointOf(given),
+    region,
+    credentials: validCredentials(credentials),
+    fetch: given.fetch ?? ((...call) => fetch(...call)),
+    maxInFlight: validWholeNumber('maxInFlight', maxInFlight, { min: 1 }),
+    maxRequests: maxRequests === Infinity ? Infinity : validWholeNumber('maxRequests', maxRequests, { min: 1 }),
+    onResponse: (timing) => gauge.observe(timing),
+  });
+  return {
+    table: validName('table', table),
+    queue: given.queue,
+    gauge,
+    runtime,
+    shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
+    maxClockSkewMs: sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs,
+    sender: new Sender({ driver, runtime, observer }),
+  };
+}
+
+/** What `connect` has returned. @throws ConfigurationError for anything else */
+export function validConnection(connection: EdgeConnection): EdgeConnection {
+  if ((connection as Partial<EdgeConnection> | null | undefined)?.sender instanceof Sender) return connection;
+  throw new ConfigurationError(`connection = ${shown(connection)}: give what connect returns`);
+}
+
+/** China's partition has a domain of its own; others are given as an endpoint. */
+function endpointOf({ region, endpoint }: EdgeOptions): string {
+  if (typeof region !== 'string' || !/^[a-z0-9-]+$/.test(region))
+    throw new ConfigurationError(`region = ${shown(region)}: give the region of the table, such as 'eu-west-1'`);
+  if (endpoint === undefined)
+    return `https://dynamodb.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
+  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+    throw new ConfigurationError(`endpoint ${shown(endpoint)} is not a URL such as http://127.0.0.1:8000`);
+  return endpoint;
+}
+
+function validCredentials(credentials: EdgeOptions['credentials']): EdgeOptions['credentials'] {
+  const { accessKeyId, secretAccessKey } = ((credentials as unknown) ?? {}) as Partial<TemporaryCredentials>;
+  if (typeof credentials !== 'function' && (typeof accessKeyId !== 'string' || typeof secretAccessKey !== 'string'))
+    throw new ConfigurationError(
+      'credentials: give accessKeyId and secretAccessKey, with the sessionToken of temporary ones, or a function that does',
+    );
+  return credentials;
+}

@@ -1,0 +1,110 @@
+/** Leasehold as an isolate holds it: what a request at the edge wants of a table, over `fetch`. */
+import { createLockStore } from '../../coordination/lock/row/dynamo-lock-store.ts';
+import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
+import { createBasicStores } from '../basic-stores.ts';
+import { ElectionClient } from '../../coordination/election/election.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import { parseSequencer } from '../../core/lease/sequencer.ts';
+import { LockClient } from '../../coordination/lock/lock-client.ts';
+import type { Refusal } from '../../coordination/lock/lock-record.ts';
+import { verifyLock } from '../../coordination/lock/verify-lock.ts';
+import { TaskClient } from '../../tasks/queue/task-client.ts';
+import type { RateOptions } from '../../coordination/ratelimit/bucket.ts';
+import type { Limited } from '../../coordination/ratelimit/rate-limiter.ts';
+import { RateLimiter } from '../../coordination/ratelimit/rate-limiter.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { SemaphoreClient } from '../../coordination/semaphore/semaphore-client.ts';
+import type { Full } from '../../coordination/semaphore/semaphore-contender.ts';
+import { Session } from '../session.ts';
+import type { Verification } from '../../session/verify-session.ts';
+import { verifyTask } from '../../tasks/task/verify-task.ts';
+import { Turns } from '../../core/wait/turns.ts';
+import type { EdgeConnection, EdgeOptions } from './edge-connection.ts';
+import { connect } from './edge-connection.ts';
+import type { EdgeSessionSettings } from './edge-sessions.ts';
+import { openHolder } from './edge-sessions.ts';
+
+/** Nothing is taken from an environment: an isolate has none. @throws ConfigurationError */
+export function createLeasehold(options: EdgeOptions, runtime?: Runtime): EdgeLeasehold {
+  return new EdgeLeasehold(connect(options, runtime));
+}
+
+/** One table, for one request. Make one in each: what isolates may share, keys and credentials, they share without it. */
+export class EdgeLeasehold {
+  readonly table: string;
+  /** Enqueues tasks, one, many or a batch, and looks at them. */
+  readonly tasks: TaskClient;
+  /** Keys and values from outside: get, list, watch, put, delete, release by force. */
+  readonly locks: LockClient;
+  /** Who leads, and observing it. */
+  readonly elections: ElectionClient;
+  /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+  readonly semaphores: SemaphoreClient;
+
+  readonly #connection: EdgeConnection;
+  readonly #stores: ReturnType<typeof storesOf>;
+  readonly #turns: Turns<Refusal>;
+  /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
+  readonly #line: Turns<Full>;
+  /** Callers that wait for tokens of rate limits. */
+  readonly #takers: Turns<Limited>;
+
+  constructor(connection: EdgeConnection) {
+    const { table, queue, runtime, maxClockSkewMs } = connection;
+    this.table = table;
+    this.#connection = connection;
+    this.#stores = storesOf(connection);
+    this.#turns = new Turns(runtime.clock);
+    this.#line = new Turns(runtime.clock);
+    this.#takers = new Turns(runtime.clock);
+    const ports = this.#ports();
+    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue });
+    this.locks = new LockClient(ports, maxClockSkewMs);
+    this.elections = new ElectionClient(this.locks);
+    this.semaphores = new SemaphoreClient(ports, { maxClockSkewMs });
+  }
+
+  /**
+   * Opens a session, which lives within this request: end it before the response, or within the runtime's `waitUntil`.
+   * @throws ConfigurationError when a setting is out of its range, or two do not fit together
+   * @throws StoreUnavailableError when the store did not confirm it in time
+   * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
+   */
+  async session(settings: EdgeSessionSettings = {}): Promise<Session> {
+    return new Session(await openHolder(this.#connection, settings), this.#ports());
+  }
+
+  /** A token bucket for each key. @throws ConfigurationError */
+  rateLimiter(name: string, rate: RateOptions): RateLimiter {
+    const { maxClockSkewMs } = this.#connection;
+    return new RateLimiter(name, rate, { ...this.#ports(), line: this.#takers }, { maxClockSkewMs });
+  }
+
+  /**
+   * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
+   * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
+   */
+  async verify(sequencer: string): Promise<Verification> {
+    const parsed = parseSequencer(sequencer, this.table);
+    const { runtime, maxClockSkewMs } = this.#connection;
+    const ports = { ...this.#stores, now: () => runtime.clock.now(), maxClockSkewMs };
+    if (parsed.kind === 'lock') return verifyLock(parsed, ports);
+    if (parsed.kind === 'task') return verifyTask(parsed, ports);
+    throw new ConfigurationError(
+      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.get gives`,
+    );
+  }
+
+  #ports() {
+    const { table, runtime, gauge } = this.#connection;
+    return { ...this.#stores, table, runtime, gauge, turns: this.#turns, line: this.#line };
+  }
+}
+
+function storesOf({ sender, table, shards }: EdgeConnection) {
+  return {
+    ...createBasicStores(sender, { table, shards }),
+    locks: createLockStore(sender, table),
+    buckets: createRateLimitStore(sender, table),
+  };
+}

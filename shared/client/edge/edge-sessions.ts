@@ -1,0 +1,86 @@
+/**
+ * Sessions at the edge: leases that live within one request.
+ *
+ * | what an isolate takes away | what that means for a session |
+ * | --- | --- |
+ * | timers after the response | its heartbeat ends with the request, and its TTL then ends it: end it before you answer, or within `waitUntil` |
+ * | clocks that run while it computes | `signal` and `remainingTrustMs` are as fresh as the last answer of anything: `renew` asks the store, and judges then |
+ * | the isolate itself, at any moment | others take over after the TTL, as from any process that dies: a short one suits |
+ *
+ * What a stale belief sends is still refused: every write of a holder is guarded by its tenure, and so is yours behind a fence.
+ */
+import { createHolderLockStore } from '../../coordination/lock/row/dynamo-holder-lock-store.ts';
+import { createHolderSessionStore } from '../../session/row/dynamo-holder-session-store.ts';
+import { sessionTiming } from '../../core/lease/timing.ts';
+import { LockSession } from '../../coordination/lock/lock-session.ts';
+import type { Refusal } from '../../coordination/lock/lock-record.ts';
+import { SessionLocks } from '../../coordination/lock/session-locks.ts';
+import type { SessionEvents } from '../../session/keep-alive.ts';
+import { SessionHolder } from '../../session/keep-alive.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { givenMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { Turns } from '../../core/wait/turns.ts';
+import type { EdgeConnection } from './edge-connection.ts';
+import { validConnection } from './edge-connection.ts';
+
+export interface EdgeSessionSettings {
+  /** Lease duration. Absent: 30 s. */
+  readonly ttl?: Duration | undefined;
+  readonly heartbeat?: Duration | undefined;
+  /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
+  readonly lockDelay?: Duration | undefined;
+  /** For people; need not be unique. Absent: `leasehold`. */
+  readonly name?: string | undefined;
+  /** Where it runs. Absent: `edge`. */
+  readonly node?: string | undefined;
+  readonly events?: SessionEvents | undefined;
+}
+
+const SETTINGS = {
+  ttl: true,
+  heartbeat: true,
+  lockDelay: true,
+  name: true,
+  node: true,
+  events: true,
+} as const satisfies Record<keyof EdgeSessionSettings, true>;
+
+/**
+ * A session that takes locks, one by one, and nothing else: the smallest bundle that holds a lease.
+ * @throws ConfigurationError when a setting is out of its range, or two do not fit together
+ * @throws StoreUnavailableError when the store did not confirm it in time
+ * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
+ */
+export async function lockSession(
+  connection: EdgeConnection,
+  settings: EdgeSessionSettings = {},
+): Promise<LockSession> {
+  const { sender, table, runtime, gauge } = validConnection(connection);
+  const stores = { locks: createHolderLockStore(sender, table), sessions: createHolderSessionStore(sender, table) };
+  const holder = await openHolder(connection, settings);
+  const turns = new Turns<Refusal>(runtime.clock);
+  return new LockSession(holder, new SessionLocks(holder, { ...stores, table, runtime, gauge, turns }));
+}
+
+/** The session itself, for what is built on it. */
+export function openHolder(connection: EdgeConnection, settings: EdgeSessionSettings): Promise<SessionHolder> {
+  const { sender, table, runtime, gauge, maxClockSkewMs } = connection;
+  const given = validOptions('the settings of a session', settings, SETTINGS);
+  const { name = 'leasehold', node = 'edge', events, ttl, heartbeat, lockDelay } = given;
+  const options = {
+    name: validName('session name', name),
+    node: validName('node', node),
+    behaviour: 'release' as const,
+    checks: [],
+    timing: sessionTiming({
+      ttlMs: givenMs('ttl', ttl),
+      heartbeatMs: givenMs('heartbeat', heartbeat),
+      lockDelayMs: givenMs('lockDelay', lockDelay),
+      maxClockSkewMs,
+    }),
+  };
+  const store = createHolderSessionStore(sender, table);
+  return SessionHolder.create(options, { store, runtime, gauge, ...(events && { events }) });
+}

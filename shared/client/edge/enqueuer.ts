@@ -1,0 +1,73 @@
+/** Enqueues tasks one by one, and nothing else: the smallest bundle that hands work on. Beside it, a look at a task. */
+import { Rows } from '../../dynamo/engine/rows.ts';
+import { createAddingStore } from '../../tasks/rows/task/adding-store.ts';
+import { decodeTaken, decodeTask } from '../../tasks/rows/task/task-codec.ts';
+import { readTask } from '../../tasks/rows/task/task-statements.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import type { Enqueued } from '../../tasks/queue/task-adder.ts';
+import { TaskAdder } from '../../tasks/queue/task-adder.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { EnqueueOptions, InputAndOptions, TaskReference, WithoutInput } from '../../tasks/task/task-request.ts';
+import { inputAndOptions, plainTaskOf } from '../../tasks/task/task-request.ts';
+import type { TaskRecord } from '../../tasks/task/task.ts';
+import { DEFAULT_QUEUE } from '../../tasks/task/task.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { EdgeConnection } from './edge-connection.ts';
+import { validConnection } from './edge-connection.ts';
+
+/** What needs the code of lines, and of tasks that get other work. */
+const BEYOND = ['ordered', 'onDuplicate', 'window'] as const satisfies readonly (keyof EnqueueOptions)[];
+
+export type AddOptions = Omit<EnqueueOptions, 'ordered' | 'onDuplicate' | 'window'>;
+
+/** @throws ConfigurationError */
+export function enqueuer(connection: EdgeConnection): Enqueuer {
+  return new Enqueuer(connection);
+}
+
+export class Enqueuer {
+  readonly #adder: TaskAdder;
+  readonly #runtime: Runtime;
+  readonly #queue: string;
+
+  constructor(connection: EdgeConnection) {
+    const { sender, table, shards, runtime, queue = DEFAULT_QUEUE } = validConnection(connection);
+    this.#adder = new TaskAdder({ store: createAddingStore(sender, { table, shards }, decodeTaken), runtime });
+    this.#runtime = runtime;
+    this.#queue = validName('queue', queue);
+  }
+
+  /**
+   * Adds a task, unless its id is there already. A task without input is `enqueue(task)`, and gets null.
+   * Lines (`ordered`) and other work for a task that is there (`onDuplicate`, `window`) are left to `createLeasehold`.
+   * @throws MismatchError when the id is there with other input or another name
+   * @throws ConfigurationError when an option or the input is not usable
+   */
+  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: AddOptions): Promise<Enqueued>;
+  async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
+  async enqueue(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<Enqueued> {
+    const { input, options } = inputAndOptions(given);
+    const defaults = { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: false };
+    for (const option of BEYOND)
+      if (options[option] !== undefined)
+        throw new ConfigurationError(`${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`);
+    return this.#adder.add(await plainTaskOf(task, input, options, defaults));
+  }
+}
+
+/**
+ * A task as its row has it, strongly consistent; undefined when there is none, or none any more.
+ * @param where absent: the connection's queue
+ * @throws ConfigurationError
+ * @throws CorruptItemError
+ */
+export async function getTask(
+  connection: EdgeConnection,
+  id: string,
+  where: { readonly queue?: string } = {},
+): Promise<TaskRecord | undefined> {
+  const { sender, table, queue: ownQueue = DEFAULT_QUEUE } = validConnection(connection);
+  const { queue = ownQueue } = validOptions('the options of getTask', where, { queue: true });
+  return new Rows(sender, decodeTask).get(readTask(table, validName('queue', queue), validName('task id', id)));
+}

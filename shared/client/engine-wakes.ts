@@ -1,0 +1,28 @@
+/** Tells a worker which tasks of its queue were just enqueued, where the table is on an engine of this machine. */
+import type { Clock } from '../core/runtime/clock.ts';
+import type { WorkerPorts } from '../tasks/worker/worker.ts';
+import { isLoopback } from '../dynamo/connect.ts';
+import { insertedTasks } from '../dynamo/inserted.ts';
+import { followTable } from '../dynamo/table-stream.ts';
+
+type OnEnqueued = NonNullable<WorkerPorts['onEnqueued']>;
+
+export interface WakingTable {
+  readonly endpoint?: string | undefined;
+  readonly table: string;
+  readonly clock: Clock;
+}
+
+/** Undefined for any other table: AWS asks for each read of its stream, and leaves it to two readers, which wakers are. */
+export function engineWakes({ endpoint, table, clock }: WakingTable, queue: string): OnEnqueued | undefined {
+  if (endpoint === undefined || !isLoopback(endpoint)) return undefined;
+  return (listener) => {
+    const stop = new AbortController();
+    const tell = (records: Parameters<typeof insertedTasks>[0]): void => {
+      const ids = insertedTasks(records).get(queue);
+      if (ids !== undefined) listener(ids);
+    };
+    void followTable({ endpoint, table, clock }, tell, stop.signal);
+    return () => stop.abort();
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * A worker for as long as its process lives: what `leasehold work` and `createWorker` are.
+ * It defines the schedules of its module, holds a session, and goes on after a session that was lost and a store that was away.
+ */
+import { workerName } from '../tasks/dispatch/live-workers.ts';
+import { LeaseLostError, StoreUnavailableError } from '../core/errors.ts';
+import type { Leasehold } from './leasehold.ts';
+import type { WorkModule } from '../tasks/run/work-module.ts';
+import type { Session } from './session.ts';
+import type { SessionEvents } from '../session/keep-alive.ts';
+import { describeBlock } from '../session/lateness.ts';
+import type { StandingPorts, StandingSettings } from './standing-worker.ts';
+import { standAtWork } from './standing-worker.ts';
+import type { TaskLog } from '../tasks/task/context.ts';
+import type { WorkerReport } from '../tasks/worker/worker.ts';
+
+export type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads'> & {
+  readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
+};
+
+export interface KeptSettings extends StandingSettings {
+  /** How long after its last sign of life its tasks are taken over. */
+  readonly sessionTtlMs: number;
+}
+
+/** Tasks, by how they ended here; those of a pack one by one, unless it is buried with its workers. */
+export interface WorkTotals {
+  readonly done: number;
+  /** Failed, and tried again. */
+  readonly retried: number;
+  /** Failed for the last time, or buried with its workers. */
+  readonly dead: number;
+  /** Handed back, snoozed, cancelled, waiting for children, expired or lost. */
+  readonly other: number;
+}
+
+/** Before it begins again, jittered: after an outage, or with a queue that is paused. */
+const RESTART_MS = 1_000;
+
+/**
+ * Until `handBack` aborts, or, where it only drains, nothing is due.
+ * @throws ConfigurationError for a schedule that cannot be defined, and whatever the store refuses for lack of a right
+ */
+export async function keepAtWork(
+  work: WorkModule,
+  ports: KeptPorts,
+  settings: KeptSettings,
+  handBack: AbortSignal,
+): Promise<WorkTotals> {
+  const { runtime, leasehold, log } = ports;
+  const sessionOptions = {
+    name: workerName(settings.queue),
+    ttl: settings.sessionTtlMs,
+    lockDelay: 0,
+    events: sessionLog(log),
+  };
+  await using kept = {
+    session: undefined as Session | undefined,
+    async [Symbol.asyncDispose]() {
+      await this.session?.end().catch((error: unknown) => {
+        // Without an answer of the store it is left to expire.
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      });
+    },
+  };
+  const schedules = work.schedules.map((each) => ({ ...each, options: { queue: settings.queue, ...each.options } }));
+  const totals = { done: 0, retried: 0, dead: 0, other: 0 };
+  let isDefined = false;
+  while (!handBack.aborted) {
+    try {
+      if (!isDefined) await leasehold.schedules.defineAll(schedules);
+      isDefined = true;
+      // One session for as long as it lives: an idle worker writes its heartbeats and no more.
+      if (kept.session === undefined || kept.session.signal.aborted)
+        kept.session = await leasehold.session(sessionOptions);
+      const standing = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };
+      const report = await standAtWork(work.registry, standing, settings, handBack);
+      count(report, totals);
+      if (settings.untilDrained && report.ended === 'drained') break;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError)
+        log.error('store unavailable, trying again', { error: error.message });
+      else if (!(error instanceof LeaseLostError)) throw error;
+    }
+    await runtime.clock.sleep(RESTART_MS * (0.5 + runtime.random.next()), handBack);
+  }
+  return totals;
+}
+
+function sessionLog(log: TaskLog): SessionEvents {
+  return {
+    onBlocked: (lateMs) => log.warn('event loop blocked', { lateMs, error: describeBlock(lateMs) }),
+    onLost: ({ message: error, reason }) => log.error('session lost', { error, reason }),
+  };
+}
+
+function count(
+  { settled: { done, retried, dead, ...others }, buried }: WorkerReport,
+  totals: { -readonly [Name in keyof WorkTotals]: number },
+): void {
+  totals.done += done;
+  totals.retried += retried;
+  totals.dead += dead + buried;
+  totals.other += Object.values(others).reduce((sum, tasks) => sum + tasks, 0);
+}

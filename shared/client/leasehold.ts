@@ -1,0 +1,314 @@
+/**
+ * Leasehold as its users hold it: one table, and all that stands on it.
+ *
+ *   const leasehold = createLeasehold({ table: 'leasehold' });
+ *   await using session = await leasehold.session({ ttl: '30s' });
+ *   await using lock = await session.lock('reports/nightly', { wait: '10s' });
+ *   await work({ signal: lock.signal });
+ *
+ * This file only composes. Each concept has its folder, and each row its statements in `dynamo/<row>/`.
+ */
+import { hostname } from 'node:os';
+import type { ConnectionOptions, DynamoConnection } from '../dynamo/connect.ts';
+import { connectDynamo } from '../dynamo/connect.ts';
+import type { Sender, SendObserver } from '../dynamo/engine/send.ts';
+import type { Stores } from './stores.ts';
+import { createStores } from './stores.ts';
+import { createTable } from '../dynamo/table.ts';
+import { ElectionClient } from '../coordination/election/election.ts';
+import { readEnvironment } from '../core/environment.ts';
+import { ConfigurationError, shown } from '../core/errors.ts';
+import type { Duration } from '../core/validate/duration.ts';
+import { givenMs } from '../core/validate/duration.ts';
+import { validName } from '../core/validate/name.ts';
+import { validOptions } from '../core/validate/options.ts';
+import { parseSequencer } from '../core/lease/sequencer.ts';
+import type { SkewGauge } from '../core/lease/skew.ts';
+import type { SessionTiming } from '../core/lease/timing.ts';
+import { sessionTiming } from '../core/lease/timing.ts';
+import { validWholeNumber } from '../core/validate/whole-number.ts';
+import { LockClient } from '../coordination/lock/lock-client.ts';
+import type { Refusal } from '../coordination/lock/lock-record.ts';
+import { Turns } from '../core/wait/turns.ts';
+import { verifyLock } from '../coordination/lock/verify-lock.ts';
+import type { RateOptions } from '../coordination/ratelimit/bucket.ts';
+import type { Limited } from '../coordination/ratelimit/rate-limiter.ts';
+import { RateLimiter } from '../coordination/ratelimit/rate-limiter.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
+import { systemRuntime } from '../core/runtime/runtime.ts';
+import { SemaphoreClient } from '../coordination/semaphore/semaphore-client.ts';
+import type { Full } from '../coordination/semaphore/semaphore-contender.ts';
+import { Session } from './session.ts';
+import { SessionClient } from '../session/session-client.ts';
+import { HealthClient } from '../session/health-client.ts';
+import { firstFailure } from '../session/health.ts';
+import type { SessionEvents } from '../session/keep-alive.ts';
+import { SessionHolder } from '../session/keep-alive.ts';
+import type { SessionBehavior } from '../session/session-record.ts';
+import type { Verification } from '../session/verify-session.ts';
+import { TaskClient } from '../tasks/queue/task-client.ts';
+import { TaskOperator } from '../tasks/queue/task-operator.ts';
+import type { PayloadStore } from '../tasks/task/payload.ts';
+import { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
+import { DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';
+import { verifyTask } from '../tasks/task/verify-task.ts';
+import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
+import { TaskSpans } from '../tasks/tracing/task-spans.ts';
+import { WaitGroup } from '../coordination/waitgroup/group.ts';
+
+export interface LeaseholdOptions extends ConnectionOptions {
+  /** Absent: `LEASEHOLD_TABLE`, or `leasehold`. */
+  readonly table?: string | undefined;
+  /** Where `tasks` enqueues when it is not told otherwise. Absent: `LEASEHOLD_QUEUE`, or `default`. */
+  readonly queue?: string | undefined;
+  /** Partitions of the ready index for new tasks, as the stack has it. Absent: `LEASEHOLD_SHARDS`, or 8. */
+  readonly shards?: number | undefined;
+  /** The stated bound on the difference between any two clocks; the same everywhere. Absent: `LEASEHOLD_MAX_CLOCK_SKEW_MS`, or 1 s. */
+  readonly maxClockSkew?: Duration | undefined;
+  /** Where inputs of tasks go that do not fit into the table; absent: they are refused. */
+  readonly payloads?: PayloadStore | undefined;
+  /** Counts what is sent. */
+  readonly observer?: SendObserver | undefined;
+}
+
+export interface SessionSettings {
+  /** Lease duration; `null` never expires: it fails closed until it is destroyed. */
+  readonly ttl?: Duration | null | undefined;
+  readonly heartbeat?: Duration | undefined;
+  /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
+  readonly lockDelay?: Duration | undefined;
+  /** What becomes of its keys when it ends: they are released, or their entries deleted. */
+  readonly behavior?: SessionBehavior | undefined;
+  /** For people; need not be unique. */
+  readonly name?: string | undefined;
+  /** Where it runs; absent: this machine's name. */
+  readonly node?: string | undefined;
+  /** Health checks of that node: when one of them fails, the session ends. */
+  readonly checks?: readonly string[] | undefined;
+  readonly events?: SessionEvents | undefined;
+}
+
+/** What a Leasehold stands on; tests and simulations give their own. */
+export interface LeaseholdFoundation {
+  readonly sender: Sender;
+  readonly gauge: SkewGauge;
+  readonly runtime: Runtime;
+}
+
+/** What a Leasehold is, beside its connection. */
+export interface LeaseholdSettings extends Pick<LeaseholdOptions, 'queue' | 'shards' | 'maxClockSkew' | 'payloads'> {
+  readonly table: string;
+}
+
+/** The names of `LeaseholdOptions`. */
+export const LEASEHOLD_OPTIONS = {
+  table: true,
+  queue: true,
+  shards: true,
+  maxClockSkew: true,
+  payloads: true,
+  observer: true,
+  endpoint: true,
+  region: true,
+  clientConfig: true,
+  driver: true,
+} as const;
+
+const SESSION_SETTINGS = {
+  ttl: true,
+  heartbeat: true,
+  lockDelay: true,
+  behavior: true,
+  name: true,
+  node: true,
+  checks: true,
+  events: true,
+} as const;
+
+const DEFAULT_SESSION_NAME = 'leasehold';
+
+/**
+ * What the caller leaves out is taken from the environment, as the command does (`shared/core/environment.ts`).
+ * @throws ConfigurationError
+ */
+export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
+  const settings = withEnvironment(validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS));
+  const connection = connectDynamo(settings, systemRuntime, settings.observer);
+  return new Leasehold({ ...connection, runtime: systemRuntime }, settings, connection);
+}
+
+/** What the caller gave, and for the rest what the environment says. @throws ConfigurationError */
+export function withEnvironment<Options extends LeaseholdOptions>(
+  given: Options,
+): Options & { readonly table: string } {
+  const { endpoint, ...byDefault } = readEnvironment();
+  // What is undefined would hide a default.
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Options;
+  // A client of the caller's own configuration knows its endpoint.
+  return { ...byDefault, ...(given.clientConfig === undefined && { endpoint }), ...present };
+}
+
+/** One table and everything on it. Holds connections, no identity: make one and keep it; sessions end before it is closed. */
+export class Leasehold implements Disposable {
+  readonly table: string;
+  /** Enqueues tasks. */
+  readonly tasks: TaskClient;
+  /** Looks after tasks: cancel, redrive, reschedule, pause and resume a queue. */
+  readonly operator: TaskOperator;
+  /** Tasks that recur. */
+  readonly schedules: ScheduleClient;
+  /** Keys and values from outside: get, list, watch, put, delete, release by force. */
+  readonly locks: LockClient;
+  /** Who leads, and observing it. */
+  readonly elections: ElectionClient;
+  /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+  readonly semaphores: SemaphoreClient;
+  /** Sessions from outside: get, list, destroy, wait for their end. */
+  readonly sessions: SessionClient;
+  /** Nodes and health checks that sessions may be bound to. */
+  readonly health: HealthClient;
+
+  readonly #foundation: LeaseholdFoundation;
+  readonly #connection: DynamoConnection | undefined;
+  readonly #maxClockSkewMs: number;
+  readonly #stores: Stores;
+  readonly #turns: Turns<Refusal>;
+  /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
+  readonly #line: Turns<Full>;
+  /** Callers that wait for tokens of rate limits. */
+  readonly #takers: Turns<Limited>;
+
+  constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
+    const { table, queue, shards = DEFAULT_SHARDS, maxClockSkew } = options;
+    const { runtime } = foundation;
+    this.table = validName('table', table);
+    this.#foundation = foundation;
+    this.#connection = connection;
+    this.#maxClockSkewMs = sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs;
+    this.#stores = createStores(foundation.sender, {
+      table,
+      shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
+    });
+    this.#turns = new Turns(runtime.clock);
+    this.#line = new Turns(runtime.clock);
+    this.#takers = new Turns(runtime.clock);
+    const ports = { ...this.#stores, ...foundation };
+    const spans = new TaskSpans(openTelemetry);
+    this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });
+    this.operator = new TaskOperator(ports, { queue, maxClockSkewMs: this.#maxClockSkewMs });
+    this.schedules = new ScheduleClient(ports, { queue });
+    this.locks = new LockClient(ports, this.#maxClockSkewMs);
+    this.elections = new ElectionClient(this.locks);
+    this.semaphores = new SemaphoreClient({ ...ports, line: this.#line }, { maxClockSkewMs: this.#maxClockSkewMs });
+    this.sessions = new SessionClient(ports, this.#maxClockSkewMs);
+    this.health = new HealthClient({ ...ports, sessionClient: this.sessions });
+  }
+
+  /**
+   * Opens a session and keeps it alive until it is ended, or lost.
+   * @throws ConfigurationError when a setting is out of its range, two do not fit together, or a check has failed already
+   * @throws StoreUnavailableError when the store did not confirm it in time
+   * @throws ClockSkewError when this machine's clock is proven wrong by more than the bound
+   */
+  async session(settings: SessionSettings = {}): Promise<Session> {
+    const { sessions: store } = this.#stores;
+    const { runtime } = this.#foundation;
+    const { behavior: behaviour = 'release', checks = [] } = validOptions(
+      'the settings of a session',
+      settings,
+      SESSION_SETTINGS,
+    );
+    const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
+    const node = validName('node', settings.node ?? hostname());
+    if (!['release', 'delete'].includes(behaviour))
+      throw new ConfigurationError(`behavior = ${shown(behaviour)}: give 'release' or 'delete'`);
+    const timing = this.#timingOf(settings);
+    if (!Array.isArray(checks))
+      throw new ConfigurationError(`checks = ${shown(checks)}: give a list of ids of health checks`);
+    if (checks.length > 0) await this.#ensureHealthy({ node, checks });
+    const options = { name, node, behaviour, timing, checks };
+    const holder = await SessionHolder.create(options, {
+      store,
+      runtime,
+      gauge: this.#foundation.gauge,
+      ...(settings.events && { events: settings.events }),
+    });
+    return new Session(holder, {
+      ...this.#stores,
+      ...this.#foundation,
+      table: this.table,
+      turns: this.#turns,
+      line: this.#line,
+    });
+  }
+
+  /**
+   * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
+   * For a task's sequencer it reads the task's row: `grantObserve` lets it, `grantCoordinate` alone does not.
+   * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
+   */
+  async verify(sequencer: string): Promise<Verification> {
+    const parsed = parseSequencer(sequencer, this.table);
+    const { clock } = this.#foundation.runtime;
+    const ports = { ...this.#stores, now: () => clock.now(), maxClockSkewMs: this.#maxClockSkewMs };
+    switch (parsed.kind) {
+      case 'lock':
+        return verifyLock(parsed, ports);
+      case 'task':
+        return verifyTask(parsed, ports);
+      case 'semaphore':
+        throw new ConfigurationError(
+          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.get gives`,
+        );
+    }
+  }
+
+  /**
+   * A wait group's current generation; the group is made when there is none.
+   * @param options.generation an older one: what a message from its time refers to
+   */
+  async waitGroup(name: string, options: { readonly generation?: number | undefined } = {}): Promise<WaitGroup> {
+    validOptions('the options of a wait group', options, { generation: true });
+    const ports = { ...this.#stores, ...this.#foundation };
+    return WaitGroup.open(name, ports, { ...options, maxClockSkewMs: this.#maxClockSkewMs });
+  }
+
+  /** A token bucket for each key. @throws ConfigurationError */
+  rateLimiter(name: string, rate: RateOptions): RateLimiter {
+    const ports = { ...this.#stores, ...this.#foundation, line: this.#takers };
+    return new RateLimiter(name, rate, ports, { maxClockSkewMs: this.#maxClockSkewMs });
+  }
+
+  /** Creates the table unless it is there, where no stack does it: laptops and tests. @returns whether it was created */
+  async createTable(): Promise<boolean> {
+    if (this.#connection === undefined)
+      throw new ConfigurationError('this Leasehold has no connection of its own: create the table yourself');
+    return createTable(await this.#connection.openClient(), this.table);
+  }
+
+  /** Closes idle connections. Sessions must have ended before. */
+  close(): void {
+    this.#connection?.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #timingOf({ ttl, heartbeat, lockDelay }: SessionSettings): SessionTiming {
+    return sessionTiming({
+      ttlMs: ttl === null ? null : givenMs('ttl', ttl),
+      heartbeatMs: givenMs('heartbeat', heartbeat),
+      lockDelayMs: givenMs('lockDelay', lockDelay),
+      maxClockSkewMs: this.#maxClockSkewMs,
+    });
+  }
+
+  async #ensureHealthy(session: { readonly node: string; readonly checks: readonly string[] }): Promise<void> {
+    for (const id of session.checks) validName('check id', id);
+    const checks = await this.#stores.sessions.getChecks(session.node, session.checks);
+    const failure = firstFailure(session, checks, this.#foundation.runtime.clock.now(), this.#maxClockSkewMs);
+    if (failure !== undefined)
+      throw new ConfigurationError(`${failure}: a session that is bound to it would end at once`);
+  }
+}

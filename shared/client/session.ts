@@ -1,0 +1,80 @@
+/** A session in its user's hands: its own life, and everything that hangs on it. */
+import type { Campaign, CampaignOptions, Leadership } from '../coordination/election/election.ts';
+import { Election } from '../coordination/election/election.ts';
+import type { WaitOptions } from '../core/wait/wait.ts';
+import { LockSession } from '../coordination/lock/lock-session.ts';
+import type { HeldLocks } from '../coordination/lock/held-locks.ts';
+import type { LockOptions } from '../coordination/lock/lock.ts';
+import type { AcquisitionOfSeveral, SeveralLocksPorts } from '../coordination/lock/several-locks.ts';
+import { SeveralLocks } from '../coordination/lock/several-locks.ts';
+import type {
+  Acquisition as PermitAcquisition,
+  PermitOptions,
+  PermitWaitOptions,
+} from '../coordination/semaphore/acquire.ts';
+import { acquirePermit, tryAcquirePermit } from '../coordination/semaphore/acquire.ts';
+import type { SemaphorePorts } from '../coordination/semaphore/semaphore-contender.ts';
+import { SemaphoreFullError } from '../coordination/semaphore/semaphore-contender.ts';
+import type { LimiterOptions } from '../coordination/semaphore/concurrency-limiter.ts';
+import { ConcurrencyLimiter } from '../coordination/semaphore/concurrency-limiter.ts';
+import type { Permit } from '../coordination/semaphore/permit.ts';
+import type { SessionHolder } from '../session/keep-alive.ts';
+
+export type SessionPorts = SeveralLocksPorts & SemaphorePorts;
+
+/** A session, kept alive until it is ended or lost. All that it holds goes with it. */
+export class Session extends LockSession {
+  readonly #ports: SessionPorts;
+  readonly #locks: SeveralLocks;
+
+  constructor(holder: SessionHolder, ports: SessionPorts) {
+    const locks = new SeveralLocks(holder, ports);
+    super(holder, locks);
+    this.#ports = ports;
+    this.#locks = locks;
+  }
+
+  /**
+   * Several locks, all or none. Returns at once. If this session holds one of the keys already, that key is held, and none is taken; with
+   * `reentrant: true` it is among those that are returned, with the counter that it has.
+   */
+  tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
+    return this.#locks.tryAcquireAll(keys, options);
+  }
+
+  /** Waits for several locks, those of them too that this session holds already, and takes none meanwhile. @throws as `lock` */
+  lockAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
+    return this.#locks.acquireAll(keys, options);
+  }
+
+  /** Returns at once: the leadership, or who leads. */
+  tryCampaign(election: string, options: CampaignOptions = {}): Promise<Campaign> {
+    return new Election(election, this.sessionLocks).tryCampaign(options);
+  }
+
+  /** Waits to be elected. @throws as `lock` */
+  campaign(election: string, options: CampaignOptions & WaitOptions = {}): Promise<Leadership> {
+    return new Election(election, this.sessionLocks).campaign(options);
+  }
+
+  /** Returns at once: a permit, or who holds them all and until when. */
+  tryPermit(semaphore: string, options: PermitOptions): Promise<PermitAcquisition> {
+    return tryAcquirePermit(semaphore, options, this.holder, this.#ports);
+  }
+
+  /**
+   * Waits for a permit, without limit when no `wait` is given.
+   * @throws SemaphoreFullError when the wait is over, with who holds them
+   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   */
+  async permit(semaphore: string, options: PermitWaitOptions): Promise<Permit> {
+    const acquisition = await acquirePermit(semaphore, options, this.holder, this.#ports);
+    if (acquisition.kind === 'full') throw new SemaphoreFullError(semaphore, acquisition);
+    return acquisition.permit;
+  }
+
+  /** At most so many at work at a time, wherever they run; the slots of this session come back when it dies. */
+  limiter(name: string, options: LimiterOptions): ConcurrencyLimiter {
+    return new ConcurrencyLimiter(name, options, this.holder, this.#ports);
+  }
+}

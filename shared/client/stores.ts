@@ -1,0 +1,35 @@
+/** All stores over one table, wired once. */
+import type { LockStore } from '../coordination/lock/lock-store.ts';
+import type { RateLimitStore } from '../coordination/ratelimit/ratelimit-store.ts';
+import type { CheckStore } from '../session/check-store.ts';
+import type { TaskOperatorStore } from '../tasks/task/task-operator-store.ts';
+import type { WaitGroupStore } from '../coordination/waitgroup/waitgroup-store.ts';
+import { createCheckStore } from '../session/row/dynamo-check-store.ts';
+import type { Sender } from '../dynamo/engine/send.ts';
+import { createLockStore } from '../coordination/lock/row/dynamo-lock-store.ts';
+import { createRateLimitStore } from '../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
+import { createTaskOperatorStore } from '../tasks/rows/task/dynamo-task-operator-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStores } from './task-stores.ts';
+import { createTaskStores } from './task-stores.ts';
+import { createWaitGroupStore } from '../coordination/waitgroup/row/dynamo-waitgroup-store.ts';
+
+export interface Stores extends TaskStores {
+  readonly operations: TaskOperatorStore;
+  readonly locks: LockStore;
+  readonly groups: WaitGroupStore;
+  readonly buckets: RateLimitStore;
+  readonly checks: CheckStore;
+}
+
+export function createStores(sender: Sender, options: TaskStoreOptions): Stores {
+  const { table } = options;
+  return {
+    ...createTaskStores(sender, options),
+    operations: createTaskOperatorStore(sender, options),
+    locks: createLockStore(sender, table),
+    groups: createWaitGroupStore(sender, table),
+    buckets: createRateLimitStore(sender, table),
+    checks: createCheckStore(sender, table),
+  };
+}

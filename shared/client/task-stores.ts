@@ -1,0 +1,27 @@
+/** The stores of a queue over one table: what dispatchers and workers need, and no more, so that their bundles stay small. */
+import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
+import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
+import type { QueueStore } from '../tasks/task/queue-store.ts';
+import type { BasicStores } from './basic-stores.ts';
+import { createBasicStores } from './basic-stores.ts';
+import type { Sender } from '../dynamo/engine/send.ts';
+import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
+import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
+import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+
+export interface TaskStores extends BasicStores {
+  readonly slots: SlotStore;
+  readonly queues: QueueStore;
+  readonly schedules: ScheduleStore;
+}
+
+export function createTaskStores(sender: Sender, options: TaskStoreOptions): TaskStores {
+  const { table } = options;
+  return {
+    ...createBasicStores(sender, options),
+    slots: createSlotStore(sender, table),
+    queues: createQueueStore(sender, table),
+    schedules: createScheduleStore(sender, table),
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * Leader election: at most one leader per term, and terms that strictly increase.
+ *
+ * The leadership is a lock; its lease counter is the term, and its value what the leader has to say, an address for instance.
+ *
+ * Guarantees
+ *   - A term has one leader: the session to which the lock's counter was given.
+ *   - A later leader has a larger term, across restarts, releases and sweeps. A receiver of a term can order it against others,
+ *     and a store that compares terms (`Fence`) takes nothing from a leader of the past.
+ *   - An observer never sees a term, or a proclamation within a term, older than one that it has seen.
+ *
+ * Does not guarantee
+ *   - That a leader of the past has noticed. It stops by its own clocks, or with its next heartbeat; `leadership.signal` says so.
+ *   - That an observer sees every leader: one that came and went between two looks is missed.
+ *
+ *       campaign ──▶ elected (term n) ──▶ proclaim … ──▶ resign: the next campaigner is elected at once
+ *                          └── its session is dead: the next one is elected when the lock-delay is over
+ */
+import { StoreUnavailableError } from '../../core/errors.ts';
+import { validName } from '../../core/validate/name.ts';
+import type { LockClient } from '../lock/lock-client.ts';
+import type { Lock } from '../lock/lock.ts';
+import type { LockInfo, Refusal } from '../lock/lock-record.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import { WAIT_OPTIONS, validSignal } from '../../core/wait/wait.ts';
+import type { SessionLocks } from '../lock/session-locks.ts';
+
+/** Who leads, as others see it. */
+export interface Leader {
+  readonly term: number;
+  readonly session: string;
+  /** Name and node of its session, for people. */
+  readonly name: string;
+  readonly node: string;
+  /** What it proclaimed. */
+  readonly value: string;
+  readonly since: number;
+  /** When its session may be judged again, unless it is renewed, as it usually is. */
+  readonly until: number | null;
+}
+
+/** One step of what an observer sees; `leader` is absent between two terms. */
+export interface Reign {
+  /** The current leader's term, or the last one's. */
+  readonly term: number;
+  readonly leader: Leader | undefined;
+}
+
+export type Campaign = { readonly kind: 'elected'; readonly leadership: Leadership } | Refusal;
+
+/** Locks of elections are apart from the user's own: their names begin like this. */
+const KEY_PREFIX = 'election/';
+
+export function electionKey(name: string): string {
+  return `${KEY_PREFIX}${validName('election name', name)}`;
+}
+
+/** The right to lead, as long as `signal` is not aborted. */
+export class Leadership implements AsyncDisposable {
+  readonly election: string;
+  readonly #lock: Lock;
+
+  constructor(election: string, lock: Lock) {
+    this.election = election;
+    this.#lock = lock;
+  }
+
+  /** Larger than that of any earlier leader. */
+  get term(): number {
+    return this.#lock.fencingToken;
+  }
+
+  get fencingToken(): number {
+    return this.#lock.fencingToken;
+  }
+
+  get sequencer(): string {
+    return this.#lock.sequencer;
+  }
+
+  /** Aborts, with a `LeaseLostError`, when this is no longer the leader. */
+  get signal(): AbortSignal {
+    return this.#lock.signal;
+  }
+
+  get value(): string {
+    return this.#lock.value ?? '';
+  }
+
+  nextSequence(): number {
+    return this.#lock.nextSequence();
+  }
+
+  /** @throws LeaseLostError when this is no longer the leader */
+  ensureBelief(): void {
+    this.#lock.ensureBelief();
+  }
+
+  /**
+   * Says something new within the same term.
+   * @throws LeaseLostError when this is no longer the leader:
+   *   nothing more is written; an attempt that was not answered may have been applied
+   */
+  proclaim(value: string): Promise<void> {
+    return this.#lock.update(value);
+  }
+
+  /** The next campaigner is elected at once. @returns false when the leadership was lost before */
+  resign(): Promise<boolean> {
+    return this.#lock.release();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.resign();
+  }
+}
+
+export interface CampaignOptions {
+  /** What the leader has to say: its address, for instance. */
+  readonly value?: string | undefined;
+}
+
+/** One session's candidacy. */
+export class Election {
+  readonly name: string;
+  readonly #key: string;
+  readonly #locks: SessionLocks;
+
+  constructor(name: string, locks: SessionLocks) {
+    this.name = name;
+    this.#key = electionKey(name);
+    this.#locks = locks;
+  }
+
+  /** Returns at once: the leadership, or who leads. Being elected again by the same session keeps the term and replaces the value. */
+  async tryCampaign(options: CampaignOptions = {}): Promise<Campaign> {
+    const { value = '' } = validOptions('the options of a campaign', options, { value: true });
+    const acquisition = await this.#locks.tryAcquire(this.#key, { value, reentrant: true });
+    if (acquisition.kind !== 'acquired') return acquisition;
+    return { kind: 'elected', leadership: new Leadership(this.name, acquisition.lock) };
+  }
+
+  /**
+   * Waits to be elected. The leader is the session: campaigning again keeps its term, whichever of its callers does.
+   * @throws LockUnavailableError when the wait is over, with who leads
+   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   */
+  async campaign(options: CampaignOptions & WaitOptions = {}): Promise<Leadership> {
+    const { value = '', ...wait } = validOptions('the options of a campaign', options, {
+      value: true,
+      ...WAIT_OPTIONS,
+    });
+    return new Leadership(this.name, await this.#locks.acquire(this.#key, { value, ...wait, reentrant: true }));
+  }
+}
+
+/** Elections from outside. */
+export class ElectionClient {
+  readonly #locks: LockClient;
+
+  constructor(locks: LockClient) {
+    this.#locks = locks;
+  }
+
+  /** Who leads now, strongly consistent; undefined when there is no leader. */
+  async get(name: string): Promise<Leader | undefined> {
+    return leaderOf(await this.#locks.get(electionKey(name)));
+  }
+
+  /**
+   * Who leads, and then each change of it, until `signal` aborts. Rides out a store that is away.
+   * Terms never go back, nor does what a leader says.
+   */
+  async *observe(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<Reign> {
+    const { signal } = validOptions('the options of observing an election', options, { signal: true });
+    validSignal(signal);
+    const key = electionKey(name);
+    const never = new AbortController().signal;
+    let info: LockInfo | undefined;
+    let shown: Reign | undefined;
+    let index = 0;
+    while (signal?.aborted !== true) {
+      try {
+        info =
+          shown === undefined
+            ? await this.#locks.get(key)
+            : (await this.#locks.nextSighting(key, (seen) => isNews(seen, shown, index), signal ?? never))?.info;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        continue;
+      }
+      if (isAborted(signal)) return;
+      index = Math.max(index, info?.modifyIndex ?? 0);
+      shown = { term: Math.max(info?.leaseCounter ?? 0, shown?.term ?? 0), leader: leaderOf(info) };
+      yield shown;
+    }
+  }
+}
+
+function isNews(info: LockInfo | undefined, shown: Reign | undefined, index: number): boolean {
+  if (info !== undefined && info.modifyIndex < index) return false;
+  const leader = leaderOf(info);
+  // What one who may not write sees of a leader's end is in its session alone: the row stays as it was shown.
+  if (leader === undefined) return shown?.leader !== undefined;
+  // A leader has one end. One of the same row is the leader that was shown, or one whose end was: an old replica has its session alive.
+  if (info?.modifyIndex === index) return false;
+  return leader.term !== shown?.leader?.term || leader.value !== shown.leader.value;
+}
+
+/** Asked in a loop, where the compiler takes an earlier answer for the last. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+function leaderOf(info: LockInfo | undefined): Leader | undefined {
+  if (info?.holder === undefined) return undefined;
+  const { session, leaseCounter, name, node, since, until } = info.holder;
+  return { term: leaseCounter, session, name, node, value: info.value ?? '', since, until };
+}

@@ -1,0 +1,79 @@
+/**
+ * Keys of which a session does not know whether it holds them: an answer to an acquire, or to a release, was lost.
+ *
+ * Two things may be true of such a key:
+ * its row names the session although no lock of it is known here, or a request that is still under way
+ * will name it later. A read cannot tell them apart from a key that is free,
+ * for the request may land after it; so a key is out of doubt only
+ * when a row was seen that no such request can change any more.
+ */
+import type { LockRecord } from './lock-record.ts';
+
+/** What an acquire without an answer needs to find in order to be applied still. */
+export type UnansweredAcquire =
+  | {
+      readonly kind: 'acquire';
+      readonly askedAt: number;
+      readonly openBefore: number;
+      readonly observedCounter: number | undefined;
+    }
+  | { readonly kind: 'takeOver'; readonly askedAt: number; readonly session: string; readonly leaseCounter: number }
+  /** One of several: all or none, each as it was observed. */
+  | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
+
+/** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */
+export function mayStillLand(lock: LockRecord | undefined, attempt: UnansweredAcquire): boolean {
+  switch (attempt.kind) {
+    case 'together':
+      return lock?.nonce === attempt.nonce;
+    case 'takeOver':
+      return lock?.state === 'held' && lock.session === attempt.session && lock.leaseCounter === attempt.leaseCounter;
+    case 'acquire':
+      if (lock === undefined) return true;
+      if (lock.state === 'held' || lock.notBefore > attempt.openBefore) return false;
+      return lock.freedAt < attempt.openBefore || lock.leaseCounter === attempt.observedCounter;
+  }
+}
+
+export class Doubts {
+  readonly #session: string;
+  readonly #keys = new Map<string, UnansweredAcquire[]>();
+  readonly #onDoubt: (key: string) => void;
+
+  /** @param onDoubt is told of each key that comes into doubt */
+  constructor(session: string, onDoubt: (key: string) => void) {
+    this.#session = session;
+    this.#onDoubt = onDoubt;
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  /** @param attempt the acquire that was not answered; absent: a release, which can take nothing */
+  add(key: string, attempt?: UnansweredAcquire): void {
+    const attempts = this.#keys.get(key) ?? [];
+    if (attempt !== undefined) attempts.push(attempt);
+    this.#keys.set(key, attempts);
+    this.#onDoubt(key);
+  }
+
+  /** A row as it was read, strongly consistent: what cannot land on it cannot land later, for counters and ends of tenures only grow. */
+  see(key: string, lock: LockRecord | undefined): void {
+    const attempts = this.#keys.get(key);
+    if (attempts === undefined || (lock?.state === 'held' && lock.session === this.#session)) return;
+    const open = attempts.filter((attempt) => mayStillLand(lock, attempt));
+    if (open.length === 0) this.#keys.delete(key);
+    else this.#keys.set(key, open);
+  }
+
+  /** The session knows again what it holds. */
+  end(key: string): void {
+    this.#keys.delete(key);
+  }
+
+  /** When the last of the attempts was asked for; 0 when there is none. */
+  lastAskedAt(key: string): number {
+    return Math.max(0, ...(this.#keys.get(key) ?? []).map(({ askedAt }) => askedAt));
+  }
+}

@@ -1,0 +1,307 @@
+/**
+ * Locks from outside: looking, waiting for changes, values without a lock, and what operators may do.
+ */
+import type { Duration } from '../../core/validate/duration.ts';
+import { durationMs, givenMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { CorruptItemError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
+import { ensureUnwritten } from '../../core/lease/outcome.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { WRITE_CONTENTION } from './contention.ts';
+import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock-record.ts';
+import { describeLock, isStored, opensAt, validContent, validKey } from './lock-record.ts';
+import type { Sighting } from './lock-reader.ts';
+import { LockReader } from './lock-reader.ts';
+import type { LockPorts } from './lock-standing.ts';
+import { LockWatch } from './watch.ts';
+import { lookAndWait } from '../../core/wait/look-and-wait.ts';
+import { validSignal } from '../../core/wait/wait.ts';
+
+export interface WatchOptions {
+  /** Where the caller stands: the modify index that it saw last; 0 or absent: nothing yet. */
+  readonly index?: number | undefined;
+  /** How long to wait at most; absent: until `signal` aborts. */
+  readonly timeout?: Duration | undefined;
+  /** Whether a key without a row is news to a caller who names an index: its row may have been swept since. Default: it is. */
+  readonly isAbsenceNews?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Watched {
+  /** What to ask with next. */
+  readonly index: number;
+  /** Undefined: there is no such entry. */
+  readonly info: LockInfo | undefined;
+  /** Until when the lock-delay keeps the key closed, with an entry or without one; 0: it is open, or held. */
+  readonly closedUntil: number;
+}
+
+export interface PutOptions {
+  readonly flags?: Flags | undefined;
+  /** Absent: text. */
+  readonly encoding?: Encoding | undefined;
+  /** Check and set: only if this is the entry's modify index; 0: only if there is no entry. */
+  readonly ifIndex?: number | undefined;
+  /** Also under a holder's hands. Locks are advisory, so this is allowed; its caller must know the holder. A deletion ends its tenure. */
+  readonly evenIfHeld?: boolean | undefined;
+}
+
+export type PutResult =
+  | { readonly kind: 'written'; readonly info: LockInfo }
+  | { readonly kind: 'conflict'; readonly current: LockInfo | undefined }
+  | Extract<Refusal, { kind: 'held' }>;
+
+export type DeleteResult =
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'conflict'; readonly current: LockInfo | undefined }
+  | Extract<Refusal, { kind: 'held' }>;
+
+export interface ForceOptions {
+  /** Who does it, and why: written into the row. */
+  readonly by: string;
+  readonly reason: string;
+  /** The tenure to end, as `get` showed it: another one is left alone. */
+  readonly leaseCounter: number;
+  /** How long the key stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  readonly lockDelay?: Duration | undefined;
+}
+
+export type ForceResult =
+  | { readonly kind: 'released'; readonly closedUntil: number }
+  /** It has no holder, or another one by now. */
+  | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
+
+const WATCH_OPTIONS = { index: true, timeout: true, isAbsenceNews: true, signal: true } as const;
+const DELETE_OPTIONS = { ifIndex: true, evenIfHeld: true } as const;
+const PUT_OPTIONS = { ...DELETE_OPTIONS, flags: true, encoding: true } as const;
+const FORCE_OPTIONS = { by: true, reason: true, leaseCounter: true, lockDelay: true } as const;
+
+/** Keys from outside, without a session: look, watch, put, delete, release by force. */
+export class LockClient {
+  readonly #ports: LockPorts;
+  readonly #reader: LockReader;
+  readonly #watch: LockWatch;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+    this.#reader = new LockReader(ports, maxClockSkewMs);
+    this.#watch = new LockWatch(ports, this.#reader);
+  }
+
+  /** A key's entry and holder, strongly consistent; undefined when there is no entry. */
+  async get(key: string): Promise<LockInfo | undefined> {
+    return this.#reader.infoOf(await this.#reader.see(validKey(key)));
+  }
+
+  /** A key as `get` shows it, and where its watchers stand: the index of a deleted entry is told as well; 0: there is no row. */
+  async look(key: string): Promise<Watched> {
+    const sighting = await this.#reader.see(validKey(key));
+    return this.#watched(sighting);
+  }
+
+  /**
+   * Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent, what it shows of each key is not.
+   * @param onDamaged is told of rows that do not decode:
+   *   an entry is not in the list then, and whose holder's session is damaged is shown as held
+   */
+  async *list(prefix = '', onDamaged: (error: unknown) => void = ignore): AsyncGenerator<LockInfo> {
+    const { locks, sessions } = this.#ports;
+    let after: unknown;
+    do {
+      const { keys, next } = await locks.page(prefix === '' ? prefix : validKey(prefix), after);
+      const rows = await locks.getMany(keys, { onDamaged });
+      const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
+      const damaged = new Set<string>();
+      const records = await sessions.getMany([...holders], (id, error) => {
+        damaged.add(id);
+        onDamaged(error);
+      });
+      for (const key of keys) {
+        const sighting = await this.#reader.judgeListed(rows.get(key), { records, damaged }, onDamaged);
+        const info = this.#reader.infoOf(sighting);
+        if (info !== undefined) yield info;
+      }
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /**
+   * Waits until a key has changed since `index`, or the timeout is over; returns what there is then.
+   * All who wait for a key in this process share one poll of less than one read unit a second.
+   */
+  async watch(key: string, options: WatchOptions = {}): Promise<Watched> {
+    const what = `watching ${describeLock(key)}`;
+    const {
+      index = 0,
+      timeout,
+      isAbsenceNews = true,
+      signal,
+    } = validOptions(`the options of ${what}`, options, WATCH_OPTIONS);
+    validWholeNumber(`${what}: index`, index, { min: 0 });
+    validSignal(signal);
+    const isNews = ({ lock }: Sighting): boolean => {
+      const found = lock?.modifyIndex ?? 0;
+      // A row that was swept, and perhaps came back, is a change as well.
+      return found > index || (found === 0 && index > 0 && isAbsenceNews);
+    };
+    const look = (): Promise<Sighting> => this.#reader.see(validKey(key));
+    const next = (isOurs: typeof isNews, over: AbortSignal) => this.#watch.next(key, isOurs, over);
+    return this.#watched(await this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over)));
+  }
+
+  /** Keys that were just written by this process: those who watch them here need not wait for the next poll. */
+  nudge(keys: readonly string[]): void {
+    this.#watch.nudge(keys);
+  }
+
+  /** A session that was just ended by this process, and with it what it held. */
+  nudgeHeldBy(session: string): void {
+    this.#watch.nudgeHeldBy(session);
+  }
+
+  /** Sightings of a key that its watcher has not seen, for those who watch on and on. */
+  async nextSighting(
+    key: string,
+    isNews: (info: LockInfo | undefined) => boolean,
+    signal: AbortSignal,
+  ): Promise<{ readonly info: LockInfo | undefined } | undefined> {
+    const sighting = await this.#watch.next(key, (seen) => isNews(this.#reader.infoOf(seen)), signal);
+    return sighting === undefined ? undefined : { info: this.#reader.infoOf(sighting) };
+  }
+
+  /**
+   * Stores a value without a lock. It stays until it is deleted. What is stored already is not written again.
+   * @returns `held` while the key has a holder, `conflict` when `ifIndex` is not its index
+   * @throws StoreUnavailableError with `applied: 'unknown'` when its answer was lost and others have written the key since
+   */
+  async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
+    const { encoding = 'text', flags = 0 } = validOptions(
+      `the options of putting ${describeLock(key)}`,
+      options,
+      PUT_OPTIONS,
+    );
+    const given = { value, encoding, flags };
+    const content = validContent(validKey(key), given) ?? given;
+    return this.#decide(key, options, async (lock, holder) => {
+      const stored = isStored(content, lock?.entry) ? this.#reader.infoOf({ lock, holder }) : undefined;
+      if (stored !== undefined) return { kind: 'written', info: stored };
+      const outcome = await this.#ports.locks.put(key, lock, content, stampOf(this.#ports.runtime));
+      if (outcome.kind === 'refused') {
+        ensureUnwritten(describeLock(key), outcome);
+        return undefined;
+      }
+      const info = this.#reader.infoOf({ lock: outcome.row, holder });
+      return info === undefined ? undefined : { kind: 'written', info };
+    });
+  }
+
+  /**
+   * Deletes an entry; its counter stays.
+   * @returns `held` while the key has a holder: release it by force first, or delete it `evenIfHeld`
+   * @throws StoreUnavailableError as `put`
+   */
+  async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
+    validOptions(`the options of deleting ${describeLock(key)}`, options, DELETE_OPTIONS);
+    const { locks, runtime } = this.#ports;
+    return this.#decide(validKey(key), options, async (lock) => {
+      if (lock?.entry === undefined) return { kind: 'absent' };
+      const { tell } = lock.state === 'held' ? await this.#holderOf(lock) : { tell: false };
+      const outcome = await locks.remove(lock, { tell }, stampOf(runtime));
+      if (outcome.kind === 'applied') return { kind: 'deleted' };
+      ensureUnwritten(describeLock(key), outcome);
+      return undefined;
+    });
+  }
+
+  /**
+   * Takes a lock away from its holder: by an operator, named and with a reason, against the tenure that he saw.
+   * The counter grows, so that the ousted holder is fenced at once; its signal aborts with its session's next heartbeat;
+   * and the key stays closed for the lock-delay meanwhile.
+   */
+  async forceRelease(key: string, options: ForceOptions): Promise<ForceResult> {
+    validOptions(`the options of releasing ${describeLock(key)} by force`, options, FORCE_OPTIONS);
+    const by = validName('by', options.by);
+    const reason = validName('reason', options.reason);
+    const askedMs = givenMs('lockDelay', options.lockDelay);
+    const { locks, runtime } = this.#ports;
+    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<ForceResult | Contended> => {
+      const lock = await locks.get(validKey(key));
+      if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
+      const { tell, lockDelayMs } = await this.#holderOf(lock);
+      const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
+      const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
+      if (outcome.kind === 'refused') return contended();
+      return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
+    });
+  }
+
+  /** Reads, judges and writes on what was read, until the write is decided. */
+  async #decide<Result>(
+    key: string,
+    { ifIndex, evenIfHeld = false }: PutOptions,
+    write: (lock: LockRecord | undefined, holder: Holder | undefined) => Promise<Result | undefined>,
+  ): Promise<Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>> {
+    type Decision = Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>;
+    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<Decision | Contended> => {
+      const sighting = await this.#reader.see(key);
+      const { lock, holder } = sighting;
+      const index = lock?.entry === undefined ? 0 : lock.modifyIndex;
+      if (ifIndex !== undefined && ifIndex !== index)
+        return { kind: 'conflict', current: this.#reader.infoOf(sighting) };
+      if (holder !== undefined && !evenIfHeld) return { kind: 'held', key, by: holder };
+      return (await write(lock, holder)) ?? contended();
+    });
+  }
+
+  /** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
+  async #holderOf({ session: id }: HeldLock): Promise<{ readonly tell: boolean; readonly lockDelayMs: number }> {
+    try {
+      const session = await this.#ports.sessions.get(id);
+      // A remote session has no heartbeat of ours to be told by.
+      const tell = session?.status === 'live' && session.remote !== true;
+      return { tell, lockDelayMs: session?.lockDelayMs ?? 0 };
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      return { tell: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+    }
+  }
+
+  #watched(sighting: Sighting): Watched {
+    const { lock } = sighting;
+    const closedUntil = this.#reader.closedUntil(lock);
+    return { index: lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting), closedUntil };
+  }
+
+  /** Runs `wait` until it answers, the time is over, or `signal` aborts. */
+  async #within<T>(
+    timeout: Duration | undefined,
+    signal: AbortSignal | undefined,
+    wait: (over: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const finished = new AbortController();
+    const late = new AbortController();
+    if (timeout !== undefined)
+      void this.#ports.runtime.clock.sleep(durationMs('timeout', timeout), finished.signal).then(() => late.abort());
+    try {
+      return await wait(signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]));
+    } finally {
+      finished.abort();
+    }
+  }
+}
+
+function ignore(): void {
+  // A caller that wants to know of damaged rows says so.
+}
+
+function isTenure(lock: LockRecord | undefined, leaseCounter: number): lock is HeldLock {
+  return lock?.state === 'held' && lock.leaseCounter === leaseCounter;
+}

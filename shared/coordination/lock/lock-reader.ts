@@ -1,0 +1,122 @@
+/**
+ * Keys as readers see them.
+ *
+ * A key whose session is dead is shown as what it has become:
+ * free, closed for its lock-delay, or, with behaviour `delete`, without its entry.
+ * The first reader to see it writes that down with one guarded write, so that its modify index tells those who wait for a change.
+ * A reader that may not write, or whose clock is wrong, sees the row as it stands.
+ */
+import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { SessionRecord } from '../../session/session-record.ts';
+import { judgeSession } from '../../session/session-record.ts';
+import type { HeldLock, Holder, LockInfo, LockRecord } from './lock-record.ts';
+import { opensAt } from './lock-record.ts';
+import type { LockPorts, LockStanding } from './lock-standing.ts';
+import { holderOf, standingOf } from './lock-standing.ts';
+
+export interface Sighting {
+  /** Its row as it stands now, tidied if need was. */
+  readonly lock: LockRecord | undefined;
+  readonly holder: Holder | undefined;
+}
+
+export class LockReader {
+  readonly #ports: LockPorts;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: LockPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /**
+   * One request for a free key, two for a held one; strongly consistent. A damaged session must not be taken for gone, so its key is held.
+   */
+  async see(key: string): Promise<Sighting> {
+    const { locks, sessions } = this.#ports;
+    const lock = await locks.get(key);
+    if (lock?.state !== 'held') return this.judge(lock, undefined);
+    let session: SessionRecord | undefined;
+    try {
+      session = await sessions.get(lock.session);
+      return await this.judge(lock, session);
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      return { lock, holder: holderOf(lock, session, null) };
+    }
+  }
+
+  /** @param session the holder's, as it was just read */
+  async judge(lock: LockRecord | undefined, session: SessionRecord | undefined): Promise<Sighting> {
+    if (lock?.state !== 'held') return { lock, holder: undefined };
+    const standing = await this.#standing(lock, session);
+    if (standing.kind === 'held') return { lock, holder: standing.by };
+    return { lock: await this.#tidy(lock, standing), holder: undefined };
+  }
+
+  /** In a list, from which one damaged session hides nothing: it must not be taken for gone, so its key is shown as held. */
+  async judgeListed(
+    lock: LockRecord | undefined,
+    sessions: { readonly records: ReadonlyMap<string, SessionRecord>; readonly damaged: ReadonlySet<string> },
+    onDamaged: (error: unknown) => void,
+  ): Promise<Sighting> {
+    if (lock?.state !== 'held') return this.judge(lock, undefined);
+    const session = sessions.records.get(lock.session);
+    const asHeld = { lock, holder: holderOf(lock, session, null) };
+    if (sessions.damaged.has(lock.session)) return asHeld;
+    try {
+      return await this.judge(lock, session);
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      onDamaged(error);
+      return asHeld;
+    }
+  }
+
+  /** What there is to say about a key; undefined when it has no entry. */
+  infoOf({ lock, holder }: Sighting): LockInfo | undefined {
+    if (lock?.entry === undefined) return undefined;
+    const { key, entry, leaseCounter, modifyIndex, lastForced } = lock;
+    return { key, ...entry, leaseCounter, modifyIndex, holder, closedUntil: this.closedUntil(lock), lastForced };
+  }
+
+  /** Until when its lock-delay keeps a key closed, whether it has an entry or not; 0: it is open, or held. */
+  closedUntil(lock: LockRecord | undefined): number {
+    const openAt = lock?.state === 'free' ? opensAt(lock.notBefore, this.#maxClockSkewMs) : 0;
+    return openAt > this.#ports.runtime.clock.now() ? openAt : 0;
+  }
+
+  async #standing(lock: HeldLock, session: SessionRecord | undefined): Promise<LockStanding> {
+    try {
+      return await standingOf(lock, session, this.#ports, this.#maxClockSkewMs);
+    } catch (error) {
+      if (!isNoMatterForReaders(error)) throw error;
+      const verdict = judgeSession(session, this.#ports.runtime.clock.now(), this.#maxClockSkewMs);
+      const until = verdict.kind === 'live' ? verdict.until : this.#ports.runtime.clock.now();
+      return { kind: 'held', by: holderOf(lock, session, until) };
+    }
+  }
+
+  async #tidy(lock: HeldLock, { disposition }: LockStanding & { kind: 'abandoned' }): Promise<LockRecord | undefined> {
+    const { locks, runtime } = this.#ports;
+    try {
+      const sweepable = lock.entry?.value === undefined;
+      const outcome = await locks.settle(lock, disposition, sweepable, stampOf(runtime));
+      return outcome.kind === 'applied' ? outcome.row : outcome.current;
+    } catch (error) {
+      if (!isNoMatterForReaders(error)) throw error;
+      const { session: _, acquiredAt: __, ...facts } = lock;
+      const entry = disposition.behaviour === 'delete' ? undefined : lock.entry;
+      // It is not in the store like that, so no write may rest on it: its nonce matches no row.
+      return { ...facts, entry, state: 'free', notBefore: disposition.notBefore, nonce: '' };
+    }
+  }
+}
+
+/** A reader does not depend on what it may write on the way: the next one who sees it tries again. */
+function isNoMatterForReaders(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailableError || error instanceof ConfigurationError || error instanceof ClockSkewError
+  );
+}

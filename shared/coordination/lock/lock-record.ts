@@ -1,0 +1,297 @@
+/**
+ * A lock: the right to one key, held by one session, with a small value beside it.
+ *
+ * Guarantees
+ *   - The row names at most one session at a time, and changes it only by a conditional write.
+ *   - The lease counter grows with every acquire and with every forced release, and never restarts: neither a release, nor a deletion,
+ *     nor a sweep brings a token back that was given out.
+ *   - A key whose session was invalidated, or that was released by force,
+ *     stays closed for the lock-delay. The moment is stored, so it survives
+ *     every process. An orderly release imposes no delay.
+ *   - A holder that was superseded can change nothing: all its verbs name its session and its counter.
+ *   - Callers of one session exclude each other within its process: each has a tenure of its own, with a counter of its own. With
+ *     `reentrant: true` they share one: the counter stays, and the value is replaced.
+ *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
+ *
+ * Does not guarantee
+ *   - That a superseded holder has stopped, for no lease can. Guard what it writes:
+ *     `lock.condition()` in a transaction, or a `Fence` of the lock.
+ *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
+ *   - Order. Waiters of one process that give the same `pause` take turns; all others overtake each other.
+ *   - Anything towards a client that never asks. Locks are advisory.
+ *   - That an update by a holder whose session has just been invalidated is refused before another session took, or tidied, the key.
+ *
+ *                      acquire · take over (counter + 1)
+ *       free ─────────────────────────────────────────────▶ held ──┐ acquire again, update
+ *        ▲  ▲                                                │ │ │ ◀┘
+ *        │  └── release ─────────────────────────────────────┘ │ │
+ *        │ notBefore passed                                    │ │
+ *      closed ◀── release by force (counter + 1) ──────────────┘ │
+ *        ▲                                                       │
+ *        └── its session is dead: seen by the next contender ────┘   behaviour `delete`: the value goes too
+ *
+ * Clock: `notBefore` is the clock of the process that ended the tenure plus the lock-delay;
+ * a contender adds the bound on clock differences.
+ *
+ * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
+ */
+import { base64Bytes, base64Of, bytesOfBase64, utf8Bytes } from '../../core/runtime/bytes.ts';
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import { validName } from '../../core/validate/name.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+
+/** A number of 64 bits that is the user's own, as Consul has it; a `bigint` where a number would not be exact. */
+export type Flags = number | bigint;
+
+/** `base64`: the value stands for bytes, which need not be text; they are stored as bytes. */
+export type Encoding = 'text' | 'base64';
+
+/** What is stored under a key. It exists from the first acquire or put until it is deleted. */
+export interface Entry {
+  readonly value: string | undefined;
+  readonly encoding: Encoding;
+  readonly flags: Flags;
+  /** Clock of its creation; another one means that it was deleted in between. */
+  readonly createIndex: number;
+  /** How many tenures it has had: for people and for Consul's clients. It starts over when the entry was deleted, so it is no token. */
+  readonly lockIndex: number;
+}
+
+/** Who released a lock that was not his, and why. */
+export interface ForcedRelease {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: number;
+  /** The tenure that it ended. */
+  readonly session: string;
+  readonly leaseCounter: number;
+}
+
+interface LockFacts {
+  readonly key: string;
+  /** The fencing token of the last tenure; 0 before the first. */
+  readonly leaseCounter: number;
+  /** Grows with every write, and never restarts. */
+  readonly modifyIndex: number;
+  /** Absent once it was deleted: the counter stays. */
+  readonly entry: Entry | undefined;
+  /** It cannot be acquired before this moment; 0: open. */
+  readonly notBefore: number;
+  /** When the last tenure ended; 0: none has. Never goes back. */
+  readonly freedAt: number;
+  readonly nonce: string;
+  readonly lastForced: ForcedRelease | undefined;
+}
+
+export interface FreeLock extends LockFacts {
+  readonly state: 'free';
+}
+
+export interface HeldLock extends LockFacts {
+  readonly state: 'held';
+  readonly session: string;
+  readonly acquiredAt: number;
+}
+
+export type LockRecord = FreeLock | HeldLock;
+
+/** A tenure as proof: what every verb of its holder is conditional on. */
+export interface LockClaim {
+  readonly key: string;
+  readonly session: string;
+  readonly leaseCounter: number;
+}
+
+/** What a write leaves under a key. */
+export interface Content {
+  readonly value: string;
+  readonly encoding: Encoding;
+  readonly flags: Flags;
+}
+
+/** Which session holds a key, and until when at least no other can. */
+export interface Holder {
+  readonly session: string;
+  readonly leaseCounter: number;
+  /** The session's own name and node, for people. */
+  readonly name: string;
+  readonly node: string;
+  readonly since: number;
+  /** When its session may be judged again, unless it is renewed, as it usually is; `null`: only a person can end it. */
+  readonly until: number | null;
+}
+
+/** Why a key could not be had: contention is a value. */
+export type Refusal =
+  | {
+      readonly kind: 'held';
+      readonly key: string;
+      readonly by: Holder;
+      /** The session that asked holds it itself. */
+      readonly isOwn?: true;
+    }
+  /** It has no holder, but its lock-delay lasts until then. */
+  | { readonly kind: 'delayed'; readonly key: string; readonly until: number };
+
+/** A key as a reader sees it. */
+export interface LockInfo extends Entry {
+  readonly key: string;
+  readonly leaseCounter: number;
+  readonly modifyIndex: number;
+  readonly holder: Holder | undefined;
+  /** It cannot be acquired before this moment; 0: open. */
+  readonly closedUntil: number;
+  readonly lastForced: ForcedRelease | undefined;
+}
+
+/**
+ * A key could not be acquired within the time that its caller would wait:
+ * nothing is held. Wait longer, or come back later; `refusal` says who has it.
+ */
+export class LockUnavailableError extends Error {
+  override readonly name = 'LockUnavailableError';
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal, waitedMs: number) {
+    super(
+      `${describeLock(refusal.key)} could not be acquired within ${Math.round(waitedMs)} ms: ${describeRefusal(refusal)}`,
+    );
+    this.refusal = refusal;
+  }
+}
+
+/** A value is part of a row that is charged as a whole, a unit per KB, with every acquire and release: what is larger belongs elsewhere. */
+export const VALUE_LIMIT_BYTES = 64 * 1024;
+
+const ENCODINGS: readonly Encoding[] = ['text', 'base64'];
+const MAX_FLAGS = 2n ** 64n - 1n;
+
+/** @throws ConfigurationError */
+export function validKey(key: string): string {
+  return validName('lock key', key);
+}
+
+/** @throws ConfigurationError when the value is no text, or none of its encoding, or too long, or when there are flags without a value */
+export function validContent(
+  key: string,
+  given: {
+    readonly value?: string | undefined;
+    readonly encoding?: Encoding | undefined;
+    readonly flags?: Flags | undefined;
+  },
+): Content | undefined {
+  const { value, encoding = 'text', flags = 0 } = given;
+  if (value === undefined) {
+    if (given.flags !== undefined)
+      throw new ConfigurationError(`${describeLock(key)}: flags are given without a value: give both, or neither`);
+    return undefined;
+  }
+  if (typeof value !== 'string' || !value.isWellFormed())
+    throw new ConfigurationError(
+      `the value of ${describeLock(key)} is not well-formed text: encode other data, as JSON or base64`,
+    );
+  if (!ENCODINGS.includes(encoding))
+    throw new ConfigurationError(
+      `${describeLock(key)}: encoding = ${shown(encoding)}: give one of ${ENCODINGS.join(', ')}`,
+    );
+  const bytes = encoding === 'text' ? utf8Bytes(value) : base64Bytes(value);
+  if (bytes > VALUE_LIMIT_BYTES)
+    throw new ConfigurationError(
+      `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} ` +
+        'are allowed; store it elsewhere and put a reference here',
+    );
+  // What a decoder skips or rounds off would be gone from the row, without a word.
+  if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
+    throw new ConfigurationError(
+      `the value of ${describeLock(key)} is not base64: give the standard alphabet with its padding, as Buffer writes it`,
+    );
+  const isWhole = typeof flags === 'bigint' ? flags <= MAX_FLAGS : Number.isSafeInteger(flags);
+  if (!isWhole || flags < 0)
+    throw new ConfigurationError(
+      `${describeLock(key)}: flags = ${flags}: give a whole number from 0 to 2^53 - 1, or a bigint below 2^64`,
+    );
+  return { value, encoding, flags };
+}
+
+/** Whether storing it would change nothing. */
+export function isStored(content: Content, entry: Entry | undefined): boolean {
+  return (
+    entry?.value === content.value &&
+    entry.encoding === content.encoding &&
+    // A number and a bigint of one value are the same flags.
+    BigInt(entry.flags) === BigInt(content.flags)
+  );
+}
+
+/** The row that a granted transaction leaves behind; transactions answer without rows. */
+export function grantedRow(
+  {
+    key,
+    record,
+    isFresh,
+  }: { readonly key: string; readonly record: LockRecord | undefined; readonly isFresh: boolean },
+  taker: { readonly session: string; readonly content: Content | undefined },
+  { now, nonce }: Stamp,
+): HeldLock {
+  const last = (counter: number | undefined): number => (counter === undefined || counter === 0 ? now : counter);
+  const old = isFresh ? undefined : record?.entry;
+  return {
+    key,
+    state: 'held',
+    session: taker.session,
+    acquiredAt: now,
+    leaseCounter: last(record?.leaseCounter) + 1,
+    modifyIndex: last(record?.modifyIndex) + 1,
+    entry: {
+      value: old?.value,
+      encoding: old?.encoding ?? 'text',
+      flags: old?.flags ?? 0,
+      createIndex: old?.createIndex ?? now,
+      lockIndex: (old?.lockIndex ?? 0) + 1,
+      ...taker.content,
+    },
+    notBefore: 0,
+    freedAt: record?.state === 'held' ? endedAt(record, now) : (record?.freedAt ?? 0),
+    nonce,
+    lastForced: record?.lastForced,
+  };
+}
+
+/** The moment that is written down as the end of a tenure: not before any that the row has seen, however far back this clock may be. */
+export function endedAt({ acquiredAt, freedAt }: HeldLock, now: number): number {
+  return Math.max(now, acquiredAt, freedAt);
+}
+
+/** When a key opens by this contender's clock. */
+export function opensAt(notBefore: number, maxClockSkewMs: number): number {
+  return notBefore === 0 ? 0 : notBefore + maxClockSkewMs;
+}
+
+/** What the session of an ousted holder is told by its next heartbeat. */
+export function revocationOf(claim: Pick<LockClaim, 'key' | 'leaseCounter'>): string {
+  return `lock ${claim.leaseCounter} ${claim.key}`;
+}
+
+export function describeLock(key: string): string {
+  return `lock ${key}`;
+}
+
+export function describeRefusal(refusal: Refusal): string {
+  if (refusal.kind === 'delayed')
+    return `its last holder was lost, and its lock-delay lasts until ${momentText(refusal.until)}`;
+  const { session, name, node, since, until } = refusal.by;
+  if (refusal.isOwn === true)
+    return (
+      `held since ${momentText(since)} by this very session, ${session}: it is free when the caller that has it releases ` +
+      'it; a caller that waits for itself waits in vain, see the option reentrant'
+    );
+  const end =
+    until === null
+      ? 'it never expires: destroy it if its holder is gone'
+      : `it is live until ${momentText(until)} at least`;
+  return `held since ${momentText(since)} by session ${session} (${name} on ${node}); ${end}`;
+}
+
+function momentText(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,96 @@
+/** A session in its user's hands: its own life, and the locks that hang on it. */
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { LiveSession } from '../../session/session-record.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import type { Lock, LockOptions } from './lock.ts';
+import type { Acquisition, SessionLocks } from './session-locks.ts';
+
+/** A session, kept alive until it is ended or lost. All that it holds goes with it. */
+export class LockSession implements AsyncDisposable {
+  /** For what is built on sessions. */
+  readonly holder: SessionHolder;
+  /** For what is made of locks. */
+  protected readonly sessionLocks: SessionLocks;
+  #ending: Promise<void> | undefined;
+
+  constructor(holder: SessionHolder, locks: SessionLocks) {
+    this.holder = holder;
+    this.sessionLocks = locks;
+  }
+
+  get id(): string {
+    return this.holder.id;
+  }
+
+  /** As last confirmed by the store. */
+  get record(): LiveSession {
+    return this.holder.record;
+  }
+
+  /** Aborts, with a `LeaseLostError`, when the session may no longer be believed in. Its `aborted` is computed when asked. */
+  get signal(): AbortSignal {
+    return this.holder.signal;
+  }
+
+  /** Milliseconds for which it may still be believed in; zero or less: lost. */
+  remainingTrustMs(): number {
+    return this.holder.remainingTrustMs();
+  }
+
+  /**
+   * Renews it now, beside its heartbeat: where timers stand still,
+   * and clocks too until an answer comes, belief is only as fresh as the last of these.
+   * @returns milliseconds for which it may be believed in, judged when the answer was there; without an answer it is as long as before
+   * @throws LeaseLostError when the session may no longer be believed in
+   */
+  renew(): Promise<number> {
+    return this.holder.renew();
+  }
+
+  /** @throws LeaseLostError when the session may no longer be believed in */
+  ensureBelief(): void {
+    this.holder.ensureBelief();
+  }
+
+  /**
+   * Returns at once: the lock, or who has it and until when.
+   * A key that this session holds already is held (`isOwn`), unless the caller asks
+   * for it with `reentrant: true`.
+   */
+  tryLock(key: string, options: LockOptions = {}): Promise<Acquisition> {
+    return this.sessionLocks.tryAcquire(key, options);
+  }
+
+  /**
+   * Waits for a lock, without limit when no `wait` is given.
+   * Callers of one session wait for each other as other sessions do, and each gets a new
+   * fencing token: a flow that locks a key twice waits for itself, unless it asks with `reentrant: true`.
+   * @throws LockUnavailableError when the wait is over, with who has it
+   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   */
+  lock(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
+    return this.sessionLocks.acquire(key, options);
+  }
+
+  /** What it holds, as far as this process knows. */
+  get locks(): readonly Lock[] {
+    return this.sessionLocks.held;
+  }
+
+  /** Gives back what it holds, and ends. Its keys are free at once, without lock-delay. Never throws: a TTL ends what this cannot. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end();
+  }
+
+  async #end(): Promise<void> {
+    await this.sessionLocks.giveUpAll();
+    await this.holder.end();
+    // What was granted in the last moment: nothing is sent for it any more, but its signal must tell.
+    await this.sessionLocks.giveUpAll();
+  }
+}

@@ -1,0 +1,54 @@
+/** How a held key stands: its holder's session judged, and ended when it has expired. */
+import { CorruptItemError } from '../../core/errors.ts';
+import type { ContenderPorts, SessionPorts } from '../../session/session-contender.ts';
+import { settleSession } from '../../session/session-contender.ts';
+import type { SessionRecord } from '../../session/session-record.ts';
+import type { HeldLock, Holder } from './lock-record.ts';
+import type { Disposition, HolderLockStore, LockStore } from './lock-store.ts';
+
+/** What a session needs to hold keys. */
+export interface HolderPorts extends ContenderPorts {
+  readonly locks: HolderLockStore;
+}
+
+export interface LockPorts extends SessionPorts {
+  readonly locks: LockStore;
+}
+
+export type LockStanding =
+  | { readonly kind: 'held'; readonly by: Holder }
+  /** Its session is dead; `openAt` is when this contender may take over (0: at once). */
+  | { readonly kind: 'abandoned'; readonly openAt: number; readonly disposition: Disposition };
+
+/**
+ * @param session the holder's, as it was just read
+ * @throws ClockSkewError when our clock is proven too wrong to end a session
+ * @throws CorruptItemError when its expiry lies beyond reason: a person looks
+ */
+export async function standingOf(
+  lock: HeldLock,
+  session: SessionRecord | undefined,
+  ports: ContenderPorts,
+  maxClockSkewMs: number,
+): Promise<LockStanding> {
+  const behaviour = session?.behaviour ?? 'release';
+  const standing = await settleSession(session, ports, maxClockSkewMs);
+  switch (standing.kind) {
+    case 'live':
+      return { kind: 'held', by: holderOf(lock, session, standing.until) };
+    case 'closed': {
+      const notBefore = standing.until - maxClockSkewMs;
+      return { kind: 'abandoned', openAt: standing.until, disposition: { behaviour, notBefore } };
+    }
+    case 'free':
+      return { kind: 'abandoned', openAt: 0, disposition: { behaviour, notBefore: 0 } };
+    case 'damaged':
+      throw new CorruptItemError(`session ${lock.session}`, 'expiresAt', 'lies further ahead than its TTL allows');
+  }
+}
+
+export function holderOf(lock: HeldLock, session: SessionRecord | undefined, until: number | null): Holder {
+  const { name, node } = session ?? { name: 'unknown', node: 'unknown' };
+  const { session: id, leaseCounter, acquiredAt: since } = lock;
+  return { session: id, leaseCounter, name, node, since, until };
+}

@@ -1,0 +1,295 @@
+/**
+ * The holder's side of a lock: its signal, its value, its end.
+ *
+ * Failure by failure:
+ *   - The session is lost: so is the lock, at once, by the clocks; nothing is sent for it any more.
+ *   - An operator releases it by force: the session's next heartbeat says so, and the signal aborts; the lock-delay is there for that time.
+ *   - An update is refused: another session has the key; the signal aborts.
+ *   - A release is not answered: `release` throws, and may be called again;
+ *     if it is not, the session's heartbeats free the key, or its end.
+ * One verb is under way at a time, and after the release there is none.
+ *
+ * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets a tenure of its own.
+ */
+import { LeaseLostError } from '../../core/errors.ts';
+import { formatSequencer } from '../../core/lease/sequencer.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { truthfulSignal } from '../../session/truthful-signal.ts';
+import { lockLimitsOf } from './lock-contender.ts';
+import type { Content, Flags, HeldLock, Holder } from './lock-record.ts';
+import { describeLock, revocationOf, validContent } from './lock-record.ts';
+import { holderOf } from './lock-standing.ts';
+import type { HolderLockStore, TransactionAction } from './lock-store.ts';
+
+export interface ContentOptions {
+  /** Text of up to 64 KB. Absent: what is stored stays. */
+  readonly value?: string | undefined;
+  readonly flags?: Flags | undefined;
+}
+
+export interface LockOptions extends ContentOptions {
+  /**
+   * What to do when this session holds the key already. Absent or false: it is held, by another caller of this session, and this one waits,
+   * or is told so. True: this call shares the lock that the session has, with its token, and replaces its value if one is given; the first
+   * release frees the key for all who share it.
+   */
+  readonly reentrant?: boolean | undefined;
+}
+
+export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
+
+export interface LockHolderPorts {
+  readonly locks: HolderLockStore;
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  /** Part of the sequencer. */
+  readonly table: string;
+  /** The lock is held no more, whatever the reason. */
+  onEnded(lock: Lock): void;
+  /** A release was not answered: the row may still name the session. */
+  onUndecided(lock: Lock): void;
+  /** The row is free, and its counter is that of this lock. */
+  onReleased(lock: Lock): void;
+}
+
+/** A key, held by a session until it is released or lost. */
+export class Lock implements AsyncDisposable {
+  readonly key: string;
+  /** Larger than that of any earlier tenure of this key. Give it to stores of your own that can compare it. */
+  readonly fencingToken: number;
+  /**
+   * Aborts, with a `LeaseLostError`, when the lock is held no more: lost, taken away, or released. Its `aborted` is computed when asked.
+   */
+  readonly signal: AbortSignal;
+
+  readonly #ports: LockHolderPorts;
+  readonly #ended = new AbortController();
+  readonly #unlink: () => void;
+  #record: HeldLock;
+  /** The verb under way; the next one waits for it. */
+  #underWay: Promise<unknown> = Promise.resolve();
+  #releasing: Promise<boolean> | undefined;
+  #isReleaseUnanswered = false;
+  /** Why it is held no more. */
+  #loss: unknown;
+
+  constructor(record: HeldLock, ports: LockHolderPorts) {
+    const { session } = ports;
+    this.key = record.key;
+    this.fencingToken = record.leaseCounter;
+    this.#record = record;
+    this.#ports = ports;
+    const noticeLoss = (): void => this.#noticeLoss();
+    this.signal = truthfulSignal(this.#ended.signal, noticeLoss);
+    session.signal.addEventListener('abort', noticeLoss, { once: true });
+    const stopListening = session.onRevoked(revocationOf(record), () => {
+      this.#lose('it was released by force, see the row for by whom and why');
+    });
+    this.#unlink = (): void => {
+      session.signal.removeEventListener('abort', noticeLoss);
+      stopListening();
+    };
+    noticeLoss();
+  }
+
+  /** The same number as the fencing token, by the name that the row has for it. */
+  get leaseCounter(): number {
+    return this.fencingToken;
+  }
+
+  /** (table, key, counter, session) as one text: other processes can ask whether it is still the current tenure. */
+  get sequencer(): string {
+    return formatSequencer({ table: this.#ports.table, kind: 'lock', ...this.#record });
+  }
+
+  /** Who has it, as those are told who want it. */
+  get holder(): Holder {
+    const { session } = this.#ports;
+    return holderOf(this.#record, session.record, expiryForOthers(session));
+  }
+
+  /** As it was last read or written by this holder. */
+  get value(): string | undefined {
+    return this.#record.entry?.value;
+  }
+
+  get flags(): Flags {
+    return this.#record.entry?.flags ?? 0;
+  }
+
+  get modifyIndex(): number {
+    return this.#record.modifyIndex;
+  }
+
+  /** @throws LeaseLostError when the lock may no longer be believed in */
+  ensureBelief(): void {
+    this.signal.throwIfAborted();
+  }
+
+  /** Grows with every call: orders the writes of this tenure, see `Fence`. */
+  nextSequence(): number {
+    return this.#ports.session.nextSequence();
+  }
+
+  /**
+   * Replaces the value.
+   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
+   */
+  async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
+    validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
+    await this.confirm({ value, encoding: 'text', flags: 0, ...options });
+  }
+
+  /**
+   * The same session acquires it again: the counter stays, the value is replaced if one is given.
+   * @throws ConfigurationError
+   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
+   */
+  async confirm(given: Content | undefined): Promise<void> {
+    const content =
+      given === undefined
+        ? undefined
+        : validContent(
+            this.key,
+            validOptions(`the options of updating ${describeLock(this.key)}`, given, {
+              value: true,
+              encoding: true,
+              flags: true,
+            }),
+          );
+    await this.#verb(async () => {
+      for (;;) {
+        this.ensureBelief();
+        const { locks, runtime, session } = this.#ports;
+        const outcome = await locks.update(this.#record, content, stampOf(runtime), lockLimitsOf(session));
+        if (outcome.kind === 'applied') {
+          this.#record = outcome.row;
+          return;
+        }
+        const { current } = outcome;
+        if (current?.state !== 'held' || !this.#isThisTenure(current))
+          throw this.#lose('another session has it, or an operator released it by force');
+        // Still ours: an unanswered update of ours was applied, or another caller has put a value beside us.
+        this.#record = current;
+      }
+    });
+  }
+
+  /**
+   * Gives the key back: free at once, without lock-delay. Repeating it changes nothing.
+   * @returns false when it was lost before
+   * @throws StoreUnavailableError when the store did not answer; the lock counts as released here, and the call may be repeated
+   */
+  release(options: ContentOptions = {}): Promise<boolean> {
+    validOptions(`the options of releasing ${describeLock(this.key)}`, options, CONTENT_OPTIONS);
+    const content = validContent(this.key, options);
+    this.#releasing ??= this.#verb(async () => {
+      this.#noticeLoss();
+      if (this.#loss !== undefined && !this.#isReleaseUnanswered) return false;
+      this.#end(new LeaseLostError(describeLock(this.key), 'released', 'it was released by its holder'));
+      const mayBeReleased = this.#isReleaseUnanswered;
+      this.#isReleaseUnanswered = true;
+      const isReleased = (await this.#release(content)) || mayBeReleased;
+      this.#isReleaseUnanswered = false;
+      return isReleased;
+    }).catch((error: unknown) => {
+      this.#releasing = undefined;
+      if (error instanceof LeaseLostError) return false;
+      this.#ports.onUndecided(this);
+      throw error;
+    });
+    return this.#releasing;
+  }
+
+  /** Resolves when no verb is under way. */
+  async idle(): Promise<void> {
+    await this.#underWay;
+  }
+
+  /** Gives the key back together with its entry: what the behaviour `delete` asks for at the session's end. */
+  async drop(): Promise<void> {
+    await this.#verb(async () => {
+      this.#noticeLoss();
+      if (this.#loss !== undefined) return;
+      this.#end(new LeaseLostError(describeLock(this.key), 'released', 'it was released by its holder'));
+      const { locks, runtime } = this.#ports;
+      await locks.settle(this.#record, { behaviour: 'delete', notBefore: 0 }, true, stampOf(runtime));
+      this.#ports.onReleased(this);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /**
+   * For a transaction of your own in the same account and region: it is carried out only if this is still the current tenure.
+   * Stronger than any signal, because the store itself decides.
+   */
+  condition(): TransactionAction {
+    return this.#ports.locks.condition(this.#record);
+  }
+
+  async #release(content: Content | undefined): Promise<boolean> {
+    const { locks, runtime, session } = this.#ports;
+    for (;;) {
+      const sweepable = content === undefined && this.#record.entry?.value === undefined;
+      const outcome = await locks.release(
+        this.#record,
+        { content, sweepable },
+        stampOf(runtime),
+        lockLimitsOf(session),
+      );
+      if (outcome.kind === 'applied') {
+        this.#ports.onReleased(this);
+        return true;
+      }
+      const { current, earlierAttempt } = outcome;
+      // Not ours any more. When an attempt went unanswered, it may have been that one.
+      if (current?.state !== 'held' || !this.#isThisTenure(current)) return earlierAttempt === 'unknown';
+      this.#record = current;
+    }
+  }
+
+  #isThisTenure(current: HeldLock): boolean {
+    return current.session === this.#record.session && current.leaseCounter === this.#record.leaseCounter;
+  }
+
+  #verb<T>(send: () => Promise<T>): Promise<T> {
+    const verb = this.#underWay.then(send);
+    this.#underWay = verb.catch(() => undefined);
+    return verb;
+  }
+
+  /** Lost with its session, or ended with it. */
+  #noticeLoss(): void {
+    if (this.#loss !== undefined) return;
+    try {
+      this.#ports.session.ensureBelief();
+    } catch (error) {
+      this.#end(error);
+    }
+  }
+
+  #lose(detail: string): LeaseLostError {
+    const error = new LeaseLostError(describeLock(this.key), 'superseded', detail);
+    this.#end(error);
+    return error;
+  }
+
+  #end(reason: unknown): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = reason;
+    this.#unlink();
+    this.#ended.abort(reason);
+    this.#ports.onEnded(this);
+  }
+}
+
+/** When others may judge the session next, unless it is renewed. */
+function expiryForOthers({ record, timing }: SessionHolder): number | null {
+  return record.expiresAt === null ? null : record.expiresAt + timing.maxClockSkewMs;
+}

@@ -1,0 +1,89 @@
+import type { HeldLock, LockRecord } from '../lock-record.ts';
+import type { ForceRequest, LockStore } from '../lock-store.ts';
+import { decodeLock } from './lock-codec.ts';
+import { splitKey } from '../../../dynamo/engine/keys.ts';
+import { Rows } from '../../../dynamo/engine/rows.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import { notingTimes } from '../../../dynamo/engine/statement.ts';
+import { commitLocks } from './lock-transaction-statements.ts';
+import { createHolderLockStore } from './dynamo-holder-lock-store.ts';
+import * as statements from './lock-statements.ts';
+
+export function createLockStore(sender: Sender, table: string): LockStore {
+  const rows = new Rows(sender, decodeLock);
+  return {
+    ...createHolderLockStore(sender, table),
+
+    async acquireAll(observed, request, stamp, limits) {
+      const result = await sender.transact(
+        statements.acquireLocks(table, observed, request, stamp),
+        stamp.nonce,
+        limits,
+      );
+      return result.kind === 'applied'
+        ? { kind: 'applied' }
+        : { kind: 'refused', earlierAttempt: result.earlierAttempt };
+    },
+
+    async forceRelease(observed, force, stamp) {
+      const times = new Set([stamp.now]);
+      const release = notingTimes(statements.forceReleaseLock(table, observed, force, stamp), times);
+      const result = await sender.transact(release, stamp.nonce);
+      if (result.kind === 'applied' && !result.late)
+        return { kind: 'applied', notBefore: (result.restampedAt ?? stamp.now) + force.lockDelayMs };
+      const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
+      if (isDecided || result.item === undefined) return { kind: 'refused' };
+      const found = decodeLock(result.item);
+      if (!isEndedBy(found, observed, force, times)) return { kind: 'refused' };
+      return { kind: 'applied', notBefore: found.state === 'free' ? found.notBefore : 0 };
+    },
+
+    put: (key, observed, content, stamp) =>
+      rows.write(statements.putValue(table, key, observed, content, stamp), stamp),
+
+    async remove(observed, { tell }, stamp) {
+      const result =
+        tell && observed.state === 'held'
+          ? await sender.transact(statements.removeHeldEntry(table, observed, stamp), stamp.nonce)
+          : await sender.write(statements.removeEntry(table, observed, stamp), stamp.nonce);
+      if (result.kind === 'applied') return { kind: 'applied' };
+      // Its guard was true, but its holder's session has ended: no attempt of it was, or will be, applied.
+      return { kind: 'refused', earlierAttempt: result.kind === 'canceled' ? 'none' : result.earlierAttempt };
+    },
+
+    async commit(writes, conditions, ended, stamp) {
+      const result = await sender.transact(commitLocks(table, writes, conditions, ended, stamp), stamp.nonce);
+      return result.kind === 'applied' ? 'applied' : 'refused';
+    },
+
+    async getMany(keys, { consistent = true, onDamaged } = {}) {
+      const locks = await rows.getMany(table, statements.readLocks(table, keys, { consistent }), onDamaged);
+      return new Map(locks.map((lock) => [lock.key, lock]));
+    },
+
+    async page(prefix, after) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfLocks(table, prefix, after));
+      return { keys: Items.map((item) => splitKey(String(item.pk))[1] ?? ''), next: LastEvaluatedKey };
+    },
+  };
+}
+
+/**
+ * An attempt whose answer was lost is known by what it wrote down, also when the key was acquired since: a tenure ends only once,
+ * and its time tells it from another call of the same person.
+ */
+function isEndedBy(
+  { lastForced }: LockRecord,
+  observed: HeldLock,
+  { by, reason }: ForceRequest,
+  times: ReadonlySet<number>,
+): boolean {
+  return (
+    lastForced !== undefined &&
+    lastForced.session === observed.session &&
+    lastForced.leaseCounter === observed.leaseCounter &&
+    lastForced.by === by &&
+    lastForced.reason === reason &&
+    times.has(lastForced.at)
+  );
+}

@@ -1,0 +1,50 @@
+import { base64Of } from '../../../core/runtime/bytes.ts';
+import type { Entry, ForcedRelease, LockRecord } from '../lock-record.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { splitKey } from '../../../dynamo/engine/keys.ts';
+
+/** @throws CorruptItemError */
+export function decodeLock(item: DynamoItem): LockRecord {
+  const row = new ItemReader(item);
+  const [, key = ''] = splitKey(row.key);
+  const count = (attribute: string): number => row.count(attribute);
+  const createIndex = row.optional('createIndex', count);
+  const facts = {
+    key,
+    leaseCounter: row.optional('leaseCounter', count) ?? 0,
+    modifyIndex: row.count('modifyIndex'),
+    entry:
+      createIndex === undefined
+        ? undefined
+        : {
+            ...decodeValue(row),
+            flags: row.optional('flags', (attribute) => row.whole(attribute)) ?? 0,
+            createIndex,
+            lockIndex: row.optional('lockIndex', count) ?? 0,
+          },
+    notBefore: row.optional('notBefore', count) ?? 0,
+    freedAt: row.optional('freedAt', count) ?? 0,
+    nonce: row.string('nonce'),
+    lastForced: row.optional('forced', (attribute) => decodeForced(row, attribute)),
+  };
+  if (!row.has('session')) return { ...facts, state: 'free' };
+  return { ...facts, state: 'held', session: row.string('session'), acquiredAt: row.count('acquiredAt') };
+}
+
+function decodeValue(row: ItemReader): Pick<Entry, 'value' | 'encoding'> {
+  if (row.isBinary('value')) return { value: base64Of(row.binary('value')), encoding: 'base64' };
+  return { value: row.optional('value', (attribute) => row.string(attribute)), encoding: 'text' };
+}
+
+function decodeForced(row: ItemReader, attribute: string): ForcedRelease {
+  const { by, reason, at, session, leaseCounter } = row.map(attribute);
+  const isWhole =
+    typeof by === 'string' &&
+    typeof reason === 'string' &&
+    typeof at === 'number' &&
+    typeof session === 'string' &&
+    typeof leaseCounter === 'number';
+  if (!isWhole) throw row.corrupt(attribute, 'should say by whom, why, when and against which tenure');
+  return { by, reason, at, session, leaseCounter };
+}

@@ -1,0 +1,470 @@
+/**
+ * The lock row.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `lock#<key>`, `lock` | the first writer |
+ * | v | N | schema version | the first writer |
+ * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled doubt, never restarts | acquire, take over, force, disown, bar |
+ * | session, acquiredAt | S; N, epoch ms | who holds it, since when; absent while free | acquire, take over; removed by release, settle, force, disown |
+ * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behaviour `delete` |
+ * | lockIndex | N | tenures of this entry; no token, for it goes with the entry | acquire, take over; removed with the value |
+ * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
+ * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
+ * | freedAt | N, epoch ms | when the last tenure ended, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
+ * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force; removed by acquire |
+ * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
+ * | nonce | S | of the last write | all |
+ * | directoryKey, directoryName | S | `lock`, the key: the listing; there as long as the entry | acquire, put; removed with the value |
+ * | ttl | N, epoch s | sweeping, weeks beyond any use, of rows that carry nothing but a counter: a held row and a row with a value have none | release, settle, remove; removed by acquire, put |
+ *
+ * An acquire writes the listing's attributes each time: an index entry that stays as it was costs nothing.
+ */
+import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
+import { endedAt, revocationOf } from '../lock-record.ts';
+import type {
+  AcquireRequest,
+  Disposition,
+  ForceRequest,
+  LateAcquire,
+  Observed,
+  TransactionAction,
+} from '../lock-store.ts';
+import type { RowKey } from '../../../dynamo/engine/keys.ts';
+import { lockKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import {
+  batchGetStatement,
+  checkStatement,
+  directoryStatement,
+  getStatement,
+  restampedTransaction,
+  updateStatement,
+} from '../../../dynamo/engine/statement.ts';
+import { actionOf, together, transactStatement } from '../../../dynamo/engine/transaction.ts';
+import { revokeFromSession } from '../../../session/row/session-statements.ts';
+
+const IS_ABSENT = 'attribute_not_exists(#pk)';
+const IS_AS_OBSERVED = '#nonce = :observedNonce';
+const IS_FREE = 'attribute_not_exists(#session)';
+const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)';
+/** Guard of every verb of a holder, and of a contender that has found that holder dead: dead it stays. */
+const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
+/**
+ * Nothing has ended since the acquire was asked for:
+ * by any clock within the bound, or because no tenure has begun since the row was observed.
+ * A late attempt of an acquire that was refused, or was held and given back, must not take the key for a session that does not know.
+ */
+const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
+/** A row of a later version is left alone. */
+const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
+const HAS_NO_VALUE = 'attribute_not_exists(#value)';
+
+const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one';
+const LIST = '#v = if_not_exists(#v, :v), #directoryKey = :directory, #directoryName = :name';
+const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
+const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
+/** An acquire counts the entry's tenures, and a new entry begins at one. */
+const COUNT_TENURE = '#lockIndex = if_not_exists(#lockIndex, :none) + :one';
+const NEW_ENTRY = '#createIndex = :now, #lockIndex = :one';
+const STORE = '#value = :value, #flags = :flags';
+const LEAVE = '#session, #acquiredAt';
+const FREE = '#freedAt = :freedAt';
+/** Counters start at the clock. */
+const NEVER_GIVEN = -1;
+const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
+
+/**
+ * Guard: it has no holder, its lock-delay is over, and its last tenure ended
+ * before this acquire was asked for, or was seen ended; an absent row is free.
+ * Effect: held by the session, counter + 1. Creates the row;
+ * its counter then starts at the clock, above every token that a swept row gave out.
+ * Outcomes: refused = the row says by whom it is held, or until when it is closed; or it is free, and the next attempt names its counter.
+ */
+export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
+  return updateStatement('lock.acquire', {
+    table,
+    key: lockKey(request.key),
+    guard: `${IS_FREE} AND ${IS_OPEN} AND ${IS_UNTOUCHED} AND ${IS_KNOWN}`,
+    effect: takeEffect(request.content, { isFresh: false, isHeld: false }),
+    values: {
+      ...takeValues(request, { isFresh: false }, stamp),
+      ':openBefore': request.openBefore,
+      ':observedCounter': request.observedCounter ?? NEVER_GIVEN,
+    },
+  });
+}
+
+/**
+ * Guard: still held by the session and counter that were observed; the caller has found that session dead and its lock-delay over.
+ * Effect: as acquire; without the old entry if that was to go with its session.
+ * Outcomes: refused = another contender took it over or tidied it.
+ */
+export function takeOverLock(
+  table: string,
+  observed: HeldLock,
+  request: AcquireRequest,
+  options: { readonly isFresh: boolean },
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('lock.takeOver', {
+    table,
+    key: lockKey(request.key),
+    guard: IS_HELD_BY,
+    effect: takeEffect(request.content, { ...options, isHeld: true }),
+    values: { ...takeValues(request, options, stamp), ...endValues(observed, stamp) },
+  });
+}
+
+/**
+ * Guard: every row is as it was observed, or still absent; the caller has judged what it saw.
+ * Effect: each as acquire or take over; all or none.
+ * Outcomes: refused = one of them was written since: look again.
+ */
+export function acquireLocks(
+  table: string,
+  observed: readonly Observed[],
+  request: Omit<AcquireRequest, 'key'>,
+  stamp: Stamp,
+): Statement<'transactWrite'> {
+  const actions = observed.map((one) => actionOf(acquireObserved(table, one, request, stamp)));
+  return transactStatement('lock.acquireAll', actions, stamp.nonce);
+}
+
+/** One of several: its part of a transaction. */
+export function acquireObserved(
+  table: string,
+  { key, record, isFresh }: Observed,
+  request: Omit<AcquireRequest, 'key' | 'openBefore'>,
+  stamp: Stamp,
+): Statement<'update'> {
+  const isHeld = record?.state === 'held';
+  return updateStatement('lock.acquireAll', {
+    table,
+    key: lockKey(key),
+    guard: record === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    effect: takeEffect(request.content, { isFresh, isHeld }),
+    values: {
+      ...takeValues({ ...request, key }, { isFresh }, stamp),
+      ...observedValues(record),
+      ...(isHeld ? { ':freedAt': endedAt(record, stamp.now) } : {}),
+    },
+  });
+}
+
+/**
+ * Guard: mine, and not written since I wrote it last: a delayed attempt of an earlier update must not undo a later one.
+ * Effect: the content replaced, if one is given; the counter stays.
+ * Outcomes: refused = superseded, released by force, or deleted with its session; still mine = a value has been put.
+ */
+export function updateLock(
+  table: string,
+  observed: HeldLock,
+  content: Content | undefined,
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('lock.update', {
+    table,
+    key: lockKey(observed.key),
+    guard: `${IS_HELD_BY} AND ${IS_AS_OBSERVED}`,
+    effect: updateEffect(content),
+    values: { ...updateValues(content, stamp), ...claimValues(observed), ...observedValues(observed) },
+  });
+}
+
+/**
+ * Guard: mine, and without a value if the row is to be sweepable; `isExact`: and not written since it was observed.
+ * Effect: free at once; counter and value stay.
+ * Outcomes: refused = superseded, or released already; still mine = a value has been put, which no sweep may take.
+ */
+export function releaseLock(
+  table: string,
+  observed: HeldLock,
+  {
+    content,
+    sweepable,
+    isExact = false,
+  }: { readonly content: Content | undefined; readonly sweepable: boolean; readonly isExact?: boolean },
+  stamp: Stamp,
+): Statement<'update'> {
+  const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;
+  return updateStatement('lock.release', {
+    table,
+    key: lockKey(observed.key),
+    isSilent: true,
+    guard: isExact ? `${guard} AND ${IS_AS_OBSERVED}` : guard,
+    effect: sweepable
+      ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}`
+      : `${updateEffect(content)}, ${FREE} REMOVE ${LEAVE}`,
+    values: {
+      ...updateValues(content, stamp),
+      ...endValues(observed, stamp),
+      ...(sweepable ? sweepValues(stamp) : {}),
+      ...(isExact ? observedValues(observed) : {}),
+    },
+  });
+}
+
+/**
+ * Guard: still held by the session and counter that were observed, whose session is dead; without a value if the row is to be sweepable.
+ * Effect: free, closed until `notBefore`; with behaviour `delete` the entry is gone and the row keeps the counter.
+ * Outcomes: refused = another writer was faster.
+ */
+export function settleLock(
+  table: string,
+  observed: HeldLock,
+  { behaviour, notBefore }: Disposition,
+  sweepable: boolean,
+  stamp: Stamp,
+): Statement<'update'> {
+  const isSwept = sweepable || behaviour === 'delete';
+  const drop = behaviour === 'delete' ? `, ${DROP_ENTRY}` : '';
+  return updateStatement('lock.settle', {
+    table,
+    key: lockKey(observed.key),
+    guard: sweepable && behaviour === 'release' ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY,
+    effect: `SET ${TOUCH}, ${FREE}, #notBefore = :notBefore${isSwept ? ', #ttl = :ttl' : ''} REMOVE ${LEAVE}${drop}`,
+    values: {
+      ...touchValues(stamp),
+      ...endValues(observed, stamp),
+      ':notBefore': notBefore,
+      ...(isSwept ? sweepValues(stamp) : {}),
+    },
+  });
+}
+
+/**
+ * Settles an acquire, or a release, whose answer was lost.
+ * Guard: still held by the session that may have it without knowing,
+ * under the counter that was observed, which no later tenure has; without a
+ *   value if the row is to be sweepable.
+ * Effect: free at once, counter + 1: neither the lost request nor a late one of this can touch what comes after.
+ * Outcomes: refused = it was released, or acquired again: look again.
+ */
+export function disownLock(
+  table: string,
+  observed: HeldLock,
+  { notBeforeAsked }: { readonly notBeforeAsked: number },
+  stamp: Stamp,
+): Statement<'update'> {
+  const sweepable = observed.entry?.value === undefined;
+  return updateStatement('lock.disown', {
+    table,
+    key: lockKey(observed.key),
+    guard: sweepable
+      ? '#session = :session AND #leaseCounter = :counter AND attribute_not_exists(#value)'
+      : '#session = :session AND #leaseCounter = :counter',
+    effect: sweepable
+      ? 'SET #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = #leaseCounter + :one, #freedAt = :freedAt, #ttl = :ttl REMOVE #session, #acquiredAt'
+      : 'SET #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = #leaseCounter + :one, #freedAt = :freedAt REMOVE #session, #acquiredAt',
+    values: {
+      ...touchValues(stamp),
+      ...claimValues(observed),
+      ':freedAt': Math.max(endedAt(observed, stamp.now), notBeforeAsked),
+      ...(sweepable ? sweepValues(stamp) : {}),
+    },
+  });
+}
+
+/**
+ * Settles an acquire whose answer was lost, and which may be under way still.
+ * Guard: not written since it was observed free, or still absent.
+ * Effect: counter + 1, and freed now: the lost request finds neither the
+ * counter that it saw nor an end that lies before it. An absent row is
+ *   created without an entry, as a deleted one leaves it.
+ * Outcomes: refused = it was written meanwhile, perhaps by that request: look again.
+ */
+export function barLateAcquire(
+  table: string,
+  { key, observed, notBeforeAsked }: LateAcquire,
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('lock.bar', {
+    table,
+    key: lockKey(key),
+    guard: observed === undefined ? 'attribute_not_exists(#pk)' : '#nonce = :observedNonce',
+    effect:
+      observed === undefined
+        ? 'SET #v = :v, #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one, #freedAt = :freedAt, #ttl = :ttl'
+        : 'SET #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one, #freedAt = :freedAt',
+    values: {
+      ...touchValues(stamp),
+      ':freedAt': Math.max(stamp.now, observed?.freedAt ?? 0, notBeforeAsked),
+      ...(observed === undefined ? { ':v': SCHEMA_VERSION, ...sweepValues(stamp) } : observedValues(observed)),
+    },
+  });
+}
+
+/**
+ * Guard: held by the session and counter that the operator saw; its session is live, if it is to be told.
+ * Effect: free, counter + 1, closed for `lockDelayMs` from the attempt that is applied, who did it and why written down;
+ * with `tell` the session learns of it by its next heartbeat.
+ * Outcomes: refused = it changed hands, was released, or its session has just ended.
+ */
+export function forceReleaseLock(
+  table: string,
+  observed: HeldLock,
+  force: ForceRequest,
+  stamp: Stamp,
+): Statement<'transactWrite'> {
+  const { key, session, leaseCounter } = observed;
+  const forced: ForcedRelease = { by: force.by, reason: force.reason, at: stamp.now, session, leaseCounter };
+  const release = updateStatement('lock.force', {
+    table,
+    key: lockKey(key),
+    guard: IS_HELD_BY,
+    effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one, #notBefore = :notBefore, #forced = :forced REMOVE ${LEAVE}`,
+    values: {
+      ...touchValues(stamp),
+      ...endValues(observed, stamp),
+      ':notBefore': stamp.now + force.lockDelayMs,
+      ':forced': forced,
+    },
+  });
+  const tell = actionOf(revokeFromSession(table, session, revocationOf(observed)));
+  const statement = together(release, force.tell ? [tell] : [], stamp.nonce);
+  return restampedTransaction(statement, (now) => forceReleaseLock(table, observed, force, { ...stamp, now }));
+}
+
+/**
+ * Guard: not written since it was observed, or still absent; the caller has judged what it saw. Blind writes would let a delayed
+ *   attempt of an earlier put undo a later one.
+ * Effect: the content replaced, the entry created if there was none; holder and counter stay. A value is never swept.
+ * Outcomes: refused = it was written meanwhile: look again.
+ */
+export function putValue(
+  table: string,
+  key: string,
+  observed: LockRecord | undefined,
+  content: Content,
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('lock.put', {
+    table,
+    key: lockKey(key),
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    effect: `SET ${TOUCH}, ${LIST}, ${KEEP_ENTRY}, ${STORE} REMOVE #ttl`,
+    values: { ...touchValues(stamp), ...listValues(key), ...contentValues(content), ...observedValues(observed) },
+  });
+}
+
+/**
+ * Guard: not written since it was observed; the caller has seen that it has no holder, or means to delete it under its holder's hands.
+ * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and is open.
+ * Outcomes: refused = it was written meanwhile: look again.
+ */
+export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): Statement<'update'> {
+  const isHeld = observed.state === 'held';
+  return updateStatement('lock.remove', {
+    table,
+    key: lockKey(observed.key),
+    guard: IS_AS_OBSERVED,
+    effect: isHeld
+      ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}, ${DROP_ENTRY}`
+      : `SET ${TOUCH}, #ttl = :ttl REMOVE ${DROP_ENTRY}`,
+    values: {
+      ...touchValues(stamp),
+      ...observedValues(observed),
+      ...sweepValues(stamp),
+      ...(isHeld ? { ':freedAt': endedAt(observed, stamp.now) } : {}),
+    },
+  });
+}
+
+/**
+ * Guard: as `removeEntry`, and the holder's session is live.
+ * Effect: as `removeEntry`, as of the attempt that is applied; the holder is told by its next heartbeat.
+ * Outcomes: refused = it was written meanwhile, or its session has just ended.
+ */
+export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp): Statement<'transactWrite'> {
+  const tell = actionOf(revokeFromSession(table, observed.session, revocationOf(observed)));
+  const statement = together(removeEntry(table, observed, stamp), [tell], stamp.nonce);
+  return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, { ...stamp, now }));
+}
+
+/** For a transaction of the user's own. Guard: mine. Effect: none, but that everything else in the transaction happens only if it holds. */
+export function heldCondition(table: string, claim: LockClaim): TransactionAction {
+  return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
+}
+
+/** Keys with an entry, in order. Eventually consistent. */
+export const pageOfLocks = (table: string, prefix: string, after: unknown): Statement<'query'> =>
+  directoryStatement('lock.page', table, DIRECTORY, prefix, after);
+
+export const readLock = (table: string, key: string): Statement<'get'> => getStatement('lock.get', table, lockKey(key));
+
+export const readLocks = (
+  table: string,
+  keys: readonly string[],
+  options: { readonly consistent: boolean },
+): Statement<'batchGet'> => batchGetStatement('lock.getMany', table, keys.map(lockKey), options);
+
+/** A lock and its holder's session, in one request. */
+export const readRows = (
+  table: string,
+  keys: readonly RowKey[],
+  options: { readonly consistent: boolean },
+): Statement<'batchGet'> => batchGetStatement('lock.getWithSession', table, keys, options);
+
+const DIRECTORY = 'lock';
+
+/** `isFresh`: the entry goes with the tenure before. `isHeld`: this write ends that tenure. */
+function takeEffect(
+  content: Content | undefined,
+  { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
+): string {
+  const entry = isFresh ? NEW_ENTRY : `${KEEP_ENTRY}, ${COUNT_TENURE}`;
+  const take = `SET ${TOUCH}, ${LIST}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
+  if (content !== undefined) return `${take}, ${STORE} REMOVE #ttl, #notBefore`;
+  return isFresh ? `${take} REMOVE #ttl, #notBefore, #value, #flags` : `${take} REMOVE #ttl, #notBefore`;
+}
+
+function takeValues(
+  { key, session, content }: Omit<AcquireRequest, 'openBefore'>,
+  { isFresh }: { readonly isFresh: boolean },
+  stamp: Stamp,
+) {
+  const values = { ...updateValues(content, stamp), ...listValues(key), ':taker': session };
+  // DynamoDB refuses values that no expression names.
+  return isFresh ? values : { ...values, ':none': 0 };
+}
+
+function updateEffect(content: Content | undefined): string {
+  return content === undefined ? `SET ${TOUCH}` : `SET ${TOUCH}, ${STORE}`;
+}
+
+function updateValues(content: Content | undefined, stamp: Stamp) {
+  return { ...touchValues(stamp), ...(content === undefined ? {} : contentValues(content)) };
+}
+
+function touchValues({ now, nonce }: Stamp) {
+  return { ':now': now, ':nonce': nonce, ':one': 1 };
+}
+
+function listValues(key: string) {
+  return { ':v': SCHEMA_VERSION, ':directory': DIRECTORY, ':name': key };
+}
+
+function contentValues({ value, encoding, flags }: Content) {
+  return { ':value': encoding === 'base64' ? bytesOfBase64(value) : value, ':flags': flags };
+}
+
+function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>) {
+  return { ':session': session, ':counter': leaseCounter };
+}
+
+/** Names the tenure that ends, and the moment. */
+function endValues(observed: HeldLock, { now }: Stamp) {
+  return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
+}
+
+function observedValues(observed: LockRecord | undefined) {
+  return observed === undefined ? {} : { ':observedNonce': observed.nonce };
+}
+
+function sweepValues({ now }: Stamp) {
+  return { ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.lease) };
+}

@@ -1,0 +1,48 @@
+/** Several locks' rows in one transaction: each as its own statement has it, together with what must be true of others. */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import { revocationOf } from '../lock-record.ts';
+import type { EndedTenures, KeyConditions, KeyWrite } from '../lock-store.ts';
+import { lockKey } from '../../../dynamo/engine/keys.ts';
+import type { Statement, TransactionCheck } from '../../../dynamo/engine/statement.ts';
+import { checkStatement } from '../../../dynamo/engine/statement.ts';
+import { actionOf, transactStatement } from '../../../dynamo/engine/transaction.ts';
+import { acquireObserved, putValue, releaseLock, removeEntry } from './lock-statements.ts';
+import { liveCondition, revokeFromSession } from '../../../session/row/session-statements.ts';
+
+/**
+ * Guard: every row is as it was observed, and every session that is to hold something, or loses something, is live.
+ * Effect: each key as its own write says, and a session that loses a tenure is told by its next heartbeat; all or none.
+ * Outcomes: refused = something was written since: look again.
+ */
+export function commitLocks(
+  table: string,
+  writes: readonly KeyWrite[],
+  { unchanged, absent, live }: KeyConditions,
+  ended: EndedTenures,
+  stamp: Stamp,
+): Statement<'transactWrite'> {
+  const checks: TransactionCheck[] = [
+    ...unchanged.map(({ key, nonce }) =>
+      checkStatement(table, lockKey(key), '#nonce = :observedNonce', { ':observedNonce': nonce }),
+    ),
+    ...absent.map((key) => checkStatement(table, lockKey(key), 'attribute_not_exists(#pk)', {})),
+    // A transaction has one action a row, and telling a session has the same guard.
+    ...live.filter((id) => !ended.has(id)).map((id) => liveCondition(table, id)),
+  ];
+  const updates = writes.map((write) => updateOf(table, write, stamp));
+  const tell = [...ended].map(([id, tenures]) => revokeFromSession(table, id, ...tenures.map(revocationOf)));
+  return transactStatement('lock.commit', [...[...updates, ...tell].map(actionOf), ...checks], stamp.nonce);
+}
+
+function updateOf(table: string, write: KeyWrite, stamp: Stamp): Statement<'update'> {
+  switch (write.kind) {
+    case 'put':
+      return putValue(table, write.key, write.observed, write.content, stamp);
+    case 'take':
+      return acquireObserved(table, write.observed, write, stamp);
+    case 'leave':
+      return releaseLock(table, write.observed, { content: write.content, sweepable: false, isExact: true }, stamp);
+    case 'remove':
+      return removeEntry(table, write.observed, stamp);
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * The locks of one session: acquiring them, and giving them all back; `several-locks.ts` adds several at once.
+ *
+ * A key that the session holds already is held, for its other callers as for everybody: they wait in line for its release, and each gets a
+ * tenure of its own. A caller that asks with `reentrant` shares what the session has:
+ * the same `Lock`, the same counter, the value replaced.
+ */
+import { ConfigurationError, LeaseLostError, StoreUnavailableError, shown } from '../../core/errors.ts';
+import { sideBySide } from '../../core/runtime/in-flight.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { Blocked, WaitOptions } from '../../core/wait/wait.ts';
+import { WAIT_OPTIONS, waitFor } from '../../core/wait/wait.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { Contender } from './lock-contender.ts';
+import { LockContender, lockLimitsOf } from './lock-contender.ts';
+import { Doubts } from './doubts.ts';
+import type { LockOptions } from './lock.ts';
+import { CONTENT_OPTIONS, Lock } from './lock.ts';
+import type { Content, HeldLock, Refusal } from './lock-record.ts';
+import { warningOfOwnWait } from './own-wait.ts';
+import { LockUnavailableError, describeLock, validContent, validKey } from './lock-record.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { HolderPorts } from './lock-standing.ts';
+import { standingOf } from './lock-standing.ts';
+import type { Turns } from '../../core/wait/turns.ts';
+
+export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
+
+export interface SessionLocksPorts extends HolderPorts {
+  /** Part of the sequencer. */
+  readonly table: string;
+  readonly turns: Turns<Refusal>;
+}
+
+export const OPTIONS = 'the options of a lock';
+export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true } as const satisfies Record<keyof LockOptions, true>;
+export const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
+
+/**
+ * Waiters that have come to the longest pause ask every three seconds on average: 200 of them, in as many processes, together 67 times
+ * a second, and 95 in their first half minute.
+ */
+const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
+
+/** Releases side by side when a session ends. */
+const RELEASES_IN_FLIGHT = 32;
+
+/** Keys whose counter is remembered after their release, so that acquiring them again at once takes one request. */
+const REMEMBERED_LIMIT = 1_000;
+
+export class SessionLocks {
+  readonly #session: SessionHolder;
+  readonly #ports: SessionLocksPorts;
+  readonly #held = new Map<string, Lock>();
+  /** Counters of keys that were given back, the latest last. */
+  readonly #left = new Map<string, number>();
+  /** Releases under way by key: the next attempt must not overtake them, and find the row ours. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
+  readonly #attempts = new Map<string, Promise<unknown>>();
+  /** Keys that the session may hold without our knowing. */
+  protected readonly doubts: Doubts;
+
+  constructor(session: SessionHolder, ports: SessionLocksPorts) {
+    this.#session = session;
+    this.#ports = ports;
+    this.doubts = new Doubts(session.id, (key) => session.settleLater(describeLock(key), () => this.#settle(key)));
+  }
+
+  /** Returns at once: the lock, or who has it and until when. */
+  async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
+    validOptions(OPTIONS, options, LOCK_OPTIONS);
+    const attempt = await this.#single(key, options).attempt();
+    if (attempt.kind !== 'acquired') this.ensureDecided([key]);
+    return attempt.kind === 'acquired' ? { kind: 'acquired', lock: attempt.right } : attempt;
+  }
+
+  /**
+   * Waits for the key, and for a store that is away.
+   * @throws LockUnavailableError when the wait is over, with who has it
+   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   */
+  async acquire(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
+    validOptions(OPTIONS, options, PATIENT_OPTIONS);
+    return this.wait([key], this.#single(key, options), options);
+  }
+
+  protected lockOf(key: string): Lock | undefined {
+    return this.#held.get(key);
+  }
+
+  /** What the session holds, as far as this process knows. */
+  get held(): readonly Lock[] {
+    return [...this.#held.values()];
+  }
+
+  /**
+   * Gives everything back, before the session ends: releases, or with behaviour `delete` lets the entries go.
+   * Never throws: what this cannot do, the session's end does.
+   */
+  async giveUpAll(): Promise<void> {
+    // Not inFlight: one key that cannot be given back keeps none of the others.
+    const limit = sideBySide(RELEASES_IN_FLIGHT);
+    const isDeleting = this.#session.record.behaviour === 'delete';
+    const giveUp = async (lock: Lock): Promise<void> => {
+      await (isDeleting ? lock.drop() : lock.release());
+    };
+    await Promise.allSettled(this.held.map((lock) => limit(() => giveUp(lock))));
+  }
+
+  protected async wait<Right>(
+    keys: readonly string[],
+    contender: Contender<Right>,
+    options: LockOptions & WaitOptions,
+  ): Promise<Right> {
+    const { turns, runtime } = this.#ports;
+    // A caller that shares what its session has does not wait behind those who want it for themselves.
+    const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
+    const warn = options.wait === undefined ? warningOfOwnWait(this.#ports.runtime.clock) : undefined;
+    const waited = await waitFor<Right, Refusal>(
+      async ({ looks }) => {
+        const seen = looks === 0 ? undefined : await contender.look();
+        const attempt = seen ?? (await contender.attempt());
+        if (attempt.kind === 'acquired') return { kind: 'found', found: attempt.right };
+        warn?.(attempt);
+        return blockedBy(attempt);
+      },
+      { options, pauses: PAUSES, session: this.#session, line: { turns, key: contender.key, kind } },
+      runtime,
+    ).catch((error: unknown) => {
+      // The store is still away when the time is over: what the last look says is not all that was sent.
+      if (error instanceof StoreUnavailableError) this.ensureDecided(keys, error);
+      throw error;
+    });
+    if (waited.kind === 'found') return waited.found;
+    this.ensureDecided(keys);
+    throw new LockUnavailableError(this.#seenFromHere(waited.by), waited.waitedMs);
+  }
+
+  /** @throws StoreUnavailableError when an attempt went unanswered that may have taken one of the keys, or may take it yet */
+  protected ensureDecided(keys: readonly string[], cause?: unknown): void {
+    const key = keys.find((wanted) => this.doubts.has(wanted));
+    if (key === undefined) return;
+    throw new StoreUnavailableError(
+      `${describeLock(key)}: whether it was acquired is not known, for an answer was lost; this session ` +
+        'gives it back with its coming heartbeats, try again then',
+      { applied: 'unknown', cause },
+    );
+  }
+
+  /**
+   * A key in doubt: what the row has of us without our knowing is given back, and a request that is still under way is made to be refused.
+   * By a write: after a read alone, that request might still be applied.
+   * @returns whether it is out of doubt
+   */
+  #settle(key: string): Promise<boolean> {
+    return this.alone([key], async () => {
+      if (!this.doubts.has(key)) return true;
+      const { locks, runtime, turns } = this.#ports;
+      const lock = await locks.get(key);
+      this.doubts.see(key, lock);
+      if (!this.doubts.has(key)) return true;
+      if (lock?.state === 'held' && lock.session !== this.#session.id) return this.#settleAbandoned(lock);
+      if (lock?.state === 'held' && this.#held.get(key)?.leaseCounter === lock.leaseCounter) {
+        this.doubts.end(key);
+        return true;
+      }
+      const late = { notBeforeAsked: this.doubts.lastAskedAt(key) };
+      const limits = lockLimitsOf(this.#session);
+      const outcome = await (lock?.state === 'held'
+        ? locks.disown(lock, late, stampOf(runtime), limits)
+        : locks.barLate({ key, observed: lock, ...late }, stampOf(runtime), limits));
+      this.doubts.see(key, outcome.kind === 'applied' ? outcome.row : outcome.current);
+      if (outcome.kind === 'applied') turns.wake(key);
+      return !this.doubts.has(key);
+    });
+  }
+
+  /** A take-over from a dead session is under way: once that death is written down, it finds no dead session to take over from. */
+  async #settleAbandoned(lock: HeldLock): Promise<boolean> {
+    const { locks, sessions, runtime } = this.#ports;
+    const { maxClockSkewMs } = this.#session.timing;
+    const standing = await standingOf(lock, await sessions.get(lock.session), this.#ports, maxClockSkewMs);
+    if (standing.kind === 'held') return false;
+    const sweepable = lock.entry?.value === undefined;
+    const limits = lockLimitsOf(this.#session);
+    const outcome = await locks.settle(lock, standing.disposition, sweepable, stampOf(runtime), limits);
+    if (outcome.kind === 'applied') this.doubts.see(lock.key, outcome.row);
+    return !this.doubts.has(lock.key);
+  }
+
+  /** What the first in a line was told may be of another session than this. */
+  #seenFromHere(refusal: Refusal): Refusal {
+    if (refusal.kind !== 'held') return refusal;
+    const { key, by } = refusal;
+    return by.session === this.#session.id ? { kind: 'held', key, by, isOwn: true } : { kind: 'held', key, by };
+  }
+
+  /** A key that this session holds, for a caller that wants it for itself. */
+  protected refusalOfOwn(keys: readonly string[]): Refusal | undefined {
+    const held = keys.map((key) => this.#held.get(key)).find((lock) => lock?.signal.aborted === false);
+    return held && { kind: 'held', key: held.key, by: held.holder, isOwn: true };
+  }
+
+  #single(key: string, options: LockOptions): Contender<Lock> {
+    const content = validContent(validKey(key), options);
+    const isReentrant = validReentrant(options);
+    const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.doubts });
+    return {
+      key,
+      look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
+      attempt: () =>
+        this.alone([key], async () => {
+          await this.verbsUnderWay([key]);
+          const own = isReentrant ? undefined : this.refusalOfOwn([key]);
+          if (own !== undefined) return own;
+          const held = await this.again(key, content);
+          if (held !== undefined) return { kind: 'acquired', right: held };
+          const left = this.#left.get(key);
+          if (left !== undefined) contender.observe(left);
+          const attempt = await contender.attempt();
+          return attempt.kind === 'acquired' ? { kind: 'acquired', right: this.register(attempt.right) } : attempt;
+        }),
+    };
+  }
+
+  /** A lock that this session holds already; undefined when it does not, or no longer. */
+  protected async again(key: string, content: Content | undefined): Promise<Lock | undefined> {
+    const held = this.#held.get(key);
+    try {
+      await held?.confirm(content);
+      return held;
+    } catch (error) {
+      // The session itself may be as good as ever: contend for the key as others do.
+      if (error instanceof LeaseLostError) return undefined;
+      throw error;
+    }
+  }
+
+  protected register(row: HeldLock): Lock {
+    this.doubts.end(row.key);
+    const lock = new Lock(row, {
+      ...this.#ports,
+      session: this.#session,
+      onEnded: (ended) => {
+        if (this.#held.get(row.key) === ended) this.#held.delete(row.key);
+        this.#leave(row.key, ended.idle());
+      },
+      onUndecided: ({ key }) => this.doubts.add(key),
+      onReleased: ({ key, leaseCounter }) => {
+        this.#remember(key, leaseCounter);
+        this.#ports.turns.wake(key);
+      },
+    });
+    if (!lock.signal.aborted) this.#held.set(row.key, lock);
+    return lock;
+  }
+
+  #leave(key: string, released: Promise<void>): void {
+    this.#leaving.set(key, released);
+    void released.then(() => {
+      if (this.#leaving.get(key) === released) this.#leaving.delete(key);
+    });
+  }
+
+  /** A release that was asked for counts as begun, even while it waits for another verb of its lock. */
+  protected async verbsUnderWay(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      await this.#held.get(key)?.idle();
+      await this.#leaving.get(key);
+    }
+  }
+
+  #remember(key: string, counter: number): void {
+    this.#left.delete(key);
+    this.#left.set(key, counter);
+    const [oldest] = this.#left.keys();
+    if (this.#left.size > REMEMBERED_LIMIT && oldest !== undefined) this.#left.delete(oldest);
+  }
+
+  /** One attempt at a time for each of the keys, which are sorted. */
+  protected async alone<T>(keys: readonly string[], attempt: () => Promise<T>): Promise<T> {
+    const [key, ...rest] = keys;
+    if (key === undefined) return attempt();
+    const before = this.#attempts.get(key);
+    const mine = (before ?? Promise.resolve()).then(() => this.alone(rest, attempt));
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#attempts.set(key, settled);
+    try {
+      return await mine;
+    } finally {
+      if (this.#attempts.get(key) === settled) this.#attempts.delete(key);
+    }
+  }
+}
+
+function blockedBy(refusal: Refusal): Blocked<Refusal> {
+  if (refusal.kind === 'delayed') return { kind: 'blocked', by: refusal, until: refusal.until, isClosed: true };
+  return { kind: 'blocked', by: refusal, until: refusal.by.until };
+}
+
+export function validReentrant({ reentrant }: LockOptions): boolean {
+  if (reentrant !== undefined && typeof reentrant !== 'boolean')
+    throw new ConfigurationError(`reentrant = ${shown(reentrant)}: give true or false`);
+  return reentrant === true;
+}

@@ -1,0 +1,115 @@
+/** The locks of one session, several at once among them: all or none. */
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import type { Attempt, Contender } from './lock-contender.ts';
+import { HeldLocks } from './held-locks.ts';
+import type { Lock, LockOptions } from './lock.ts';
+import type { Content, Refusal } from './lock-record.ts';
+import { validContent, validKey } from './lock-record.ts';
+import type { SessionLocksPorts } from './session-locks.ts';
+import { LOCK_OPTIONS, OPTIONS, PATIENT_OPTIONS, SessionLocks, validReentrant } from './session-locks.ts';
+import { KEYS_LIMIT, SeveralContender } from './several.ts';
+import type { LockPorts } from './lock-standing.ts';
+
+export type AcquisitionOfSeveral = { readonly kind: 'acquired'; readonly locks: HeldLocks } | Refusal;
+
+export type SeveralLocksPorts = SessionLocksPorts & LockPorts;
+
+export class SeveralLocks extends SessionLocks {
+  readonly #session: SessionHolder;
+  readonly #ports: SeveralLocksPorts;
+
+  constructor(session: SessionHolder, ports: SeveralLocksPorts) {
+    super(session, ports);
+    this.#session = session;
+    this.#ports = ports;
+  }
+
+  /** Several keys, all or none, in one transaction. Returns at once. */
+  async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
+    validOptions(OPTIONS, options, LOCK_OPTIONS);
+    const attempt = await this.#several(keys, options).attempt();
+    if (attempt.kind !== 'acquired') this.ensureDecided(keys);
+    return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
+  }
+
+  /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
+  async acquireAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
+    validOptions(OPTIONS, options, PATIENT_OPTIONS);
+    return this.wait(keys, this.#several(keys, options), options);
+  }
+
+  #several(keys: readonly string[], options: LockOptions): Contender<HeldLocks> {
+    if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: give a list of them`);
+    const wanted = [...new Set((keys as readonly string[]).map(validKey))].sort();
+    const [first] = wanted;
+    if (first === undefined || wanted.length > KEYS_LIMIT)
+      throw new ConfigurationError(
+        `${wanted.length} lock keys are given: give 1 to ${KEYS_LIMIT}, what one transaction takes`,
+      );
+    const content = validContent(first, options);
+    const isReentrant = validReentrant(options);
+    return {
+      key: JSON.stringify(wanted),
+      look: () => Promise.resolve(undefined),
+      attempt: () =>
+        this.alone(wanted, async () => {
+          await this.verbsUnderWay(wanted);
+          const own = isReentrant ? undefined : this.refusalOfOwn(wanted);
+          return own ?? (await this.#attemptSeveral(wanted, content));
+        }),
+    };
+  }
+
+  /** What is held already is confirmed last: an attempt that is refused, as most of one that waits are, has written nothing. */
+  async #attemptSeveral(wanted: readonly string[], content: Content | undefined): Promise<Attempt<HeldLocks>> {
+    const lost = new Set<Lock>();
+    for (;;) {
+      const locks = new Map<string, Lock>();
+      for (const lock of wanted.flatMap((key) => this.lockOf(key) ?? []))
+        if (!lock.signal.aborted && !lost.has(lock)) locks.set(lock.key, lock);
+      const held = [...locks.values()];
+      const missing = wanted.filter((key) => !locks.has(key));
+      const attempt = await this.#attemptMissing(missing, content);
+      if (attempt.kind !== 'acquired') return attempt;
+      for (const lock of attempt.right) locks.set(lock.key, lock);
+      const lostOne = await this.#confirmOrLeave(held, content, attempt.right);
+      if (lostOne === undefined)
+        return { kind: 'acquired', right: new HeldLocks(wanted.flatMap((key) => locks.get(key) ?? [])) };
+      lost.add(lostOne);
+    }
+  }
+
+  async #attemptMissing(keys: readonly string[], content: Content | undefined): Promise<Attempt<readonly Lock[]>> {
+    if (keys.length === 0) return { kind: 'acquired', right: [] };
+    const attempt = await new SeveralContender(keys, content, this.#session, {
+      ...this.#ports,
+      doubts: this.doubts,
+    }).attempt();
+    if (attempt.kind !== 'acquired') return attempt;
+    return { kind: 'acquired', right: attempt.right.map((row) => this.register(row)) };
+  }
+
+  /** All or none: when one of the held is ours no more, what was just acquired is left again. @returns the one that was lost */
+  async #confirmOrLeave(
+    held: readonly Lock[],
+    content: Content | undefined,
+    acquired: readonly Lock[],
+  ): Promise<Lock | undefined> {
+    // What cannot be left now is left by the next attempt, or goes with the session.
+    const leave = () => Promise.allSettled(acquired.map((lock) => lock.release()));
+    try {
+      for (const lock of held) {
+        if ((await this.again(lock.key, content)) === lock) continue;
+        await leave();
+        return lock;
+      }
+      return undefined;
+    } catch (error) {
+      await leave();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Several keys, all or none: the rows are read first, judged, and taken in one transaction that rests on what was read.
+ * Nothing is held while others are waited for, so waiters for several keys cannot deadlock.
+ */
+import { ensureClockWithin } from '../../core/lease/skew.ts';
+import { StoreUnavailableError } from '../../core/errors.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { retryContended } from '../../core/wait/retry-contended.ts';
+import type { Attempt, Contender } from './lock-contender.ts';
+import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf, lostRound } from './lock-contender.ts';
+import type { Content, HeldLock, Refusal } from './lock-record.ts';
+import { grantedRow, opensAt } from './lock-record.ts';
+import type { LockPorts } from './lock-standing.ts';
+import { standingOf } from './lock-standing.ts';
+import type { Doubts } from './doubts.ts';
+import type { AcquireRequest, Observed } from './lock-store.ts';
+
+/** DynamoDB's bound on the actions of one transaction. */
+export const KEYS_LIMIT = 100;
+
+export class SeveralContender implements Contender<readonly HeldLock[]> {
+  readonly key: string;
+  readonly #keys: readonly string[];
+  readonly #content: Content | undefined;
+  readonly #session: SessionHolder;
+  readonly #ports: LockPorts & { readonly doubts: Doubts };
+  readonly #maxClockSkewMs: number;
+
+  /** @param keys without duplicates, and none that the session knows it holds */
+  constructor(
+    keys: readonly string[],
+    content: Content | undefined,
+    session: SessionHolder,
+    ports: LockPorts & { readonly doubts: Doubts },
+  ) {
+    this.#keys = keys;
+    this.key = JSON.stringify(keys);
+    this.#content = content;
+    this.#session = session;
+    this.#ports = ports;
+    this.#maxClockSkewMs = session.timing.maxClockSkewMs;
+  }
+
+  attempt(): Promise<Attempt<readonly HeldLock[]>> {
+    const { runtime, gauge } = this.#ports;
+    return retryContended<Attempt<readonly HeldLock[]>>(this.key, { rounds: ATTEMPT_ROUNDS_LIMIT }, async (round) => {
+      ensureClockWithin(gauge, this.#maxClockSkewMs);
+      const observed = await this.#observe();
+      const refusal = observed.find((found) => 'refusal' in found)?.refusal;
+      if (refusal !== undefined) return refusal;
+      const free = observed as readonly Observed[];
+      const stamp = stampOf(runtime);
+      const openBefore = stamp.now - this.#maxClockSkewMs;
+      const request = { session: this.#session.id, content: this.#content, openBefore };
+      const isAcquired = await this.#send(free, request, stamp);
+      if (!isAcquired) return lostRound(round, this.#keys[0] ?? '', runtime.clock);
+      this.#session.ensureBelief();
+      return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
+    });
+  }
+
+  async #send(free: readonly Observed[], request: Omit<AcquireRequest, 'key'>, stamp: Stamp): Promise<boolean> {
+    const { locks, doubts } = this.#ports;
+    const doubt = (): void => {
+      for (const { key, record } of free)
+        doubts.add(key, { kind: 'together', askedAt: stamp.now, nonce: record?.nonce });
+    };
+    try {
+      const outcome = await locks.acquireAll(free, request, stamp, lockLimitsOf(this.#session));
+      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') doubt();
+      return outcome.kind === 'applied';
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') doubt();
+      throw error;
+    }
+  }
+
+  /** An attempt reads before it writes, so there is no cheaper look. */
+  look(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  async #observe(): Promise<readonly (Observed | { readonly refusal: Refusal })[]> {
+    const { locks, sessions } = this.#ports;
+    const rows = await locks.getMany(this.#keys);
+    for (const key of this.#keys) this.#ports.doubts.see(key, rows.get(key));
+    const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
+    holders.delete(this.#session.id);
+    const records = holders.size === 0 ? new Map<string, never>() : await sessions.getMany([...holders]);
+    const found: (Observed | { readonly refusal: Refusal })[] = [];
+    // One after the other: keys of one dead holder need its session ended once.
+    for (const key of this.#keys) {
+      const record = rows.get(key);
+      if (record?.state !== 'held' || record.session === this.#session.id) {
+        const until = opensAt(record?.notBefore ?? 0, this.#maxClockSkewMs);
+        found.push(this.#refusedUntil(key, until) ?? { key, record, isFresh: false });
+        continue;
+      }
+      const standing = await standingOf(record, records.get(record.session), this.#ports, this.#maxClockSkewMs);
+      if (standing.kind === 'held') found.push({ refusal: { kind: 'held', key, by: standing.by } });
+      else
+        found.push(
+          this.#refusedUntil(key, standing.openAt) ?? {
+            key,
+            record,
+            isFresh: standing.disposition.behaviour === 'delete',
+          },
+        );
+    }
+    return found;
+  }
+
+  #refusedUntil(key: string, until: number): { readonly refusal: Refusal } | undefined {
+    const isClosed = this.#ports.runtime.clock.now() < until;
+    return isClosed ? { refusal: { kind: 'delayed', key, until } } : undefined;
+  }
+}

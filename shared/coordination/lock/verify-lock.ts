@@ -1,0 +1,21 @@
+/** Whether a sequencer is still that of the current tenure: the question that a server asks before it does what a holder wants of it. */
+import type { Sequencer } from '../../core/lease/sequencer.ts';
+import type { Verification, VerifySessionPorts } from '../../session/verify-session.ts';
+import { verifySession } from '../../session/verify-session.ts';
+import type { LockStore } from './lock-store.ts';
+
+export interface VerifyLockPorts extends VerifySessionPorts {
+  readonly locks: LockStore;
+}
+
+/** One strongly consistent request; another when the session is bound to health checks. Writes nothing. */
+export async function verifyLock(sequencer: Sequencer, ports: VerifyLockPorts): Promise<Verification> {
+  const { key, leaseCounter, session: id } = sequencer;
+  const { lock, session } = await ports.locks.getWithSession(key, id, { consistent: true });
+  // A row that is gone was swept, weeks after its last use.
+  if (lock === undefined) return { kind: 'released' };
+  if (lock.leaseCounter !== leaseCounter) return { kind: 'superseded', leaseCounter: lock.leaseCounter };
+  if (lock.state === 'free') return { kind: 'released' };
+  if (lock.session !== id) return { kind: 'superseded', leaseCounter: lock.leaseCounter };
+  return verifySession(session, ports);
+}

@@ -1,0 +1,77 @@
+/**
+ * Watching keys: one poll per key and process, shared by all that wait for it.
+ *
+ * Between 0.75 and 1 second apart, eventually consistent, so that a change is known within about a second, at less than one read unit
+ * a second per key: half a unit for the lock's row each time, and as much for its holder's session every other time.
+ * What an old replica answers is not shown: a key's modify index never goes back in what one watcher sees.
+ */
+import type { SessionRecord } from '../../session/session-record.ts';
+import type { Due } from '../../core/wait/shared-poll.ts';
+import { SharedPoll, oneByOne } from '../../core/wait/shared-poll.ts';
+import type { LockReader, Sighting } from './lock-reader.ts';
+import type { LockRecord } from './lock-record.ts';
+import type { LockPorts } from './lock-standing.ts';
+
+const POLL_MS = { min: 750, max: 1_000 };
+
+/** What is known of a key from look to look. */
+interface Seen {
+  looks: number;
+  lastIndex: number;
+  session: SessionRecord | undefined;
+}
+
+export class LockWatch {
+  readonly #ports: LockPorts;
+  readonly #reader: LockReader;
+  readonly #poll: SharedPoll<Sighting, Seen>;
+
+  constructor(ports: LockPorts, reader: LockReader) {
+    this.#ports = ports;
+    this.#reader = reader;
+    const { clock, random } = ports.runtime;
+    this.#poll = new SharedPoll<Sighting, Seen>(clock, {
+      begin: () => ({ looks: 0, lastIndex: 0, session: undefined }),
+      pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
+      look: oneByOne((due) => this.#look(due)),
+    });
+  }
+
+  /**
+   * The first sighting that is news to the caller; undefined when `signal` aborts before.
+   * @throws StoreUnavailableError, CorruptItemError: watching goes no further
+   */
+  next(key: string, isNews: (sighting: Sighting) => boolean, signal: AbortSignal): Promise<Sighting | undefined> {
+    return this.#poll.next(key, isNews, signal);
+  }
+
+  /** Keys that this process has just written: callers that wait for them here are told at once. */
+  nudge(keys: readonly string[]): void {
+    this.#poll.nudge((key) => keys.includes(key));
+  }
+
+  /** A session that this process has just ended: so are those who wait for a key that it held, or may have held. */
+  nudgeHeldBy(id: string): void {
+    this.#poll.nudge((_, { looks, session }) => looks === 0 || session?.id === id);
+  }
+
+  /** Undefined for what an old replica answers. */
+  async #look({ key, memory, isNudged }: Due<Seen>): Promise<Sighting | undefined> {
+    const asked = memory.looks++ % 2 === 0 || isNudged ? memory.session?.id : undefined;
+    const { lock, session } = await this.#ports.locks.getWithSession(key, asked, { consistent: isNudged });
+    memory.session = await this.#holderOf(lock, session ?? memory.session);
+    const sighting = await this.#reader.judge(lock, memory.session);
+    const index = sighting.lock?.modifyIndex ?? 0;
+    // Index 0 is a row that was swept: nothing older can be behind it.
+    if (index !== 0 && index < memory.lastIndex) return undefined;
+    memory.lastIndex = index;
+    return sighting;
+  }
+
+  /** What was read may be old; before a session is taken for dead, it is read again. */
+  async #holderOf(lock: LockRecord | undefined, read: SessionRecord | undefined): Promise<SessionRecord | undefined> {
+    if (lock?.state !== 'held') return undefined;
+    const isLive = read?.status === 'live' && (read.expiresAt ?? Infinity) > this.#ports.runtime.clock.now();
+    return isLive && read.id === lock.session ? read : this.#ports.sessions.get(lock.session);
+  }
+}

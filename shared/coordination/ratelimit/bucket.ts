@@ -1,0 +1,112 @@
+/**
+ * A token bucket for each key: `rate` tokens flow in per period, `burst` fit in, and a take needs as many as it says.
+ *
+ * Guarantees
+ *   - By a bucket go, in any span of time, at most `burst` tokens plus those that flow in during the span
+ *     plus those that flow in while clocks differ, plus those that flow in while a take is under way (8 s at most):
+ *     a take counts from when it was asked for. The specification found the last part (`proof/spec/RateLimit.tla`).
+ *   - A refused take takes nothing, and says when it may be tried again.
+ *   - Refill is calculated at each take, from the taker's clock: nothing runs in between.
+ *   - Time is counted in microseconds: the rate is met to a thousandth.
+ *
+ * Does not guarantee
+ *   - Order: a caller that asks when there are tokens gets them.
+ *   - A limit on what is at work at one time: that is a semaphore's work.
+ *
+ * The row holds one moment, `emptyAt`: when the bucket would have been empty, had nothing but the flow filled it since.
+ *
+ *        emptyAt                    now          tokens in the bucket = (now − emptyAt) ÷ time per token, at most `burst`
+ *     ──────┴────────────────────────┴──────▶     take: emptyAt moves right by the time of its tokens, never past now
+ *
+ * Cost: one request, one write unit. A key that was not used for as long
+ * as it takes to fill takes a second request, to begin with a full bucket.
+ */
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+import { validOptions } from '../../core/validate/options.ts';
+
+export interface RateOptions {
+  /** Tokens that flow in per period. */
+  readonly rate: number;
+  readonly per: Duration;
+  /** Tokens that fit in; as many as `rate` when absent. */
+  readonly burst?: number | undefined;
+}
+
+export interface Bucket {
+  readonly msPerToken: number;
+  readonly burst: number;
+}
+
+/** A take of so many tokens now, in the moments that its guards compare. */
+export interface Draw {
+  /** A bucket empty before this is full by now. */
+  readonly fullSince: number;
+  /** A bucket empty at or before this has enough by now. */
+  readonly enoughSince: number;
+  /** How far a take moves `emptyAt`. */
+  readonly costMs: number;
+}
+
+/** The moment at which a full bucket was empty must be exact: this is half of what a number holds, 142,000 years. */
+const LONGEST_FILL_MS = 2 ** 52;
+
+/** @throws ConfigurationError */
+export function bucketOf(what: string, options: RateOptions): Bucket {
+  const known = { rate: true, per: true, burst: true } as const;
+  const { rate, per, burst = rate } = validOptions(`the options of ${what}`, options, known);
+  const perMs = durationMs(`${what}: per`, per);
+  if (!Number.isFinite(rate) || rate <= 0 || perMs === 0)
+    throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: give more than zero of both`);
+  if (!Number.isFinite(burst) || burst < 1)
+    throw new ConfigurationError(`${what}: burst = ${shown(burst)}: give at least 1, or nothing could ever be taken`);
+  const msPerToken = msPerTokenOf(perMs / rate);
+  if (burst * msPerToken > LONGEST_FILL_MS)
+    throw new ConfigurationError(
+      `${what}: burst = ${burst} at rate = ${rate} per ${shown(per)} takes ${Math.round(burst * msPerToken)} ms to flow ` +
+        'in, and no row holds such a moment: give a smaller burst, or a higher rate',
+    );
+  return { msPerToken, burst };
+}
+
+/** @throws ConfigurationError when so many could never be taken */
+export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: number, now: number): Draw {
+  if (!Number.isFinite(tokens) || tokens <= 0)
+    throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: give a number above zero`);
+  if (tokens > burst)
+    throw new ConfigurationError(
+      `${what}: tokens = ${tokens} is more than burst = ${burst}: the bucket never holds that many at once`,
+    );
+  const costMs = upToMicroseconds(tokens * msPerToken);
+  return { fullSince: now - upToMicroseconds(burst * msPerToken), enoughSince: now - costMs, costMs };
+}
+
+/** Whole tokens in a bucket. */
+export function tokensIn({ msPerToken, burst }: Bucket, emptyAt: number | undefined, now: number): number {
+  if (emptyAt === undefined) return Math.floor(burst);
+  // Two moments have no more digits than microseconds; that a quotient is a hair below a whole number is their noise.
+  const tokens = Math.round((now - emptyAt) * 1_000) / (msPerToken * 1_000) + 1e-9;
+  return Math.max(0, Math.floor(Math.min(burst, tokens)));
+}
+
+/** What rounding may change of a rate. */
+const RATE_TOLERANCE = 0.001;
+
+/** In whole microseconds, so that takes from a full bucket add up to its burst; exact where so little time is not to be rounded. */
+function msPerTokenOf(exactMs: number): number {
+  const roundedMs = Math.round(exactMs * 1_000) / 1_000;
+  return Math.abs(roundedMs - exactMs) <= exactMs * RATE_TOLERANCE ? roundedMs : exactMs;
+}
+
+/**
+ * Keeps the stored number short, and comparable: the moments of our time have no finer digits in a double.
+ * Up, so that no take is for nothing, and many together get no more than flows in. A row takes about a thousand writes a second,
+ * so that a microsecond of each is a thousandth of the flow at most.
+ */
+function upToMicroseconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms * 1_000 - PRODUCT_NOISE_US)) / 1_000;
+}
+
+/** A product of whole microseconds may be a hair above the whole number that it is. */
+const PRODUCT_NOISE_US = 0.001;

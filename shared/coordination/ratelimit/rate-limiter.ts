@@ -1,0 +1,144 @@
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { Outcome } from '../../core/lease/outcome.ts';
+import type { SkewGauge } from '../../core/lease/skew.ts';
+import { ensureClockWithin } from '../../core/lease/skew.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import type { Turns } from '../../core/wait/turns.ts';
+import { waitFor } from '../../core/wait/wait.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Bucket, RateOptions } from './bucket.ts';
+import { bucketOf, drawOf, tokensIn } from './bucket.ts';
+import type { BucketKey, BucketRecord, RateLimitStore } from './ratelimit-store.ts';
+
+export interface TakeOptions {
+  /** 1 when absent. */
+  readonly tokens?: number | undefined;
+}
+
+const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOptions, true>;
+
+export type Take =
+  /** `remaining`: whole tokens left. */
+  | { readonly kind: 'taken'; readonly remaining: number }
+  /** Nothing was taken; `until` is when there will be enough if no other caller takes, by our clock. */
+  | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
+
+/** What a waiter of this process met. */
+export type Limited = Extract<Take, { readonly kind: 'limited' }>;
+
+export interface RateLimitPorts {
+  readonly buckets: RateLimitStore;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+  /** Where those of this process that wait for tokens stand; absent: each looks for itself. */
+  readonly line?: Turns<Limited> | undefined;
+}
+
+/** Between being found full and being taken from as full, another caller was faster: that happens once or twice. */
+const CONTENTION = { rounds: 20 };
+/** A moment is always known: these are the pauses while the store is away. */
+const PAUSES = { firstMs: 250, longestMs: 2_000 };
+/** Waiters of many processes spread over a quarter of the time of their tokens, for in a longer one a small bucket would overflow. */
+const SPREAD = { share: 0.25, longestMs: 100 };
+
+/** Tokens of one kind: at most so many in a period, whichever processes take them. */
+export class RateLimiter {
+  readonly name: string;
+  readonly #bucket: Bucket;
+  readonly #ports: RateLimitPorts;
+  readonly #maxClockSkewMs: number;
+
+  /** @throws ConfigurationError */
+  constructor(name: string, rate: RateOptions, ports: RateLimitPorts, options: { readonly maxClockSkewMs: number }) {
+    this.name = validName('rate limit', name);
+    this.#bucket = bucketOf(`rate limit ${name}`, rate);
+    this.#ports = ports;
+    this.#maxClockSkewMs = options.maxClockSkewMs;
+  }
+
+  /**
+   * Takes tokens if they are there.
+   * @throws ConfigurationError when so many could never be there
+   * @throws ClockSkewError when our clock is proven too wrong to calculate a refill
+   */
+  async tryTake(key: string, options: TakeOptions = {}): Promise<Take> {
+    const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, TAKE_OPTIONS);
+    const { buckets, runtime, gauge } = this.#ports;
+    const bucket = this.#keyOf(key);
+    let isFull = false;
+    return retryContended(this.#describe(key), CONTENTION, async (): Promise<Take | Contended> => {
+      ensureClockWithin(gauge, this.#maxClockSkewMs);
+      const stamp = stampOf(runtime);
+      const draw = drawOf(this.#describe(key), this.#bucket, tokens, stamp.now);
+      const outcome: Outcome<BucketRecord> = await (isFull
+        ? buckets.takeFromFull(bucket, draw, stamp)
+        : buckets.take(bucket, draw, stamp));
+      if (outcome.kind === 'applied')
+        return { kind: 'taken', remaining: tokensIn(this.#bucket, outcome.row.emptyAt, stamp.now) };
+      const found: BucketRecord | undefined = outcome.current;
+      isFull = found === undefined || found.emptyAt < draw.fullSince;
+      if (found !== undefined && found.emptyAt > draw.enoughSince) {
+        const until = Math.ceil(found.emptyAt + draw.costMs);
+        return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
+      }
+      return contended(outcome);
+    });
+  }
+
+  /**
+   * Takes tokens, waiting for them if need be, and for a store that is away; `limited` at once when they will not be there within `wait`.
+   * A take whose answer was lost may have taken tokens, and is tried again: the limit holds, and those tokens are gone.
+   * Callers of one process that find none there wait in a line for each number of tokens: only the first of them asks again.
+   * @throws the reason of `signal`; and as `tryTake`
+   */
+  async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
+    const known = { ...TAKE_OPTIONS, wait: true, signal: true } as const;
+    const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, known);
+    const { line, runtime } = this.#ports;
+    const place = this.#placeOf(key, tokens);
+    const { costMs } = drawOf(this.#describe(key), this.#bucket, tokens, 0);
+    const waited = await waitFor<Take, Limited>(
+      async ({ remainingMs }) => {
+        const take = await this.tryTake(key, { tokens });
+        if (take.kind === 'taken' || take.waitMs > remainingMs) return { kind: 'found', found: take };
+        return { kind: 'blocked', by: take, until: take.until, isClosed: true };
+      },
+      {
+        options,
+        pauses: { ...PAUSES, spreadMs: Math.min(SPREAD.longestMs, costMs * SPREAD.share) },
+        line: line && { turns: line, looksFirst: true, ...place },
+      },
+      runtime,
+    );
+    if (waited.kind === 'found') return waited.found;
+    const { until } = waited.by;
+    return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
+  }
+
+  /** Those who want as many tokens of the same bucket, at the same rate, want the same. */
+  #placeOf(key: string, tokens: number): { readonly key: string; readonly kind: string } {
+    const { msPerToken, burst } = this.#bucket;
+    return {
+      key: JSON.stringify(Object.values(this.#keyOf(key))),
+      kind: `${tokens} of ${burst}, ${msPerToken} ms each`,
+    };
+  }
+
+  /** Whole tokens that are there now. */
+  async get(key: string): Promise<number> {
+    const row = await this.#ports.buckets.get(this.#keyOf(key));
+    return tokensIn(this.#bucket, row?.emptyAt, this.#ports.runtime.clock.now());
+  }
+
+  #keyOf(key: string): BucketKey {
+    return { name: this.name, key: validName(`key of rate limit ${this.name}`, key) };
+  }
+
+  #describe(key: string): string {
+    return `rate limit ${this.name} of ${key}`;
+  }
+}

@@ -1,0 +1,24 @@
+import type { Outcome } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Draw } from './bucket.ts';
+
+export interface BucketKey {
+  /** The limiter's name. */
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface BucketRecord {
+  readonly emptyAt: number;
+  readonly nonce: string;
+}
+
+/** Where buckets live. Every write is conditional; see `coordination/ratelimit/row/ratelimit-statements.ts` for the guards. */
+export interface RateLimitStore {
+  /** From a bucket in use: refused unless it has enough, or when it is full or new. */
+  take(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;
+  /** From a bucket that is full or new: refused when it is neither. */
+  takeFromFull(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;
+  /** Strongly consistent. */
+  get(bucket: BucketKey): Promise<BucketRecord | undefined>;
+}

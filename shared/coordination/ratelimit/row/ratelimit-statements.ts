@@ -1,0 +1,66 @@
+/**
+ * The row of a token bucket.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `ratelimit#<name>#<key>`, `ratelimit` | take from full |
+ * | v | N | schema version | take from full |
+ * | emptyAt | N, epoch ms, to the microsecond | when it would have been empty, had nothing but the flow filled it since | take |
+ * | nonce | S | of the last write | all |
+ * | ttl | N, epoch s | sweeping, a day after it is full: a bucket without a row is full as well | all |
+ */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Draw } from '../bucket.ts';
+import type { BucketKey } from '../ratelimit-store.ts';
+import { rateLimitKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+
+/**
+ * Guard: not full, with enough, and not last written by an earlier attempt of this take.
+ * Effect: so much less in it. An unanswered attempt after which others took is taken again: too much is taken then, never too little.
+ * Outcomes: refused = the row says when there will be enough; or it is full, or new.
+ */
+export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
+  updateStatement('ratelimit.take', {
+    table,
+    key: rateLimitKey(bucket.name, bucket.key),
+    guard: '#emptyAt >= :fullSince AND #emptyAt <= :enoughSince AND #nonce <> :nonce',
+    effect: `SET #emptyAt = #emptyAt + :cost, ${TOUCH}`,
+    values: {
+      ':fullSince': draw.fullSince,
+      ':enoughSince': draw.enoughSince,
+      ':cost': draw.costMs,
+      ...touchValues(draw, stamp),
+    },
+  });
+
+/**
+ * Guard: full, or without a row. What flowed in beyond the brim is gone.
+ * Effect: full, less what is taken.
+ * Outcomes: refused = tokens were taken from it meanwhile.
+ */
+export const takeTokensFromFull = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
+  updateStatement('ratelimit.takeFromFull', {
+    table,
+    key: rateLimitKey(bucket.name, bucket.key),
+    guard: 'attribute_not_exists(#pk) OR (#v = :v AND #emptyAt < :fullSince)',
+    effect: `SET #v = :v, #emptyAt = :emptyAt, ${TOUCH}`,
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':fullSince': draw.fullSince,
+      ':emptyAt': draw.fullSince + draw.costMs,
+      ...touchValues(draw, stamp),
+    },
+  });
+
+export const readBucket = (table: string, { name, key }: BucketKey): Statement<'get'> =>
+  getStatement('ratelimit.get', table, rateLimitKey(name, key));
+
+const TOUCH = '#nonce = :nonce, #ttl = :ttl';
+
+function touchValues({ fullSince }: Draw, { now, nonce }: Stamp) {
+  const fullAt = now + (now - fullSince);
+  return { ':nonce': nonce, ':ttl': ttlEpochSeconds(fullAt, RETENTION_DAYS.rateLimit) };
+}

@@ -1,0 +1,171 @@
+/** Getting a permit: arguments checked, belief checked before and after. */
+import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import { WAIT_OPTIONS, waitFor as wait } from '../../core/wait/wait.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { Admission, Full, Request, SemaphorePorts } from './semaphore-contender.ts';
+import { Contender } from './semaphore-contender.ts';
+import { giveBackNow, giveBackOrphans } from './orphans.ts';
+import { PermitBook } from './permit-book.ts';
+import { Permit } from './permit.ts';
+import type { PermitRecord } from './semaphore.ts';
+import { describeSemaphore, validLimit, validPermits } from './semaphore.ts';
+
+export interface PermitOptions {
+  /** How many permits there are; all contenders declare the same. */
+  readonly limit: number;
+  /** How many of them this one takes; 1 when absent. */
+  readonly permits?: number | undefined;
+}
+
+export interface PermitWaitOptions extends PermitOptions, WaitOptions {
+  /** Stands in a queue, first come first served; needs `wait`. Absent: admitted when it looks while there is room. */
+  readonly fair?: boolean | undefined;
+}
+
+/** A waiting contender costs a read a second on average, and notices a release within two. */
+const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
+
+const PERMIT_OPTIONS = { limit: true, permits: true } as const;
+
+/** `full`: who holds, and when the next of them may be found dead. */
+export type Acquisition = { readonly kind: 'acquired'; readonly permit: Permit } | Full;
+
+/**
+ * One try, without waiting.
+ * @throws MismatchError when other contenders declare another limit
+ * @throws ConfigurationError when an argument is not usable
+ */
+export async function tryAcquirePermit(
+  name: string,
+  options: PermitOptions,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+): Promise<Acquisition> {
+  validOptions('the options of a permit', options, PERMIT_OPTIONS);
+  const asked = { ...request(name, options, session, ports), queueUntil: undefined };
+  return acquire(asked, session, ports, (contender) => contender.ask(), granting(name, session, ports));
+}
+
+/**
+ * Waits until there is room; `full` when the time is over.
+ * @throws LeaseLostError when the session is lost meanwhile
+ * @throws the reason of `signal`; and as `tryAcquirePermit`
+ */
+export async function acquirePermit(
+  name: string,
+  options: PermitWaitOptions,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+): Promise<Acquisition> {
+  validOptions('the options of a permit', options, { ...PERMIT_OPTIONS, ...WAIT_OPTIONS, fair: true });
+  return waitFor(name, options, session, ports, granting(name, session, ports));
+}
+
+/** As `acquirePermit`, for those who need to know of the permit no more than what it takes to give it back. */
+export async function acquireSlot(
+  name: string,
+  options: Omit<PermitWaitOptions, 'fair'>,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+): Promise<Admission> {
+  return waitFor(name, options, session, ports, (permit) => ({ kind: 'admitted', permit }));
+}
+
+/** What is made of a permit; `close` is called once it is no longer meant to be kept here. */
+type Grant<Granted> = (permit: PermitRecord, close: () => void) => Granted;
+
+function granting(name: string, session: SessionHolder, ports: SemaphorePorts): Grant<Acquisition> {
+  return (permit, close) => ({ kind: 'acquired', permit: new Permit(name, permit, session, ports, close) });
+}
+
+async function waitFor<Granted>(
+  name: string,
+  options: PermitWaitOptions,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+  grant: Grant<Granted>,
+): Promise<Granted | Full> {
+  const queueUntil = options.fair === true ? queueingEnds(name, options, ports) : undefined;
+  const asked = { ...request(name, options, session, ports), queueUntil };
+  const { claim, semaphore } = asked;
+  // Each request of another size waits for room of its own; and who queues must not stand behind one that does not.
+  const kind = JSON.stringify([claim.permits, semaphore.limit, options.fair === true]);
+  const line = ports.line && { turns: ports.line, key: name, kind };
+  const contend = async (contender: Contender): Promise<Admission> => {
+    const waited = await wait<Admission, Full>(
+      async ({ looks }) => {
+        const admission = await (looks === 0 ? contender.ask() : contender.lookAgain());
+        if (admission.kind === 'admitted') return { kind: 'found', found: admission };
+        return { kind: 'blocked', by: admission, until: admission.until };
+      },
+      { options, pauses: PAUSES, session, line },
+      ports.runtime,
+    );
+    return waited.kind === 'found' ? waited.found : waited.by;
+  };
+  return acquire(asked, session, ports, contend, grant);
+}
+
+async function acquire<Granted>(
+  asked: Request,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+  contend: (contender: Contender) => Promise<Admission>,
+  grant: Grant<Granted>,
+): Promise<Granted | Full> {
+  const book = PermitBook.of(session);
+  const contender = new Contender(asked, session, ports);
+  const close = (): void => book.close(asked.semaphore.name, asked.claim.since);
+  try {
+    const admission = await contend(contender);
+    // The answer may have taken longer than the session could be believed in.
+    session.ensureBelief();
+    if (admission.kind === 'admitted') return grant(admission.permit, close);
+    await contender.giveUp();
+    close();
+    if (contender.isUnanswered) throw undecided(asked.semaphore.name);
+    await giveBackNow(asked.semaphore.name, session, ports);
+    return admission;
+  } catch (error) {
+    close();
+    await contender.giveUp();
+    const isKnown = error instanceof StoreUnavailableError && error.applied === 'no';
+    throw isKnown && contender.isUnanswered ? undecided(asked.semaphore.name, error) : error;
+  } finally {
+    // Also after it was admitted: when it is released, an attempt that is still under way could take another permit.
+    if (contender.mayLeaveOrphans) giveBackOrphans(asked.semaphore.name, session, ports);
+  }
+}
+
+function undecided(name: string, cause?: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${describeSemaphore(name)}: whether a permit was taken is not known, for an answer was lost; this ` +
+      'session gives it back with its coming heartbeats, try again then',
+    { applied: 'unknown', cause },
+  );
+}
+
+function request(
+  name: string,
+  options: PermitOptions,
+  session: SessionHolder,
+  { runtime }: SemaphorePorts,
+): Pick<Request, 'semaphore' | 'claim'> {
+  const what = describeSemaphore(validName('semaphore', name));
+  const limit = validLimit(what, options.limit);
+  const permits = validPermits(what, options.permits ?? 1, limit);
+  const since = PermitBook.of(session).open(name, runtime.clock.now());
+  return { semaphore: { name, limit }, claim: { session: session.id, since, permits } };
+}
+
+function queueingEnds(name: string, { wait }: PermitWaitOptions, { runtime }: SemaphorePorts): number {
+  if (wait === undefined)
+    throw new ConfigurationError(
+      `${describeSemaphore(name)}: fair without wait: a place in the queue must end, give the longest time to wait`,
+    );
+  return runtime.clock.now() + durationMs('wait', wait);
+}

@@ -1,0 +1,33 @@
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { SemaphoreRecord } from './semaphore.ts';
+import { describeSemaphore } from './semaphore.ts';
+import type { SemaphoreStore } from './semaphore-store.ts';
+
+const ROUNDS_LIMIT = 50;
+const BACKOFF = { baseMs: 5, capMs: 500 };
+
+/**
+ * Replaces a semaphore by what `change` makes of it, again and again until it was not written in between.
+ * @param change returns the same object when there is nothing to change
+ * @returns what stands in the row now; undefined when there is none
+ */
+export async function changeSemaphore(
+  name: string,
+  change: (semaphore: SemaphoreRecord) => SemaphoreRecord,
+  ports: { readonly semaphores: SemaphoreStore; readonly runtime: Runtime },
+): Promise<SemaphoreRecord | undefined> {
+  const { semaphores, runtime } = ports;
+  let row = await semaphores.get(name);
+  const contention = { rounds: ROUNDS_LIMIT, backoff: { ...runtime, ...BACKOFF } };
+  return retryContended(describeSemaphore(name), contention, async () => {
+    if (row === undefined) return undefined;
+    const next = change(row);
+    if (next === row) return row;
+    const outcome = await semaphores.replace(row, next, stampOf(runtime));
+    if (outcome.kind === 'applied') return outcome.row;
+    row = outcome.current;
+    return contended(outcome);
+  });
+}

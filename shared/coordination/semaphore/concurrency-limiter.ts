@@ -1,0 +1,107 @@
+/**
+ * A concurrency limiter: at most so many members at work at a time, wherever they run.
+ *
+ * `add` waits until there are fewer than the limit and answers with an id; `done` gives the slot back.
+ * It is a semaphore with a permit per member, so the limit is never crept over, and the slot of a crashed member comes back
+ * when its session is dead: one session TTL after its last heartbeat, plus the bound on clock differences and the session's lock-delay.
+ * A slow member keeps its slot for as long as its session is renewed.
+ *
+ * An id can be passed on: `done` works in any process.
+ */
+import { ConfigurationError, StoreUnavailableError, assert, shown } from '../../core/errors.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import type { PermitWaitOptions } from './acquire.ts';
+import { acquirePermit, acquireSlot } from './acquire.ts';
+import type { SemaphorePorts } from './semaphore-contender.ts';
+import { giveBackOrphans } from './orphans.ts';
+import { PermitBook } from './permit-book.ts';
+import { formatPermit, parsePermit } from './semaphore.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+
+export interface LimiterOptions {
+  readonly limit: number;
+  /** The longest sleep between two tries; sleeps are random below it. */
+  readonly pause?: Duration | undefined;
+}
+
+/** At most so many members at work at a time, each with a permit of one session. */
+export class ConcurrencyLimiter {
+  readonly name: string;
+  readonly #options: LimiterOptions;
+  readonly #session: SessionHolder;
+  readonly #ports: SemaphorePorts;
+  /** Ids whose release was not answered. */
+  readonly #unanswered = new Set<string>();
+
+  constructor(name: string, options: LimiterOptions, session: SessionHolder, ports: SemaphorePorts) {
+    this.name = validName('limiter', name);
+    const what = `limiter ${name}`;
+    const { limit, pause } = validOptions(`the options of ${what}`, options, { limit: true, pause: true });
+    validWholeNumber(`${what}: limit`, limit, { min: 1 });
+    if (pause !== undefined) durationMs(`${what}: pause`, pause);
+    this.#options = options;
+    this.#session = session;
+    this.#ports = ports;
+  }
+
+  /**
+   * Waits until there is room for one more.
+   * @returns its id; undefined when `wait` was given and is over
+   * @throws LeaseLostError when the session is lost meanwhile; the reason of `signal`
+   * @throws MismatchError when others have another limit
+   */
+  async add(options: Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<string | undefined> {
+    validOptions(`the options of adding to limiter ${this.name}`, options, { wait: true, signal: true });
+    const admission = await acquireSlot(this.name, this.#wanted(options), this.#session, this.#ports);
+    return admission.kind === 'admitted' ? formatPermit(admission.permit) : undefined;
+  }
+
+  /**
+   * Gives a slot back; again, it changes nothing.
+   * @returns whether it was still taken
+   * @throws StoreUnavailableError when that is not known; try again
+   */
+  async done(id: string): Promise<boolean> {
+    const permit = parsePermit(id);
+    if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): give an id as add returned it`);
+    const { semaphores, runtime, line } = this.#ports;
+    // Even if no answer comes: a slot that is not meant to be kept is pruned by the next contender of its very session.
+    if (permit.session === this.#session.id) PermitBook.of(this.#session).close(this.name, permit.since);
+    try {
+      const outcome = await semaphores.release(this.name, permit, stampOf(runtime));
+      line?.wake(this.name);
+      const wasUnanswered = this.#unanswered.delete(id);
+      return outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown' || wasUnanswered;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') this.#unanswered.add(id);
+      if (permit.session === this.#session.id) giveBackOrphans(this.name, this.#session, this.#ports);
+      throw error;
+    }
+  }
+
+  /** Does `work` in a slot, and gives it back however it ends. The signal aborts when the slot is lost. */
+  async run<Result>(
+    work: (signal: AbortSignal) => Promise<Result>,
+    options: Pick<WaitOptions, 'signal'> = {},
+  ): Promise<Result> {
+    validOptions(`the options of running in limiter ${this.name}`, options, { signal: true });
+    if (typeof work !== 'function')
+      throw new ConfigurationError(`limiter ${this.name}: run(${shown(work)}): give a function`);
+    const acquisition = await acquirePermit(this.name, this.#wanted(options), this.#session, this.#ports);
+    // Without a deadline there is no other answer.
+    assert(acquisition.kind === 'acquired', `limiter ${this.name} gave up without being asked to`);
+    await using permit = acquisition.permit;
+    return await work(permit.signal);
+  }
+
+  #wanted(options: Pick<WaitOptions, 'wait' | 'signal'>): PermitWaitOptions {
+    const { limit, pause } = this.#options;
+    return { limit, pause, ...options };
+  }
+}

@@ -1,0 +1,71 @@
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
+
+interface OpenPermit {
+  readonly semaphore: string;
+  /** Absent while it is asked for. */
+  token?: number;
+}
+
+/** With fewer open permits there is nothing to tidy. */
+const TIDY_FROM = 100;
+
+/**
+ * What a session's own process knows of its permits: those that it holds or is asking for.
+ *
+ * It makes the moments unique by which permits of one session are told apart,
+ * and it tells an orphan: a permit of the session that is unknown here was admitted by an attempt whose answer never came.
+ */
+export class PermitBook {
+  /** By their moments. */
+  readonly #open = new Map<number, OpenPermit>();
+  #last = 0;
+  #tidyFrom = TIDY_FROM;
+
+  static of(session: SessionHolder): PermitBook {
+    let book = books.get(session);
+    if (book === undefined) {
+      book = new PermitBook();
+      books.set(session, book);
+    }
+    return book;
+  }
+
+  /** A moment at or just after `now` that no other permit of this session has. */
+  open(semaphore: string, now: number): number {
+    this.#last = Math.max(now, this.#last + 1);
+    this.#open.set(this.#last, { semaphore });
+    return this.#last;
+  }
+
+  /**
+   * A permit of the session that the semaphore's row shows. Of earlier ones that it does not show, another process has given back
+   * what it was told of, or an operator has evicted them: they are open no more, or the book would grow for as long as its session lives.
+   */
+  admit({ name, holders }: SemaphoreRecord, { since, token }: PermitRecord): void {
+    const admitted = this.#open.get(since);
+    if (admitted !== undefined) admitted.token = token;
+    if (this.#open.size < this.#tidyFrom) return;
+    const tokens = new Set(holders.map((holder) => holder.token));
+    for (const [moment, open] of this.#open) {
+      // One that is asked for counts as later than all.
+      const { semaphore, token: its = Infinity } = open;
+      if (semaphore === name && its < token && !tokens.has(its)) this.#open.delete(moment);
+    }
+    this.#tidyFrom = Math.max(TIDY_FROM, 2 * this.#open.size);
+  }
+
+  /** What is open for another semaphore stays so. */
+  close(semaphore: string, since: number): void {
+    if (this.#open.get(since)?.semaphore === semaphore) this.#open.delete(since);
+  }
+
+  /** Once it is held, a place in the queue, or another token, is a late attempt's. */
+  knows({ since, token }: Pick<PermitClaim, 'since'> & { readonly token?: number }): boolean {
+    const open = this.#open.get(since);
+    return open !== undefined && (open.token === undefined || open.token === token);
+  }
+}
+
+/** Bound to the session object, which is made per invocation, and gone with it. */
+const books = new WeakMap<SessionHolder, PermitBook>();

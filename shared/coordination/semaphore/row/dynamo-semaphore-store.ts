@@ -1,0 +1,69 @@
+import type { PermitRecord, SemaphoreRecord } from '../semaphore.ts';
+import type { EvictionRequest, SemaphoreStore } from '../semaphore-store.ts';
+import { decodeSemaphore } from './semaphore-codec.ts';
+import { semaphoreName } from '../../../dynamo/engine/keys.ts';
+import { Rows } from '../../../dynamo/engine/rows.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import { notingTimes } from '../../../dynamo/engine/statement.ts';
+import * as statements from './semaphore-statements.ts';
+
+export function createSemaphoreStore(sender: Sender, table: string): SemaphoreStore {
+  const rows = new Rows(sender, decodeSemaphore);
+  return {
+    create: (semaphore, first, stamp, limits) =>
+      rows.write(statements.createSemaphore(table, semaphore, first, stamp), stamp, limits),
+
+    admit: (semaphore, claim, stamp, limits) =>
+      rows.write(statements.admitHolder(table, semaphore, claim, stamp), stamp, limits),
+
+    queue: (name, ticket, stamp, limits) =>
+      rows.write(statements.queueTicket(table, name, ticket, stamp), stamp, limits),
+
+    replace: (observed, next, stamp, limits) =>
+      rows.write(statements.replaceSemaphore(table, observed, next, stamp), stamp, limits),
+
+    release: (name, permit, stamp, limits) =>
+      rows.write(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
+
+    async evict(name, permit, eviction, stamp) {
+      const times = new Set([stamp.now]);
+      const { evictLiveHolder, evictHolder } = statements;
+      const result = eviction.isLive
+        ? await sender.transact(notingTimes(evictLiveHolder(table, name, permit, eviction, stamp), times), stamp.nonce)
+        : await sender.write(notingTimes(evictHolder(table, name, permit, eviction, stamp), times), stamp.nonce);
+      if (result.kind === 'applied' && !result.late)
+        return { kind: 'applied', closedUntil: statements.closedBy(eviction, result.restampedAt ?? stamp.now) };
+      const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
+      if (isDecided || result.item === undefined) return { kind: 'refused' };
+      const found = decodeSemaphore(result.item);
+      if (!isEvictedBy(found, permit, eviction, times)) return { kind: 'refused' };
+      const left = found.holders.find(({ token }) => token === permit.token);
+      return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
+    },
+
+    get: (name) => rows.get(statements.readSemaphore(table, name)),
+
+    async page(prefix, after) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));
+      // Permits of workers before 0.2 have another key and the same name, until they are swept.
+      return { names: [...new Set(Items.map(({ pk }) => semaphoreName(String(pk))))], next: LastEvaluatedKey };
+    },
+  };
+}
+
+/** An attempt whose answer was lost is known by what it wrote down, also when the permit is gone since: it is evicted only once. */
+function isEvictedBy(
+  { lastEviction }: SemaphoreRecord,
+  permit: PermitRecord,
+  { by, reason }: EvictionRequest,
+  times: ReadonlySet<number>,
+): boolean {
+  return (
+    lastEviction !== undefined &&
+    lastEviction.session === permit.session &&
+    lastEviction.token === permit.token &&
+    lastEviction.by === by &&
+    lastEviction.reason === reason &&
+    times.has(lastEviction.at)
+  );
+}

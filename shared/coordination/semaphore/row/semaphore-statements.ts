@@ -1,0 +1,242 @@
+/**
+ * The semaphore row.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `semaphore#<name>`, `semaphore`; of a queue's workers `permits#<queue>`, `permits` | create |
+ * | v | N | schema version | create |
+ * | declared | N | the limit that its contenders agree on | create, replace |
+ * | limit | N | the limit in effect: `declared`, unless an operator has set another | create, replace |
+ * | free | N | limit less the permits held; below zero after the limit was lowered | all |
+ * | holders | M: claim → token N, or L of token and moment | who holds; the key says whose it is, since when, and how much it takes (`formatClaim`); a list: evicted, its room closed until the moment | all |
+ * | waiting | L of S | the queue of fair contenders, first come first; absent while the queue is empty | queue, replace |
+ * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
+ * | leaseCounter | N | the last token; starts at the clock, grows by one with each admission, never restarts | create, admit, replace |
+ * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
+ * | nonce | S | of the last write | all |
+ * | directoryKey, directoryName | S | `semaphore`, its name: the listing | create |
+ * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
+ *
+ * `free` and not the sum in use, because a condition can compare attributes but not calculate.
+ * The row is written as often as anything is acquired, and a write costs one unit per KB of all of it: hence the compact holders.
+ */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../semaphore.ts';
+import { HOLDERS_LIMIT, WAITING_LIMIT, formatClaim, revocationOf } from '../semaphore.ts';
+import type { EvictionRequest, NewSemaphore } from '../semaphore-store.ts';
+import { encodeHolders, encodeTicket } from './semaphore-codec.ts';
+import { semaphoreKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import {
+  createStatement,
+  directoryStatement,
+  getStatement,
+  restampedTransaction,
+  updateStatement,
+} from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+import { revokeFromSession } from '../../../session/row/session-statements.ts';
+
+/**
+ * Guard: the row is absent.
+ * Effect: a semaphore with its first holder, or none. The counter starts at the clock: a row that was swept and comes back starts above
+ *   every token it ever gave out.
+ * Outcomes: refused = another contender was first; the row says with which limit.
+ */
+export function createSemaphore(
+  table: string,
+  { name, limit }: NewSemaphore,
+  first: PermitClaim | undefined,
+  { now, nonce }: Stamp,
+): Statement<'put'> {
+  const token = now + 1;
+  const holders = first === undefined ? [] : [{ ...first, token, closedUntil: undefined }];
+  return createStatement('semaphore.create', table, {
+    ...semaphoreKey(name),
+    v: SCHEMA_VERSION,
+    declared: limit,
+    limit,
+    free: limit - (first?.permits ?? 0),
+    holders: encodeHolders(holders),
+    leaseCounter: token,
+    nonce,
+    revision: now,
+    ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore),
+    directoryKey: 'semaphore',
+    directoryName: name,
+  });
+}
+
+/**
+ * Guard: the limit is the one that this contender declares, there is room, the queue is empty, and this very permit is not there.
+ * Effect: the holder is there, with the next token.
+ * Outcomes: refused = another limit, no room, or an earlier attempt of this write was applied and the row written again since.
+ */
+export function admitHolder(
+  table: string,
+  { name, limit }: NewSemaphore,
+  claim: PermitClaim,
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('semaphore.admit', {
+    table,
+    key: semaphoreKey(name),
+    guard: `${IS_KNOWN} AND ${IS_AGREED} AND ${HAS_ROOM} AND ${NOBODY_QUEUES} AND ${IS_NEW}`,
+    effect:
+      `SET #holders.#PERMIT = #leaseCounter + :one, #leaseCounter = #leaseCounter + :one, ` +
+      `#free = #free - :permits, ${TOUCH}`,
+    mapKeys: { '#PERMIT': formatClaim(claim) },
+    values: {
+      ':limit': limit,
+      ':permits': claim.permits,
+      ':holdersLimit': HOLDERS_LIMIT,
+      ':v': SCHEMA_VERSION,
+      ...touchValues(stamp),
+    },
+  });
+}
+
+/**
+ * Guard: the queue is not full, and this ticket is not in it.
+ * Effect: the last in the queue. From now on only contenders in it are admitted.
+ * Outcomes: refused = the queue is full, or an earlier attempt of this write was applied.
+ */
+export function queueTicket(table: string, name: string, ticket: Ticket, stamp: Stamp): Statement<'update'> {
+  return updateStatement('semaphore.queue', {
+    table,
+    key: semaphoreKey(name),
+    guard: `${IS_KNOWN} AND (${NOBODY_QUEUES} OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))`,
+    effect: `SET #waiting = list_append(if_not_exists(#waiting, :none), :last), ${TOUCH}`,
+    values: {
+      ':ticket': encodeTicket(ticket),
+      ':last': [encodeTicket(ticket)],
+      ':none': [],
+      ':waitingLimit': WAITING_LIMIT,
+      ':v': SCHEMA_VERSION,
+      ...touchValues(stamp),
+    },
+  });
+}
+
+/**
+ * Guard: not written since it was observed. The nonce would not tell: a late attempt to join the queue puts an old one back.
+ * Effect: limits, holders and queue as calculated from what was observed.
+ * Outcomes: refused = it was acquired, released or changed meanwhile: look again.
+ */
+export function replaceSemaphore(
+  table: string,
+  observed: SemaphoreRecord,
+  next: SemaphoreRecord,
+  stamp: Stamp,
+): Statement<'update'> {
+  const effect =
+    `SET #declared = :declared, #limit = :limit, #free = :free, #holders = :holders, ` +
+    `#leaseCounter = :leaseCounter, ${TOUCH}`;
+  const isQueued = next.waiting.length > 0;
+  return updateStatement('semaphore.replace', {
+    table,
+    key: semaphoreKey(observed.name),
+    guard: '#revision = :observedRevision',
+    effect: isQueued ? `${effect}, #waiting = :waiting` : `${effect} REMOVE #waiting`,
+    values: {
+      ':observedRevision': observed.revision,
+      ':declared': next.declared,
+      ':limit': next.limit,
+      ':free': next.free,
+      ':leaseCounter': next.leaseCounter,
+      ':holders': encodeHolders(next.holders),
+      ...(isQueued ? { ':waiting': next.waiting.map(encodeTicket) } : {}),
+      ...touchValues(stamp),
+    },
+  });
+}
+
+/**
+ * Guard: this permit is there, with this token, evicted or not.
+ * Effect: it is gone, and what it took is free.
+ * Outcomes: refused = released before, or pruned because its session was found dead: nothing is left to release.
+ */
+export function releaseHolder(table: string, name: string, permit: PermitRecord, stamp: Stamp): Statement<'update'> {
+  return updateStatement('semaphore.release', {
+    table,
+    key: semaphoreKey(name),
+    guard: `${IS_HELD} OR ${IS_EVICTED}`,
+    effect: `SET #free = #free + :permits, ${TOUCH} REMOVE #holders.#PERMIT`,
+    mapKeys: { '#PERMIT': formatClaim(permit) },
+    values: { ':token': permit.token, ':permits': permit.permits, ...touchValues(stamp) },
+  });
+}
+
+/**
+ * Guard: this permit is there, with this token; its session is live.
+ * Effect: as `evictHolder`; and its session's next renewal answers with what was taken away. Both or neither.
+ * Outcomes: refused = it is gone, or its session has ended: look again.
+ */
+export function evictLiveHolder(
+  table: string,
+  name: string,
+  permit: PermitRecord,
+  eviction: EvictionRequest,
+  stamp: Stamp,
+): Statement<'transactWrite'> {
+  const tell = actionOf(revokeFromSession(table, permit.session, revocationOf(name, permit.token)));
+  const statement = together(evictHolder(table, name, permit, eviction, stamp), [tell], stamp.nonce);
+  return restampedTransaction(statement, (now) => evictLiveHolder(table, name, permit, eviction, { ...stamp, now }));
+}
+
+/**
+ * Guard: this permit is there, with this token.
+ * Effect: evicted, and written down; its room stays closed for the lock-delay from the attempt that is applied.
+ * Outcomes: refused = it is gone, or evicted already.
+ */
+export function evictHolder(
+  table: string,
+  name: string,
+  permit: PermitRecord,
+  eviction: EvictionRequest,
+  stamp: Stamp,
+): Statement<'update'> {
+  const { by, reason } = eviction;
+  const { session, token } = permit;
+  const statement = updateStatement('semaphore.evict', {
+    table,
+    key: semaphoreKey(name),
+    guard: IS_HELD,
+    effect: `SET #holders.#PERMIT = :closed, #forced = :forced, ${TOUCH}`,
+    mapKeys: { '#PERMIT': formatClaim(permit) },
+    values: {
+      ':token': token,
+      ':closed': [token, closedBy(eviction, stamp.now)],
+      ':forced': { by, reason, at: stamp.now, session, leaseCounter: token },
+      ...touchValues(stamp),
+    },
+  });
+  return { ...statement, restamped: (now) => evictHolder(table, name, permit, eviction, { ...stamp, now }) };
+}
+
+/** Until when the room of a permit that is evicted at `now` is closed; 0: it is not. */
+export function closedBy({ lockDelayMs }: EvictionRequest, now: number): number {
+  return lockDelayMs === 0 ? 0 : now + lockDelayMs;
+}
+
+export const readSemaphore = (table: string, name: string): Statement<'get'> =>
+  getStatement('semaphore.get', table, semaphoreKey(name));
+
+/** Semaphores by name. Eventually consistent. */
+export const pageOfSemaphores = (table: string, prefix: string, after: unknown): Statement<'query'> =>
+  directoryStatement('semaphore.page', table, 'semaphore', prefix, after);
+
+/** A row of a later version is left alone. */
+const IS_KNOWN = '#v = :v';
+const IS_AGREED = '#declared = :limit';
+const HAS_ROOM = '#free >= :permits AND size(#holders) < :holdersLimit';
+const NOBODY_QUEUES = 'attribute_not_exists(#waiting)';
+const IS_NEW = 'attribute_not_exists(#holders.#PERMIT)';
+const IS_HELD = '#holders.#PERMIT = :token';
+const IS_EVICTED = '#holders.#PERMIT[0] = :token';
+const TOUCH = '#nonce = :nonce, #revision = #revision + :one, #ttl = :ttl';
+
+function touchValues({ now, nonce }: Stamp) {
+  return { ':nonce': nonce, ':one': 1, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) };
+}

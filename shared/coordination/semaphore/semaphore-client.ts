@@ -1,0 +1,147 @@
+/** Semaphores as their users call them. */
+import { stampOf } from '../../core/lease/stamp.ts';
+import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { givenMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { Acquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
+import { acquirePermit, tryAcquirePermit } from './acquire.ts';
+import { changeSemaphore } from './change.ts';
+import type { SemaphorePorts } from './semaphore-contender.ts';
+import type { HolderRecord, SemaphoreRecord } from './semaphore.ts';
+import { describeSemaphore, validLimit, withDeclared, withLimit } from './semaphore.ts';
+import type { SemaphoreState } from './state.ts';
+import { judgeSemaphore } from './state.ts';
+
+export interface EvictionOptions {
+  /** Which permit: as `holders` of the semaphore's state has it. */
+  readonly token: number;
+  readonly by: string;
+  readonly reason: string;
+  /** How long its room stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  readonly lockDelay?: Duration | undefined;
+}
+
+const EVICTION_OPTIONS = { token: true, by: true, reason: true, lockDelay: true } as const;
+/** Each round but the last was lost to the holder itself. */
+const EVICTION_CONTENTION = { rounds: 10 };
+
+/** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+export class SemaphoreClient {
+  readonly #ports: SemaphorePorts;
+  readonly #options: { readonly maxClockSkewMs: number };
+
+  constructor(ports: SemaphorePorts, options: { readonly maxClockSkewMs: number }) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  /**
+   * One try, without waiting: a permit, or who holds them all and until when.
+   * @throws MismatchError when other contenders declare another limit
+   * @throws ConfigurationError when an argument is not usable
+   */
+  tryAcquire(session: SessionHolder, name: string, options: PermitOptions): Promise<Acquisition> {
+    return tryAcquirePermit(name, options, session, this.#ports);
+  }
+
+  /**
+   * Waits for a permit; without one when `wait` is over.
+   * @throws LeaseLostError when the session is lost meanwhile; the reason of `signal`; and as `tryAcquire`
+   */
+  acquire(session: SessionHolder, name: string, options: PermitWaitOptions): Promise<Acquisition> {
+    return acquirePermit(name, options, session, this.#ports);
+  }
+
+  /**
+   * Who holds it now, judged without changing anything; undefined when it was never acquired or declared.
+   * Two reads: the row, and the sessions of its holders.
+   */
+  async get(name: string): Promise<SemaphoreState | undefined> {
+    const row = await this.#ports.semaphores.get(validName('semaphore', name));
+    return row === undefined ? undefined : judgeSemaphore(row, this.#options, this.#ports);
+  }
+
+  /** Whether a permit is still held, by its token: for services that were told of one. */
+  async verify(name: string, token: number): Promise<boolean> {
+    const state = await this.get(name);
+    return state?.holders.some((holder) => holder.token === token && holder.standing === 'live') ?? false;
+  }
+
+  /** Names that begin with `prefix`, in order. Eventually consistent. */
+  async *list(prefix = ''): AsyncGenerator<string> {
+    let after: unknown;
+    do {
+      const { names, next } = await this.#ports.semaphores.page(prefix, after);
+      yield* names;
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /**
+   * By a deployment: changes the limit that contenders must agree on; makes the semaphore if there is none.
+   * Contenders that still declare the old one are refused with a `MismatchError`; those who are in stay in.
+   * One read when nothing changes.
+   */
+  async declareLimit(name: string, limit: number): Promise<void> {
+    validLimit(describeSemaphore(validName('semaphore', name)), limit);
+    const change = (row: SemaphoreRecord): SemaphoreRecord => (row.declared === limit ? row : withDeclared(row, limit));
+    if ((await changeSemaphore(name, change, this.#ports)) !== undefined) return;
+    const created = await this.#ports.semaphores.create({ name, limit }, undefined, stampOf(this.#ports.runtime));
+    if (created.kind !== 'applied') await this.declareLimit(name, limit);
+  }
+
+  /**
+   * By an operator: sets the limit in effect, whatever contenders declare; `'declared'` goes back to that.
+   * Lowering it takes no permit away: no contender is admitted until enough permits have come back.
+   * @returns false when there is no such semaphore
+   */
+  async setLimit(name: string, limit: number | 'declared'): Promise<boolean> {
+    const what = describeSemaphore(validName('semaphore', name));
+    if (limit !== 'declared') validLimit(what, limit);
+    const change = (row: SemaphoreRecord): SemaphoreRecord => {
+      const wanted = limit === 'declared' ? row.declared : limit;
+      return row.limit === wanted ? row : withLimit(row, wanted);
+    };
+    return (await changeSemaphore(name, change, this.#ports)) !== undefined;
+  }
+
+  /**
+   * By an operator: takes a permit away from its holder, and writes down who did it and why.
+   * A live holder is told by its session's next heartbeat: its permit's signal aborts, and when it releases, its room is free at once.
+   * @returns what was taken away, and until when its room is closed at most; undefined when no such permit is held
+   * @throws ConfigurationError without a name or a reason
+   */
+  async evict(name: string, options: EvictionOptions): Promise<HolderRecord | undefined> {
+    validName('semaphore', name);
+    const { token, by, reason, lockDelay } = validOptions('the options of an eviction', options, EVICTION_OPTIONS);
+    validName('by', by);
+    validName('reason', reason);
+    const askedMs = givenMs('lockDelay', lockDelay);
+    const { semaphores, runtime } = this.#ports;
+    return retryContended(describeSemaphore(name), EVICTION_CONTENTION, async () => {
+      const row = await semaphores.get(name);
+      const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
+      if (holder === undefined) return undefined;
+      const { isLive, lockDelayMs } = await this.#sessionOf(holder);
+      const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
+      // Refused: it was released, or its session ended, in between. Either is seen by looking again.
+      const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
+      return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended();
+    });
+  }
+
+  /** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
+  async #sessionOf({ session: id }: HolderRecord): Promise<{ readonly isLive: boolean; readonly lockDelayMs: number }> {
+    const found = { isDamaged: false };
+    const records = await this.#ports.sessions.getMany([id], () => {
+      found.isDamaged = true;
+    });
+    if (found.isDamaged) return { isLive: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+    const session = records.get(id);
+    return { isLive: session?.status === 'live', lockDelayMs: session?.lockDelayMs ?? 0 };
+  }
+}

@@ -1,0 +1,64 @@
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
+
+export interface NewSemaphore {
+  readonly name: string;
+  /** As its contender declares it. */
+  readonly limit: number;
+}
+
+/** A permit that an operator takes away. */
+export interface EvictionRequest {
+  readonly by: string;
+  readonly reason: string;
+  /** How long its room is closed, from the attempt that is applied; 0: not at all. */
+  readonly lockDelayMs: number;
+  /** Its session is live, and learns of it with its next heartbeat. */
+  readonly isLive: boolean;
+}
+
+/** Where semaphores live. Every write is conditional; see `coordination/semaphore/row/semaphore-statements.ts` for the guards. */
+export interface SemaphoreStore {
+  /** Refused when the row is there. */
+  create(
+    semaphore: NewSemaphore,
+    first: PermitClaim | undefined,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<SemaphoreRecord>>;
+  /** Refused unless the limit is the declared one, there is room, the queue is empty, and this permit is not there. */
+  admit(
+    semaphore: NewSemaphore,
+    claim: PermitClaim,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<SemaphoreRecord>>;
+  /** Refused when it stands in the queue already, or the queue is full. */
+  queue(name: string, ticket: Ticket, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
+  /** Any change that rests on the whole row as it was observed: refused when it was written since. */
+  replace(
+    observed: SemaphoreRecord,
+    next: SemaphoreRecord,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<SemaphoreRecord>>;
+  /** Refused unless this permit is there with this token, evicted or not. */
+  release(name: string, permit: PermitRecord, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
+  /**
+   * By an operator, written down; a live session is told in the same transaction.
+   * Refused unless it is held, and its session as it was found.
+   * @returns until when its room is closed, by the clock of the attempt that was applied; 0 when it is not
+   */
+  evict(
+    name: string,
+    permit: PermitRecord,
+    eviction: EvictionRequest,
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied'; readonly closedUntil: number } | { readonly kind: 'refused' }>;
+
+  /** Strongly consistent. */
+  get(name: string): Promise<SemaphoreRecord | undefined>;
+  /** A page of the names that begin with `prefix`, in order. Eventually consistent. */
+  page(prefix: string, after: unknown): Promise<{ readonly names: readonly string[]; readonly next: unknown }>;
+}

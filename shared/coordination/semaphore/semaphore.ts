@@ -1,0 +1,210 @@
+/**
+ * A counting semaphore: at most `limit` permits at a time, each hanging on a session.
+ *
+ * Guarantees
+ *   - In no state of the store do the permits add up to more than the limit: count and holders change in one conditional write.
+ *   - A permit frees itself when its session is invalid and that session's lock-delay is over:
+ *     a contender that needs the room removes the dead holder
+ *     in the very write that admits it. No sweep is needed, and a set filled by dead holders blocks no one.
+ *   - Releasing, evicting or pruning names one permit and its token; done twice, or late, it changes nothing.
+ *   - Contenders that declare different limits are told so, with both numbers; none of them is admitted by its own.
+ *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
+ *   - While the queue is not empty, only its contenders are admitted:
+ *     fair contenders are served in the order in which the store queued them,
+ *     a large request at the head included.
+ *
+ * Does not guarantee
+ *   - That a holder whose session died, or that was evicted, has stopped.
+ *     The lock-delay is the time it is given; with 0 it may overlap with
+ *     its successor until it notices.
+ *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
+ *
+ * Cost: one request of one write unit per KB of the row, each for acquire and release.
+ * A holder adds about 55 bytes to some 200, so fifteen holders still fit into one unit; a contender in the queue adds 65.
+ *
+ *     acquire ── room, the queue is empty ─────────▶ held ── release ─▶ gone
+ *        │                                            │ └── evict (an operator) ─▶ closed until the lock-delay is over,
+ *        └─ full ─▶ judge the holders' sessions       │                             or its holder has noticed and released
+ *                     some dead: prune and acquire    └──── session invalid, lock-delay over ─▶ pruned by the next who needs room
+ *                     all alive: refused, with until when; or queue, if fair
+ */
+import { ConfigurationError, MismatchError } from '../../core/errors.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+
+/** Everything about a permit that is known before it is admitted: its identity. */
+export interface PermitClaim {
+  readonly session: string;
+  /** When it was asked for by its holder's clock, made unique within the session. */
+  readonly since: number;
+  /** How much of the limit it takes. */
+  readonly permits: number;
+}
+
+export interface PermitRecord extends PermitClaim {
+  /** Grows with every admission to this semaphore and never restarts. */
+  readonly token: number;
+}
+
+/** A permit as the row has it. */
+export interface HolderRecord extends PermitRecord {
+  /** Set by an eviction: its room opens then, or when its holder releases it; 0: at once. */
+  readonly closedUntil: number | undefined;
+}
+
+/** A place in the queue. */
+export interface Ticket extends PermitClaim {
+  /** When its contender will have given up, by its own clock: the queue does not wait for those who forgot to leave it. */
+  readonly until: number;
+}
+
+/** The last permit that an operator took away. */
+export interface Eviction {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: number;
+  readonly session: string;
+  readonly token: number;
+}
+
+export interface SemaphoreRecord {
+  readonly name: string;
+  /** In effect: what is declared, unless an operator has set another. */
+  readonly limit: number;
+  /** What its contenders say it is; they must agree. */
+  readonly declared: number;
+  /** The limit less what is held; below zero after the limit was lowered. */
+  readonly free: number;
+  readonly leaseCounter: number;
+  /** Grows with each write. */
+  readonly revision: number;
+  readonly nonce: string;
+  readonly holders: readonly HolderRecord[];
+  /** Fair contenders, first come first. */
+  readonly waiting: readonly Ticket[];
+  readonly lastEviction: Eviction | undefined;
+}
+
+/** Keeps the row below 64 KB: a user that needs more holders splits the semaphore by name. */
+export const HOLDERS_LIMIT = 1_000;
+/** Each place in the queue makes every acquire and release dearer: a contender beyond so many waits outside, without a place. */
+export const WAITING_LIMIT = 100;
+
+/**
+ * A claim as one short text: `<session>/<since in base 36>`, then `*<permits>` unless that is 1.
+ * It is the permit's key in the row's map of holders: all that is known before the write stands in the key,
+ * so that the token, which only the write knows, can be the value.
+ */
+export function formatClaim({ session, since, permits }: PermitClaim): string {
+  return `${session}/${since.toString(36)}${permits === 1 ? '' : `*${permits}`}`;
+}
+
+export function parseClaim(text: string): PermitClaim | undefined {
+  const [, session, since = '', permits = '1'] = CLAIM.exec(text) ?? [];
+  return session === undefined ? undefined : { session, since: Number.parseInt(since, 36), permits: Number(permits) };
+}
+
+const CLAIM = /^(.+)\/([0-9a-z]+)(?:\*([1-9][0-9]*))?$/s;
+
+/** A claim, then `=` and the token: all that it takes to release a permit elsewhere. */
+export function formatPermit(permit: PermitRecord): string {
+  return `${formatClaim(permit)}=${permit.token}`;
+}
+
+export function parsePermit(text: string): PermitRecord | undefined {
+  const [, start = '', token] = /^(.+)=([0-9]+)$/s.exec(text) ?? [];
+  const claim = parseClaim(start);
+  return claim === undefined ? undefined : { ...claim, token: Number(token) };
+}
+
+export function permitsHeld(holders: readonly PermitClaim[]): number {
+  return holders.reduce((sum, { permits }) => sum + permits, 0);
+}
+
+export function isSamePermit(one: PermitClaim, other: PermitClaim): boolean {
+  return one.session === other.session && one.since === other.since && one.permits === other.permits;
+}
+
+export function hasTicket(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
+  return semaphore.waiting.some((ticket) => isSamePermit(ticket, claim));
+}
+
+/** Whether a contender is admitted by the semaphore as it stands: there is room, and it is no other's turn. */
+export function mayEnter(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
+  const first = semaphore.waiting[0];
+  const isItsTurn = first === undefined || isSamePermit(first, claim);
+  return isItsTurn && semaphore.free >= claim.permits && semaphore.holders.length < HOLDERS_LIMIT;
+}
+
+/** The semaphore with one more holder, and without its place in the queue. */
+export function withHolder(semaphore: SemaphoreRecord, claim: PermitClaim): SemaphoreRecord {
+  const token = semaphore.leaseCounter + 1;
+  const { session, since, permits } = claim;
+  const holders = [...semaphore.holders, { session, since, permits, token, closedUntil: undefined }];
+  return { ...withoutTicket(semaphore, claim), holders, free: semaphore.free - permits, leaseCounter: token };
+}
+
+export function withoutTicket(semaphore: SemaphoreRecord, claim: PermitClaim): SemaphoreRecord {
+  return { ...semaphore, waiting: semaphore.waiting.filter((ticket) => !isSamePermit(ticket, claim)) };
+}
+
+/**
+ * The semaphore without those, in it or in the queue, whose session is dead, nor evictions that have opened, nor tickets that have lapsed.
+ * @param openBefore now, by the contender's clock, less the bound on clock differences
+ */
+export function withoutDead(
+  semaphore: SemaphoreRecord,
+  isDead: (claim: HolderRecord | Ticket) => boolean,
+  openBefore: number,
+): SemaphoreRecord {
+  const holders = semaphore.holders.filter(
+    (holder) => !isDead(holder) && (holder.closedUntil === undefined || openBefore < holder.closedUntil),
+  );
+  const waiting = semaphore.waiting.filter((ticket) => !isDead(ticket) && openBefore < ticket.until);
+  return { ...semaphore, holders, waiting, free: semaphore.limit - permitsHeld(holders) };
+}
+
+/** The semaphore with another limit in effect; who is in stays in. */
+export function withLimit(semaphore: SemaphoreRecord, limit: number): SemaphoreRecord {
+  return { ...semaphore, limit, free: limit - permitsHeld(semaphore.holders) };
+}
+
+/** The semaphore with another limit to agree on, which is in effect as well unless an operator has set one. */
+export function withDeclared(semaphore: SemaphoreRecord, declared: number): SemaphoreRecord {
+  const isSetByOperator = semaphore.limit !== semaphore.declared;
+  return { ...(isSetByOperator ? semaphore : withLimit(semaphore, declared)), declared };
+}
+
+/** @throws ConfigurationError */
+export function validLimit(what: string, limit: number): number {
+  return validWholeNumber(`${what}: limit`, limit, { min: 1 });
+}
+
+/** @throws ConfigurationError */
+export function validPermits(what: string, permits: number, limit: number): number {
+  validWholeNumber(`${what}: permits`, permits, { min: 1 });
+  if (permits > limit)
+    throw new ConfigurationError(
+      `${what}: permits = ${permits} is more than limit = ${limit}: it could never be admitted`,
+    );
+  return permits;
+}
+
+/** @throws MismatchError when this contender declares another limit than the others */
+export function ensureSameLimit(semaphore: SemaphoreRecord, declared: number): void {
+  if (semaphore.declared === declared) return;
+  const what = describeSemaphore(semaphore.name);
+  throw new MismatchError(
+    what,
+    `${what} has a limit of ${semaphore.declared}, and this contender declares ${declared}: ` +
+      `give all contenders the same, or declare the new one first`,
+  );
+}
+
+/** What the session of an evicted holder is told by its next heartbeat. */
+export function revocationOf(name: string, token: number): string {
+  return `semaphore ${token} ${name}`;
+}
+
+export function describeSemaphore(name: string): string {
+  return `semaphore ${name}`;
+}

@@ -1,0 +1,48 @@
+/** The contender's side of a full semaphore: who in it, or in the queue, is dead. */
+import type { SessionPorts } from '../../session/session-contender.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { Standings, earliestEnd } from '../../session/standings.ts';
+import { PermitBook } from './permit-book.ts';
+import type { HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
+import { withoutDead } from './semaphore.ts';
+
+export interface Survey {
+  /** The semaphore as it would be without the dead. */
+  readonly pruned: SemaphoreRecord;
+  /** When the next of the living may be found dead, or an eviction opens, by our clock; `null` when no time can be told. */
+  readonly until: number | null;
+}
+
+export class Surveyor {
+  readonly #session: SessionHolder;
+  readonly #standings: Standings;
+  readonly #ports: SessionPorts;
+
+  constructor(session: SessionHolder, ports: SessionPorts) {
+    this.#session = session;
+    this.#ports = ports;
+    this.#standings = new Standings(ports, session.timing.maxClockSkewMs);
+  }
+
+  async survey(semaphore: SemaphoreRecord): Promise<Survey> {
+    const { id: mine, timing } = this.#session;
+    const book = PermitBook.of(this.#session);
+    const sessions = new Set([...semaphore.holders, ...semaphore.waiting].map(({ session }) => session));
+    sessions.delete(mine);
+    const standings = await this.#standings.judge(sessions);
+    const isDead = (claim: HolderRecord | Ticket): boolean =>
+      claim.session === mine ? !book.knows(claim) : standings.get(claim.session)?.kind === 'free';
+    const openBefore = this.#ports.runtime.clock.now() - timing.maxClockSkewMs;
+    const pruned = withoutDead(semaphore, isDead, openBefore);
+    return { pruned, until: earliest([earliestEnd(standings), ...pruned.holders.map(opensAt)]) };
+
+    function opensAt({ closedUntil }: HolderRecord): number | null {
+      return closedUntil === undefined ? null : closedUntil + timing.maxClockSkewMs;
+    }
+  }
+}
+
+function earliest(moments: readonly (number | null)[]): number | null {
+  const known = moments.filter((moment) => moment !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}

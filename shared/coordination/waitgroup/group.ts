@@ -1,0 +1,185 @@
+/** One generation of a wait group, as those who add, work and wait hold it. */
+import { ConfigurationError, MismatchError, assert } from '../../core/errors.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import { WAIT_OPTIONS } from '../../core/wait/wait.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { limitsOf } from '../../session/limits.ts';
+import type { WaitOutcome, WaitPorts } from './wait-for-members.ts';
+import { waitForMembers } from './wait-for-members.ts';
+import type { GroupKey, GroupRecord, MemberRecord, MemberState } from './waitgroup.ts';
+import { MEMBERS_PER_ADD, describeGroup, validMembers } from './waitgroup.ts';
+
+export interface AddOptions {
+  /** Leases the members to this session: when it dies before they are done, they are lost, and `wait` does not hang on them. */
+  readonly session?: Pick<SessionHolder, 'id' | 'ensureBelief'> | undefined;
+  /** No more members will come. */
+  readonly seal?: boolean | undefined;
+}
+
+/** Ten read units. */
+const PAGE_LIMIT = 250;
+
+/** One generation of a wait group: add members, say that they are done, wait for all of them. Holds nothing itself. */
+export class WaitGroup implements GroupKey {
+  readonly name: string;
+  readonly generation: number;
+  readonly #ports: WaitPorts;
+  readonly #maxClockSkewMs: number;
+
+  private constructor(group: GroupKey, ports: WaitPorts, maxClockSkewMs: number) {
+    this.name = group.name;
+    this.generation = group.generation;
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /**
+   * The group's current generation, complete or not; the group is made when there is none.
+   * @param options.generation names an older one: what a message from its time refers to
+   */
+  static async open(
+    name: string,
+    ports: WaitPorts,
+    options: { readonly maxClockSkewMs: number; readonly generation?: number | undefined },
+  ): Promise<WaitGroup> {
+    validName('wait group', name);
+    const { maxClockSkewMs, generation } = options;
+    if (generation !== undefined) validWholeNumber(`the generation of wait group ${name}`, generation, { min: 0 });
+    const group = generation === undefined ? await currentGroup(name, ports) : { name, generation };
+    return new WaitGroup(group, ports, maxClockSkewMs);
+  }
+
+  /**
+   * Adds members by their ids, or so many under ids that are made here. Ids that are members already count once.
+   * More than 99 go in several requests: after an error, add the same ids again. The ids that were made for a number are lost with it,
+   * and their members may be there: where that matters, give ids of your own.
+   * @returns all their ids
+   * @throws MismatchError when the group is sealed: none was added, or, when it was sealed meanwhile, the first ones, by 99
+   * @throws LeaseLostError when `options.session` is lost: nothing was added
+   * @throws ConfigurationError for ids that are no names, repeated, or too long: nothing was added
+   */
+  async add(members: number | readonly string[], options: AddOptions = {}): Promise<readonly string[]> {
+    validOptions(`the options of adding to ${describeGroup(this)}`, options, { session: true, seal: true });
+    const { groups, runtime } = this.#ports;
+    const ids = validMembers(describeGroup(this), members, () => runtime.ids.ordered());
+    groups.ensureStorable(this, ids);
+    options.session?.ensureBelief();
+    const session = options.session?.id;
+    // One after the other: they all check the group's row, and transactions that meet there would refuse each other.
+    for (let from = 0; from < ids.length; from += MEMBERS_PER_ADD) {
+      const batch = ids.slice(from, from + MEMBERS_PER_ADD).map((id) => ({ id, session }));
+      const outcome = await groups.addMembers(this, batch, stampOf(runtime));
+      if (outcome.kind === 'refused') throw this.#closed(outcome.current);
+    }
+    if (options.seal === true) await this.seal();
+    return ids;
+  }
+
+  /** No more members will come; only now can a wait end. Again, it changes nothing. */
+  async seal(): Promise<void> {
+    const outcome = await this.#ports.groups.seal(this, stampOf(this.#ports.runtime));
+    if (outcome.kind === 'refused' && outcome.current === undefined)
+      throw new MismatchError(describeGroup(this), `${describeGroup(this)} is not there: its row was removed`);
+  }
+
+  /**
+   * A pending member is in the hands of this session now.
+   * @returns the member's state: only `pending` is worth working on
+   * @throws MismatchError when it is no member
+   */
+  async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureBelief'>): Promise<MemberState> {
+    validName(`${describeGroup(this)}: member id`, id);
+    if (typeof (session as Partial<typeof session> | null | undefined)?.ensureBelief !== 'function')
+      throw new ConfigurationError(`${describeGroup(this)}: lease needs a session: give session.holder`);
+    session.ensureBelief();
+    const limits = limitsOf(session);
+    let observed: MemberRecord | undefined;
+    for (;;) {
+      const lease = { id, session: session.id, observed };
+      const outcome = await this.#ports.groups.leaseMember(this, lease, stampOf(this.#ports.runtime), limits);
+      const current = outcome.kind === 'applied' ? outcome.row : outcome.current;
+      const state = this.#stateOf(id, current);
+      if (state !== 'pending' || current?.session === session.id) return state;
+      // Another session has it, and loses it to this one.
+      observed = current;
+    }
+  }
+
+  /**
+   * A member is done; again, it changes nothing.
+   * @returns `lost` when its session was found dead before: the waiters were told so, and it stays lost
+   * @throws MismatchError when it is no member
+   */
+  async done(id: string): Promise<Exclude<MemberState, 'pending'>> {
+    const outcome = await this.#ports.groups.finishMember(this, id, stampOf(this.#ports.runtime));
+    const state = this.#stateOf(id, outcome.kind === 'applied' ? outcome.row : outcome.current);
+    return state === 'lost' ? 'lost' : 'done';
+  }
+
+  /**
+   * Waits until the group is sealed and none of its members is pending.
+   * @returns `pending`, with some of those that are, when the time is over
+   * @throws MismatchError when the group is not there, and with it no end; the reason of `signal`
+   */
+  async wait(options: WaitOptions = {}): Promise<WaitOutcome> {
+    validOptions(`the options of waiting for ${describeGroup(this)}`, options, WAIT_OPTIONS);
+    return waitForMembers(this, options, this.#ports, this.#maxClockSkewMs);
+  }
+
+  /** All members, in the order of their ids; reads each row once. */
+  async *members(): AsyncGenerator<MemberRecord> {
+    let after: string | undefined;
+    for (;;) {
+      const { members, isLast } = await this.#ports.groups.members(this, { after, limit: PAGE_LIMIT });
+      yield* members;
+      after = members.at(-1)?.id;
+      if (isLast || after === undefined) return;
+    }
+  }
+
+  /**
+   * Begins the next generation of a group that is complete; a second caller gets the one that was begun.
+   * @throws MismatchError when it is not complete yet
+   */
+  async next(): Promise<WaitGroup> {
+    const { groups, runtime } = this.#ports;
+    const outcome = await groups.begin(this, stampOf(runtime));
+    const group = outcome.kind === 'applied' ? outcome.row : outcome.current;
+    if (group === undefined || group.generation <= this.generation)
+      throw new MismatchError(
+        describeGroup(this),
+        `${describeGroup(this)} is ${group?.state ?? 'gone'}: the next generation begins when a wait has found it complete`,
+      );
+    return new WaitGroup(group, this.#ports, this.#maxClockSkewMs);
+  }
+
+  #stateOf(id: string, member: MemberRecord | undefined): MemberState {
+    if (member !== undefined) return member.state;
+    throw new MismatchError(
+      describeGroup(this),
+      `${JSON.stringify(id)} is not a member of ${describeGroup(this)}: add it first`,
+    );
+  }
+
+  #closed(current: GroupRecord | undefined): MismatchError {
+    const found =
+      current === undefined ? 'gone' : current.generation === this.generation ? current.state : 'an earlier generation';
+    return new MismatchError(
+      describeGroup(this),
+      `${describeGroup(this)} is ${found} and takes no more members: seal it later, or begin the next generation`,
+    );
+  }
+}
+
+async function currentGroup(name: string, { groups, runtime }: WaitPorts): Promise<GroupRecord> {
+  const found = await groups.get(name);
+  if (found !== undefined) return found;
+  const created = await groups.create(name, stampOf(runtime));
+  if (created.kind === 'applied') return created.row;
+  assert(created.current !== undefined, `wait group ${name} was refused by a row that is not there`);
+  return created.current;
+}

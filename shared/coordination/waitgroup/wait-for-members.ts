@@ -1,0 +1,147 @@
+/**
+ * The wait of a wait group.
+ *
+ * Members that have ended stay ended, and none comes after the seal, so what has been read as ended need not be read again:
+ * a wait walks through the members in their order, stands before the first that is pending, and goes on from there.
+ */
+import { MismatchError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { WaitOptions } from '../../core/wait/wait.ts';
+import { waitFor } from '../../core/wait/wait.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { SessionPorts } from '../../session/session-contender.ts';
+import { Standings, earliestEnd } from '../../session/standings.ts';
+import type { WaitGroupStore } from './waitgroup-store.ts';
+import type { GroupKey, MemberRecord } from './waitgroup.ts';
+import { describeGroup } from './waitgroup.ts';
+
+export type WaitOutcome =
+  /** How many members there were, and how many of them were lost. */
+  | { readonly kind: 'complete'; readonly members: number; readonly lost: number }
+  /** `pending`: some of those that are, the first ones; none are looked at before the group is sealed. */
+  | { readonly kind: 'pending'; readonly isSealed: boolean; readonly pending: readonly string[] };
+
+export interface WaitPorts extends SessionPorts {
+  readonly groups: WaitGroupStore;
+}
+
+/** Rows of about 160 bytes: one read unit. */
+const LOOK_LIMIT = 25;
+/** While everything read has ended, larger steps: ten read units each. */
+const STRIDE_LIMIT = 250;
+
+/** A waiter costs a read unit a second on average, and notices the end within two. */
+const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
+
+export async function waitForMembers(
+  group: GroupKey,
+  options: WaitOptions,
+  ports: WaitPorts,
+  maxClockSkewMs: number,
+): Promise<WaitOutcome> {
+  const walk = new Walk(group, ports, maxClockSkewMs);
+  const waited = await waitFor<WaitOutcome, WaitOutcome>(
+    async () => {
+      const { outcome, until } = await walk.goOn();
+      return outcome.kind === 'complete' ? { kind: 'found', found: outcome } : { kind: 'blocked', by: outcome, until };
+    },
+    { options, pauses: PAUSES },
+    ports.runtime,
+  );
+  return waited.kind === 'found' ? waited.found : waited.by;
+}
+
+interface Look {
+  readonly outcome: WaitOutcome;
+  /** When the session of one of the pending may be found dead. */
+  readonly until: number | null;
+}
+
+class Walk {
+  readonly #group: GroupKey;
+  readonly #ports: WaitPorts;
+  readonly #standings: Standings;
+  #isSealed = false;
+  /** All up to this one have ended, and are counted. */
+  #after: string | undefined;
+  #members = 0;
+  #lost = 0;
+
+  constructor(group: GroupKey, ports: WaitPorts, maxClockSkewMs: number) {
+    this.#group = group;
+    this.#ports = ports;
+    this.#standings = new Standings(ports, maxClockSkewMs);
+  }
+
+  async goOn(): Promise<Look> {
+    if (!this.#isSealed) {
+      const current = await this.#ports.groups.get(this.#group.name);
+      // A generation that is ahead of the row may begin yet; a group without a row starts over at the clock, beyond all that it had.
+      if (current === undefined)
+        throw new MismatchError(
+          describeGroup(this.#group),
+          `${describeGroup(this.#group)} is not there: its row was removed, or never was; open the group without naming a generation`,
+        );
+      const age = current.generation - this.#group.generation;
+      if (age < 0) return pending(false, [], null);
+      if (age === 0 && current.state === 'open') return pending(false, [], null);
+      if (age === 0 && current.state === 'complete') return complete(current.members ?? 0, current.lost ?? 0);
+      // Or a later generation has begun, which it only does when this one is complete: its members tell the counts.
+      this.#isSealed = true;
+    }
+    return this.#walkOn();
+  }
+
+  async #walkOn(): Promise<Look> {
+    for (let limit = LOOK_LIMIT; ; limit = STRIDE_LIMIT) {
+      const page = await this.#ports.groups.members(this.#group, { after: this.#after, limit });
+      const { members, until } = await this.#loseTheDead(page.members);
+      this.#pass(members);
+      const rest = members.filter(({ state }) => state === 'pending').map(({ id }) => id);
+      if (rest.length > 0) return pending(true, rest, until);
+      if (page.isLast) return this.#finish();
+    }
+  }
+
+  /** Goes past those that have ended, up to the first that has not. */
+  #pass(members: readonly MemberRecord[]): void {
+    for (const { id, state } of members) {
+      if (state === 'pending') return;
+      this.#after = id;
+      this.#members++;
+      if (state === 'lost') this.#lost++;
+    }
+  }
+
+  /** The members as they are once those have been written down as lost whose sessions are dead. */
+  async #loseTheDead(
+    members: readonly MemberRecord[],
+  ): Promise<{ readonly members: readonly MemberRecord[]; readonly until: number | null }> {
+    const sessions = members.flatMap(({ state, session }) =>
+      state === 'pending' && session !== undefined ? session : [],
+    );
+    const standings = await this.#standings.judge(new Set(sessions));
+    const settled = members.map(async (member) => {
+      const { id, session, state } = member;
+      if (state !== 'pending' || session === undefined || standings.get(session)?.kind !== 'free') return member;
+      const outcome = await this.#ports.groups.loseMember(this.#group, { id, session }, stampOf(this.#ports.runtime));
+      return outcome.kind === 'applied' ? outcome.row : (outcome.current ?? member);
+    });
+    return { members: await allOf(settled), until: earliestEnd(standings) };
+  }
+
+  async #finish(): Promise<Look> {
+    const counts = { members: this.#members, lost: this.#lost };
+    // Refused: another waiter wrote it down before, with the same counts.
+    await this.#ports.groups.complete(this.#group, counts, stampOf(this.#ports.runtime));
+    return complete(counts.members, counts.lost);
+  }
+}
+
+function complete(members: number, lost: number): Look {
+  return { outcome: { kind: 'complete', members, lost }, until: null };
+}
+
+function pending(isSealed: boolean, ids: readonly string[], until: number | null): Look {
+  return { outcome: { kind: 'pending', isSealed, pending: ids }, until };
+}

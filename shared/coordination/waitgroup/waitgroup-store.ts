@@ -1,0 +1,52 @@
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { GroupKey, GroupRecord, MemberRecord } from './waitgroup.ts';
+
+export interface MemberLease {
+  readonly id: string;
+  readonly session: string;
+  /** Undefined: it has no lease. */
+  readonly observed: MemberRecord | undefined;
+}
+
+/** Where wait groups live. Every write is conditional; see `coordination/waitgroup/row/waitgroup-statements.ts` for the guards. */
+export interface WaitGroupStore {
+  /** Refused when the group is there, whatever its generation. */
+  create(name: string, write: Stamp): Promise<Outcome<GroupRecord>>;
+  /** Refused unless it is open in this generation. */
+  seal(group: GroupKey, write: Stamp): Promise<Outcome<GroupRecord>>;
+  /** Refused unless it is sealed in this generation. */
+  complete(
+    group: GroupKey,
+    counts: { readonly members: number; readonly lost: number },
+    write: Stamp,
+  ): Promise<Outcome<GroupRecord>>;
+  /** The next generation: refused unless this one is complete. */
+  begin(group: GroupKey, write: Stamp): Promise<Outcome<GroupRecord>>;
+  /** Strongly consistent. */
+  get(name: string): Promise<GroupRecord | undefined>;
+
+  /** Sends nothing. @throws ConfigurationError for an id of which there can be no row */
+  ensureStorable(group: GroupKey, ids: readonly string[]): void;
+  /** All or none: refused unless the group is open in this generation. A member that is there already stays as it is. */
+  addMembers(
+    group: GroupKey,
+    members: readonly { readonly id: string; readonly session: string | undefined }[],
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied' } | Extract<Outcome<never, GroupRecord>, { kind: 'refused' }>>;
+  /** Refused unless it is pending, and without a lease or as it was observed. */
+  leaseMember(group: GroupKey, lease: MemberLease, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
+  /** Refused unless it is pending. */
+  finishMember(group: GroupKey, id: string, write: Stamp): Promise<Outcome<MemberRecord>>;
+  /** Refused unless it is pending and leased to the session that was found dead. */
+  loseMember(
+    group: GroupKey,
+    member: { readonly id: string; readonly session: string },
+    write: Stamp,
+  ): Promise<Outcome<MemberRecord>>;
+  /** Members in the order of their ids, after `after` if given. Strongly consistent. */
+  members(
+    group: GroupKey,
+    page: { readonly after: string | undefined; readonly limit: number },
+  ): Promise<{ readonly members: readonly MemberRecord[]; readonly isLast: boolean }>;
+}

@@ -1,0 +1,75 @@
+/**
+ * The environment variables that the library, the command and the deployed functions share.
+ *
+ * `createLeasehold()` takes from them what its caller leaves out, so that a program and the command beside it talk to the same table.
+ * This is the one place of the library that reads the environment,
+ * beside `dynamo/wire/aws-environment.ts` for the variables of AWS's own clients.
+ */
+import { ConfigurationError } from './errors.ts';
+
+/** Names of the variables; the deployed functions have the same. */
+export const ENVIRONMENT = {
+  table: 'LEASEHOLD_TABLE',
+  endpoint: 'LEASEHOLD_ENDPOINT',
+  queue: 'LEASEHOLD_QUEUE',
+  shards: 'LEASEHOLD_SHARDS',
+  maxClockSkew: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
+} as const;
+
+/** `require` of ES modules without a flag, and `Map.groupBy`. */
+export const OLDEST_NODE = '22.12';
+
+/** The table, where neither an argument nor the environment names one. */
+export const DEFAULT_TABLE = 'leasehold';
+
+/** What the environment says; absent: it says nothing. */
+export interface EnvironmentSettings {
+  readonly table: string;
+  readonly endpoint?: string;
+  readonly queue?: string;
+  readonly shards?: number;
+  /** Milliseconds. */
+  readonly maxClockSkew?: number;
+}
+
+/**
+ * An empty variable counts as absent.
+ * @throws ConfigurationError naming a variable that is no whole number where one is needed, and on a Node that is too old
+ */
+export function readEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): EnvironmentSettings {
+  ensureNode();
+  const text = (name: keyof typeof ENVIRONMENT): string | undefined => {
+    const given = environment[ENVIRONMENT[name]];
+    return given === '' ? undefined : given;
+  };
+  const number = (name: keyof typeof ENVIRONMENT): number | undefined => {
+    const given = text(name);
+    if (given === undefined || /^\d+$/.test(given)) return given === undefined ? undefined : Number(given);
+    throw new ConfigurationError(`${ENVIRONMENT[name]} = "${given}" is not a whole number`);
+  };
+  const [endpoint, queue, shards, maxClockSkew] = [
+    text('endpoint'),
+    text('queue'),
+    number('shards'),
+    number('maxClockSkew'),
+  ];
+  return {
+    table: text('table') ?? DEFAULT_TABLE,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(queue !== undefined && { queue }),
+    ...(shards !== undefined && { shards }),
+    ...(maxClockSkew !== undefined && { maxClockSkew }),
+  };
+}
+
+/** @throws ConfigurationError where a later step would end in a syntax error, or in a function that is not there */
+export function ensureNode(version: string = process.versions.node): void {
+  const [wantedMajor = 0, wantedMinor = 0] = OLDEST_NODE.split('.').map(Number);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
+  throw new ConfigurationError(
+    `leasehold needs Node ${OLDEST_NODE} or later, and this is ${version}: install a current one from https://nodejs.org`,
+  );
+}

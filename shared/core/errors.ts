@@ -1,0 +1,145 @@
+/**
+ * The errors that all parts of the library share, on one page.
+ * Those of one concept stand with it: `LockUnavailableError` in `coordination/lock/lock-record.ts`, `SemaphoreFullError` in `coordination/semaphore/semaphore-contender.ts`,
+ * and what task code throws, or is told, in `tasks/task/control.ts`.
+ *
+ * A class exists only where a caller would act differently; contention is never an error but a value that says who holds it and until when.
+ *
+ * | situation | class | what the caller does |
+ * | --- | --- | --- |
+ * | the right was lost while working | `LeaseLostError` (also the reason of the AbortSignal) | stops at once, writes nothing |
+ * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, in doubt, counts the lease as lost |
+ * | a row cannot be understood | `CorruptItemError` | alarms; nothing is repaired silently |
+ * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
+ * | the same id or key with other content | `MismatchError` | decides which of the two it meant |
+ * | clocks differ by more than the stated bound | `ClockSkewError` | takes nothing over and opens no session; an operator fixes the clock |
+ * | our own mistake | `InvariantError` | this invocation ends; others go on |
+ *
+ * Messages say what was tried, on which key, what was found and what to do.
+ * They carry ids and values, never payloads; a value that is very long loses its middle.
+ */
+
+import { inspected } from './runtime/inspect.ts';
+
+const MESSAGE_LIMIT_CHARACTERS = 1_500;
+/** The end of a message says what to do. */
+const MESSAGE_END_CHARACTERS = 400;
+
+abstract class LeaseholdError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message.length > MESSAGE_LIMIT_CHARACTERS ? withoutMiddle(message) : message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** Why a right ended before its holder gave it back. */
+export type LossReason =
+  | 'expired' // the trust window closed before a renewal was confirmed
+  | 'superseded' // another session holds the key, with a larger counter
+  | 'invalidated' // the session was ended by someone else: expired for a contender, destroyed, or a failed check
+  | 'released' // the right was given back by the holder itself
+  | 'missing'; // the row is gone
+
+/** A right was lost, or given back, and something still wanted to use it: stop at once, write nothing. */
+export class LeaseLostError extends LeaseholdError {
+  readonly key: string;
+  readonly reason: LossReason;
+
+  constructor(key: string, reason: LossReason, detail: string, options?: ErrorOptions) {
+    super(`lost ${key} (${reason}): ${detail}; stop this work, its writes will be refused`, options);
+    this.key = key;
+    this.reason = reason;
+  }
+}
+
+/** The store was throttled or out of reach for all attempts of a request. `applied: 'no'`: ask again; `'unknown'`: read first. */
+export class StoreUnavailableError extends LeaseholdError {
+  /** Whether the last request may have been applied. */
+  readonly applied: 'no' | 'unknown';
+
+  constructor(message: string, details: { readonly applied: 'no' | 'unknown'; readonly cause?: unknown }) {
+    super(message, { cause: details.cause });
+    this.applied = details.applied;
+  }
+}
+
+/** A row holds what this version cannot understand. It was left as it is: read it, and repair or remove it by hand. */
+export class CorruptItemError extends LeaseholdError {
+  readonly key: string;
+  readonly attribute: string;
+
+  constructor(key: string, attribute: string, found: string) {
+    super(`row ${key} cannot be used: ${attribute} ${found}; the row was left as it is, inspect it by hand`);
+    this.key = key;
+    this.attribute = attribute;
+  }
+}
+
+/** A setting or an argument is not usable. Nothing was written: correct what the message names. */
+export class ConfigurationError extends LeaseholdError {}
+
+/** An id or a key stands for something else already. Decide which of the two was meant, and give the other a name of its own. */
+export class MismatchError extends LeaseholdError {
+  readonly key: string;
+
+  constructor(key: string, message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/**
+ * This machine's clock differs from the store's by more than the stated bound, so no right is taken over and no session is opened: correct
+ * the clock.
+ */
+export class ClockSkewError extends LeaseholdError {
+  readonly skewMs: number;
+
+  constructor(skewMs: number, maxClockSkewMs: number, refusing = 'refusing to take over from anyone') {
+    super(
+      `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than maxClockSkew = ${maxClockSkewMs} ms: ` +
+        `${refusing}; correct the clock or raise maxClockSkew everywhere`,
+    );
+    this.skewMs = skewMs;
+  }
+}
+
+function withoutMiddle(message: string): string {
+  const start = message.slice(0, MESSAGE_LIMIT_CHARACTERS - MESSAGE_END_CHARACTERS);
+  return `${start}…${message.slice(-MESSAGE_END_CHARACTERS)}`.toWellFormed();
+}
+
+/** A mistake of this library. What was asked for ends here, and the rest goes on: report it. */
+export class InvariantError extends LeaseholdError {}
+
+/** @throws InvariantError when `condition` is false: a mistake of this library, not of its caller. */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}
+
+export function assertNever(value: never, what: string): never {
+  throw new InvariantError(`unexpected ${what}: ${JSON.stringify(value)}`);
+}
+
+/** The text of anything that was thrown; hostile values (a throwing `toString`) included. */
+export function messageOf(thrown: unknown): string {
+  try {
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    // All that a plain object says of itself.
+    return text === '[object Object]' ? shown(thrown, MESSAGE_LIMIT_CHARACTERS) : text;
+  } catch {
+    return 'an error that cannot be printed';
+  }
+}
+
+/** The beginning of any value as a person reads it in a message: NaN, bigints, circular and hostile values included. */
+export function shown(value: unknown, limitCharacters = SHOWN_CHARACTERS): string {
+  try {
+    const text = typeof value === 'string' ? JSON.stringify(value) : inspected(value);
+    return text.length > limitCharacters ? `${text.slice(0, limitCharacters).toWellFormed()}…` : text;
+  } catch {
+    return 'a value that cannot be printed';
+  }
+}
+
+const SHOWN_CHARACTERS = 80;

@@ -1,0 +1,92 @@
+/**
+ * The fence on items of your own in DynamoDB; `core/lease/fence.ts` says why it is shaped like this.
+ *
+ * Two attributes of the item carry the last stamp that it took. Every write goes through the fence, or none is protected:
+ *
+ *   const guard = dynamoFence(lock);
+ *   const { Attributes } = await documents.send(new UpdateCommand(guard.advance({ TableName, Key })));  // the fence first, and the first read
+ *   await documents.send(new UpdateCommand(guard.update({
+ *     TableName, Key, UpdateExpression: 'SET balance = :balance',
+ *     ExpressionAttributeValues: { ':balance': Attributes.balance - 10 },
+ *   })));
+ *
+ * A refused condition (`ConditionalCheckFailedException`) means: superseded, or this very write was applied by an earlier attempt of it.
+ * `wasApplied` tells them apart, by the item that comes with the exception.
+ * An item is never deleted while it is fenced: the fence would go with it.
+ */
+import type { PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import { ConfigurationError } from '../core/errors.ts';
+import type { FenceStamp, Fencing } from '../core/lease/fence.ts';
+import { Fence } from '../core/lease/fence.ts';
+
+/** In names that no other code gives to an attribute. */
+export const FENCE_ATTRIBUTES = { counter: 'leaseholdCounter', sequence: 'leaseholdSequence' } as const;
+
+const NAMES = { '#leaseholdCounter': FENCE_ATTRIBUTES.counter, '#leaseholdSequence': FENCE_ATTRIBUTES.sequence };
+const IS_NEWER =
+  '(attribute_not_exists(#leaseholdCounter) OR #leaseholdCounter < :leaseholdCounter OR ' +
+  '(#leaseholdCounter = :leaseholdCounter AND #leaseholdSequence < :leaseholdSequence))';
+const STAMP = '#leaseholdCounter = :leaseholdCounter, #leaseholdSequence = :leaseholdSequence';
+
+export interface DynamoFence {
+  /** Moves the fence of an item, created if need be, and answers with the item: do this before anything else, and read nothing older. */
+  advance(target: UpdateCommandInput): UpdateCommandInput;
+  /** Your update, taken only from the current holder, in the order in which it was made. */
+  update(input: UpdateCommandInput): UpdateCommandInput;
+  /** Your put; what it replaces is the whole item, the fence excepted. */
+  put(input: PutCommandInput): PutCommandInput;
+  /** Whether the item that refused a write carries that write's own stamp: an earlier attempt was applied. */
+  wasApplied(input: UpdateCommandInput | PutCommandInput, item: Readonly<Record<string, unknown>> | undefined): boolean;
+}
+
+/** @param right a lock, the leadership, a permit, or the context of a running task */
+export function dynamoFence(right: Fencing): DynamoFence {
+  const fence = new Fence(right);
+  return {
+    advance: (target) => ({
+      ...guarded(target, fence.next()),
+      UpdateExpression: `SET ${STAMP}`,
+      ReturnValues: 'ALL_NEW',
+    }),
+
+    update: (input) => ({ ...guarded(input, fence.next()), UpdateExpression: withStamp(input.UpdateExpression) }),
+
+    put(input) {
+      const stamp = fence.next();
+      const { counter, sequence } = FENCE_ATTRIBUTES;
+      return {
+        ...guarded(input, stamp),
+        Item: { ...input.Item, [counter]: stamp.counter, [sequence]: stamp.sequence },
+      };
+    },
+
+    wasApplied(input, item) {
+      const { ':leaseholdCounter': counter, ':leaseholdSequence': sequence } = input.ExpressionAttributeValues ?? {};
+      return item?.[FENCE_ATTRIBUTES.counter] === counter && item?.[FENCE_ATTRIBUTES.sequence] === sequence;
+    },
+  };
+}
+
+type Guardable = Pick<
+  UpdateCommandInput,
+  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+>;
+
+function guarded<Input extends Guardable>(input: Input, stamp: FenceStamp) {
+  const { ConditionExpression: own, ExpressionAttributeNames: names, ExpressionAttributeValues: values } = input;
+  return {
+    ...input,
+    ConditionExpression: own === undefined ? IS_NEWER : `(${own}) AND ${IS_NEWER}`,
+    ExpressionAttributeNames: { ...names, ...NAMES },
+    ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': stamp.sequence },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+}
+
+/** An update expression has each clause once, so the stamp joins the SET that is there. */
+function withStamp(expression: string | undefined): string {
+  if (expression === undefined || expression.trim() === '')
+    throw new ConfigurationError('a fenced update has no UpdateExpression: use advance() to move the fence alone');
+  const set = /(^|\s)SET\s/i;
+  return set.test(expression) ? expression.replace(set, `$1SET ${STAMP}, `) : `${expression} SET ${STAMP}`;
+}

@@ -1,0 +1,87 @@
+/**
+ * The audit row: what operators did, one row an act, one partition a month.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `audit#<yyyy-mm>`, `act#<time>#<id>` | begin |
+ * | v | N | schema version | begin |
+ * | by, reason | S | who says to have done it, and why | begin |
+ * | name | S | the act: `lock.release`, `session.destroy`, … | begin |
+ * | value | S | what it was done to | begin |
+ * | status | S | `begun`, then how it ended | begin, end |
+ * | createdAt | N, epoch ms | | begin |
+ * | nonce | S | of the last write | both |
+ * | ttl | N, epoch s | | begin |
+ *
+ * Written before the act, so that nothing is done that is not written down; one that stays `begun` was interrupted, and may have been done.
+ */
+import type { RowKey } from '../../dynamo/engine/keys.ts';
+import { joinKey } from '../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { createStatement, queryStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+
+/**
+ * Guard: the row is absent.
+ * Effect: written down as begun.
+ * Outcomes: refused = never: the id is unique.
+ */
+export function beginAct(table: string, act: Act, nonce: string): Statement<'put'> {
+  const { id, at, by, reason, verb, target } = act;
+  return createStatement('audit.begin', table, {
+    ...actKey(act),
+    v: SCHEMA_VERSION,
+    id,
+    by,
+    reason,
+    name: verb,
+    value: target,
+    status: 'begun',
+    createdAt: at,
+    nonce,
+    ttl: ttlEpochSeconds(at, RETENTION_DAYS.audit),
+  });
+}
+
+/**
+ * Guard: begun, and not ended.
+ * Effect: how it ended.
+ * Outcomes: refused = it was swept.
+ */
+export function endAct(table: string, act: Act, outcome: string, nonce: string): Statement<'update'> {
+  return updateStatement('audit.end', {
+    table,
+    key: actKey(act),
+    guard: '#status = :begun',
+    effect: 'SET #status = :outcome, #nonce = :nonce',
+    values: { ':begun': 'begun', ':outcome': outcome, ':nonce': nonce },
+  });
+}
+
+/** Acts of one month, the latest first. */
+export function pageOfActs(table: string, month: string, limit: number, after: unknown): Statement<'query'> {
+  const options = { ScanIndexForward: false, ConsistentRead: true, Limit: limit, after };
+  return queryStatement('audit.page', table, '#pk = :month', { ':month': joinKey(['audit', month]) }, options);
+}
+
+export function monthOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 7);
+}
+
+function actKey({ at, id }: Act): RowKey {
+  return { pk: joinKey(['audit', monthOf(at)]), sk: joinKey(['act', new Date(at).toISOString(), id]) };
+}
+
+export interface AuditedOperation {
+  /** What is done: `lock.release`, `session.destroy`, … */
+  readonly verb: string;
+  /** What it is done to. */
+  readonly target: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface Act extends AuditedOperation {
+  readonly id: string;
+  readonly at: number;
+}

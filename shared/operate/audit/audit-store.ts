@@ -1,0 +1,90 @@
+/** What operators did, and why: begun before it is done, ended when it is known how it went. */
+import { validName } from '../../core/validate/name.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
+import type { Sender } from '../../dynamo/engine/send.ts';
+import type { Act, AuditedOperation } from './audit-statements.ts';
+import { beginAct, endAct, monthOf, pageOfActs } from './audit-statements.ts';
+
+export interface AuditRecord extends Act {
+  /** `begun` when it was interrupted: it may have been done. */
+  readonly outcome: string;
+}
+
+/** Months without any act that are looked at before the list is taken for ended: as long as rows are kept. */
+const MONTHS_KEPT = 14;
+const PAGE_LIMIT = 100;
+
+export class AuditStore {
+  readonly #sender: Sender;
+  readonly #table: string;
+  readonly #runtime: Runtime;
+
+  constructor(ports: { readonly sender: Sender; readonly runtime: Runtime }, table: string) {
+    this.#sender = ports.sender;
+    this.#runtime = ports.runtime;
+    this.#table = table;
+  }
+
+  /**
+   * Does something that is written down first; what it throws is written down as well.
+   * @param outcomeOf a word for how it went
+   * @throws ConfigurationError without a name or a reason: nothing was done
+   */
+  async record<T>(
+    operation: AuditedOperation,
+    execute: () => Promise<T>,
+    outcomeOf: (result: T) => string,
+  ): Promise<T> {
+    const { clock, ids } = this.#runtime;
+    validName('by', operation.by);
+    validName('reason', operation.reason);
+    const act: Act = { ...operation, id: ids.unique(), at: clock.now() };
+    const nonce = ids.unique();
+    await this.#sender.write(beginAct(this.#table, act, nonce), nonce);
+    try {
+      const result = await execute();
+      await this.#end(act, outcomeOf(result));
+      return result;
+    } catch (error) {
+      await this.#end(act, `failed: ${error instanceof Error ? error.name : 'error'}`);
+      throw error;
+    }
+  }
+
+  /** The latest first. Strongly consistent. */
+  async *list(): AsyncGenerator<AuditRecord> {
+    const month = new Date(`${monthOf(this.#runtime.clock.now())}-01T00:00:00Z`);
+    for (let looked = 0; looked < MONTHS_KEPT; looked++) {
+      let after: unknown;
+      do {
+        const statement = pageOfActs(this.#table, monthOf(month.getTime()), PAGE_LIMIT, after);
+        const { Items = [], LastEvaluatedKey } = await this.#sender.read(statement);
+        yield* Items.map(decodeAct);
+        after = LastEvaluatedKey;
+      } while (after !== undefined);
+      month.setUTCMonth(month.getUTCMonth() - 1);
+    }
+  }
+
+  /** A record that stays `begun` is no reason to say that what was done was not. */
+  async #end(act: Act, outcome: string): Promise<void> {
+    const nonce = this.#runtime.ids.unique();
+    await this.#sender.write(endAct(this.#table, act, outcome, nonce), nonce).catch(() => undefined);
+  }
+}
+
+/** @throws CorruptItemError */
+function decodeAct(item: DynamoItem): AuditRecord {
+  const row = new ItemReader(item);
+  return {
+    id: row.string('id'),
+    at: row.count('createdAt'),
+    by: row.string('by'),
+    reason: row.string('reason'),
+    verb: row.string('name'),
+    target: row.string('value'),
+    outcome: row.string('status'),
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * What a queue costs a month, how large it has to be, and which limit it meets first: pure arithmetic.
+ *
+ * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time),
+ * workers are busy for `utilisation` of their time,
+ * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
+ */
+import { DEFAULT_BULK, validPackSize } from '../../tasks/task/pack-policy.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
+import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
+import type { Architecture, Prices } from './prices.ts';
+import type { Standing, StandingWorkload, WorkerDays } from './standing-cost.ts';
+import { DAYS_PER_MONTH, SECONDS_PER_DAY, dollarsOf, standingOf } from './standing-cost.ts';
+import type { TaskCourse, TaskUnits } from './task-units.ts';
+import { taskUnits } from './task-units.ts';
+import type { TaskShape, VerbTable } from './verbs.ts';
+import { verbTable } from './verbs.ts';
+
+/**
+ * `packSize`: tasks that share a row, enqueued in bulk; 1: each has its own.
+ * Then `concurrency` is of packs, whose tasks run one after the other.
+ * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per pack.
+ */
+export interface Workload extends TaskShape, TaskCourse, StandingWorkload {
+  /** The busiest time against the average. */
+  readonly peakFactor: number;
+  /** Tasks at work side by side in one worker. */
+  readonly concurrency: number;
+  /** Share of a worker's time in which all its places are taken. */
+  readonly utilisation: number;
+  readonly architecture: Architecture;
+  readonly maxWorkers: number;
+  readonly retentionDays: number;
+}
+
+export const DEFAULT_WORKLOAD: Workload = {
+  tasksPerDay: 1_000_000,
+  secondsPerTask: 1,
+  attemptsPerTask: 1,
+  peakFactor: 1,
+  inputBytes: 200,
+  resultBytes: 50,
+  commitItems: 0,
+  packSize: 1,
+  deflatedShare: 0.5,
+  flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000,
+  concurrency: 10,
+  utilisation: 0.7,
+  memoryMb: 512,
+  architecture: 'arm64',
+  heartbeatSeconds: 10,
+  tickSeconds: 60,
+  shards: DEFAULT_SHARDS,
+  maxWorkers: 10,
+  lingerSeconds: 0,
+  refusedPerTask: 0.02,
+  retentionDays: 14,
+};
+
+export interface Part {
+  readonly what: string;
+  readonly perMonth: number;
+  readonly unit: 'write units' | 'read units' | 'GB' | 'invocations' | 'GB-seconds';
+  /** The price of one. */
+  readonly price: number;
+  readonly dollars: number;
+}
+
+export interface Limit {
+  readonly what: string;
+  /** Tasks a day at which it is met, with the same peaks. */
+  readonly atTasksPerDay: number;
+  /** Share of it that is used: above 1 the workload does not fit. */
+  readonly used: number;
+  /** What moves it. */
+  readonly remedy: string;
+}
+
+export interface Estimate {
+  readonly workload: Workload;
+  readonly verbs: VerbTable;
+  readonly writeUnitsPerTask: number;
+  readonly readUnitsPerTask: number;
+  readonly parts: readonly Part[];
+  readonly dollarsPerMonth: number;
+  readonly dollarsPerMillionTasks: number;
+  readonly tasksPerSecondAtPeak: number;
+  readonly tasksInFlightAtPeak: number;
+  readonly workersAtPeak: number;
+  readonly shardsNeeded: number;
+  /** What the queue costs beside its tasks and their compute, with this many tasks, with one a minute, and empty. */
+  readonly standing: Readonly<Record<StandingLoad, StandingCost>>;
+  /** The nearest first. */
+  readonly limits: readonly Limit[];
+}
+
+export type StandingLoad = 'empty' | 'trickle' | 'asGiven';
+
+export interface StandingCost {
+  readonly tasksPerDay: number;
+  /** A month each. */
+  readonly dollars: Readonly<Record<Standing['what'], number>>;
+  readonly dollarsPerMonth: number;
+}
+
+const TRICKLE_PER_DAY = 1_440;
+/** A worker hands back before Lambda's quarter of an hour is over. */
+const INVOCATION_SECONDS = 890;
+/** Half a unit for the row that is looked at, some of them in vain, and a hundredth for its index entry: as measured. */
+const READ_UNITS_PER_CLAIM = 0.6;
+
+const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
+/** A partition that is planned to the brim is throttled by chance. */
+const PARTITION_HEADROOM = 0.7;
+const NEW_TABLE_WRITE_UNITS_PER_SECOND = 4_000;
+const TABLE_WRITE_UNITS_PER_SECOND = 40_000;
+const LAMBDA_CONCURRENCY = 1_000;
+
+/** @throws ConfigurationError naming the figure that cannot be used */
+export function estimateCost(workload: Workload, prices: Prices): Estimate {
+  validate(workload);
+  const verbs = verbTable(workload);
+  const flow = flowOf(workload);
+  const standingAt = (tasksPerDay: number): StandingCost => {
+    const load = { ...workload, tasksPerDay };
+    const each = standingOf(load, verbs, flowOf(load));
+    const dollars = each.map((one) => [one.what, dollarsOf(one, prices, workload)] as const);
+    return {
+      tasksPerDay,
+      dollars: Object.fromEntries(dollars) as StandingCost['dollars'],
+      dollarsPerMonth: dollars.reduce((sum, [, some]) => sum + some, 0),
+    };
+  };
+  const task = taskUnits(workload, verbs);
+  const readUnitsPerTask = READ_UNITS_PER_CLAIM * task.claims + verbs.payloadReadUnits * workload.attemptsPerTask;
+  const parts = partsOf({ workload, verbs, flow, prices, task, readUnitsPerTask });
+  const dollarsPerMonth = parts.reduce((sum, { dollars }) => sum + dollars, 0);
+  const tasksPerMonth = workload.tasksPerDay * DAYS_PER_MONTH;
+  return {
+    workload,
+    verbs,
+    writeUnitsPerTask: task.total,
+    readUnitsPerTask,
+    parts,
+    dollarsPerMonth,
+    dollarsPerMillionTasks: (dollarsPerMonth / tasksPerMonth) * 1e6,
+    tasksPerSecondAtPeak: flow.tasksPerSecond,
+    tasksInFlightAtPeak: flow.inFlight,
+    workersAtPeak: flow.workers,
+    shardsNeeded: Math.max(
+      1,
+      Math.ceil((flow.tasksPerSecond * task.readyIndex) / (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM)),
+    ),
+    standing: {
+      empty: standingAt(0),
+      trickle: standingAt(TRICKLE_PER_DAY),
+      asGiven: standingAt(workload.tasksPerDay),
+    },
+    limits: limitsOf(workload, task, flow),
+  };
+}
+
+interface Flow extends WorkerDays {
+  readonly tasksPerSecond: number;
+  readonly inFlight: number;
+  readonly workers: number;
+}
+
+function flowOf(workload: Workload): Flow {
+  const { tasksPerDay, attemptsPerTask, secondsPerTask, peakFactor, concurrency, utilisation, lingerSeconds } =
+    workload;
+  const perSecond = tasksPerDay / SECONDS_PER_DAY;
+  const tasksPerSecond = perSecond * peakFactor;
+  // Little's law.
+  const inFlight = tasksPerSecond * attemptsPerTask * secondsPerTask;
+  const workerSecondsPerDay = (tasksPerDay * attemptsPerTask * secondsPerTask) / (concurrency * utilisation);
+  // A task that comes while no worker is there starts one: no other came within the time of one, and of lingering.
+  const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + lingerSeconds));
+  return {
+    tasksPerSecond,
+    inFlight,
+    workerSecondsPerDay,
+    workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
+    // Seldom work wakes a worker a task; steady work is ended and begun again by Lambda's limit.
+    startsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),
+  };
+}
+
+function partsOf(known: {
+  readonly workload: Workload;
+  readonly verbs: VerbTable;
+  readonly flow: Flow;
+  readonly prices: Prices;
+  readonly task: TaskUnits;
+  readonly readUnitsPerTask: number;
+}): readonly Part[] {
+  const { workload, verbs, flow, prices, task } = known;
+  const { tasksPerDay, memoryMb, architecture, retentionDays } = workload;
+  const tasks = tasksPerDay * DAYS_PER_MONTH;
+  const standing = standingOf(workload, verbs, flow);
+  const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
+  const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
+  const invocations = standing.reduce((sum, one) => sum + one.invocations, 0);
+  const writes = (what: string, units: number): Part =>
+    priced(what, units, 'write units', prices.perMillionWriteUnits / 1e6);
+  const reads = (what: string, units: number): Part =>
+    priced(what, units, 'read units', prices.perMillionReadUnits / 1e6);
+  const compute = (what: string, gbSeconds: number): Part =>
+    priced(what, gbSeconds, 'GB-seconds', prices.perGbSecond[architecture]);
+  return [
+    writes('tasks: enqueue, claim, complete', tasks * task.total),
+    reads('looking for tasks', tasks * known.readUnitsPerTask),
+    ...standing.flatMap(({ what, writeUnits, readUnits, gbSeconds }) => [
+      ...(writeUnits > 0 ? [writes(what, writeUnits)] : []),
+      ...(readUnits > 0 ? [reads(writeUnits > 0 || gbSeconds > 0 ? `${what}: looks` : what, readUnits)] : []),
+      ...(gbSeconds > 0 ? [compute(`${what}: compute`, gbSeconds)] : []),
+    ]),
+    priced(`rows kept for ${retentionDays} days`, storedGb, 'GB', prices.perGbMonthOfStorage),
+    priced('invocations', invocations, 'invocations', prices.perMillionInvocations / 1e6),
+    compute(`compute of workers, ${memoryMb} MB ${architecture}`, workerGbSeconds),
+  ];
+}
+
+function priced(what: string, perMonth: number, unit: Part['unit'], price: number): Part {
+  return { what, perMonth, unit, price, dollars: perMonth * price };
+}
+
+function limitsOf(workload: Workload, task: TaskUnits, flow: Flow): readonly Limit[] {
+  const { shards, maxWorkers, concurrency, utilisation, tasksPerDay } = workload;
+  const unitsPerSecond = flow.tasksPerSecond * task.total;
+  const places = concurrency * utilisation;
+  const limit = (what: string, used: number, remedy: string): Limit => ({
+    what,
+    used,
+    atTasksPerDay: tasksPerDay / used,
+    remedy,
+  });
+  return [
+    limit(
+      `maxWorkers = ${maxWorkers}`,
+      flow.inFlight / (maxWorkers * places),
+      'raise maxWorkers, or the tasks at work in each',
+    ),
+    limit(
+      `${shards} shards of the ready index, ${PARTITION_WRITE_UNITS_PER_SECOND} write units a second each`,
+      (flow.tasksPerSecond * task.readyIndex) / (shards * PARTITION_WRITE_UNITS_PER_SECOND),
+      'raise shards, for dispatcher, workers and clients alike',
+    ),
+    limit(
+      `a new table's first ${NEW_TABLE_WRITE_UNITS_PER_SECOND} write units a second`,
+      unitsPerSecond / NEW_TABLE_WRITE_UNITS_PER_SECOND,
+      'warm the table up, or let it double every half hour',
+    ),
+    limit(
+      `the account's ${TABLE_WRITE_UNITS_PER_SECOND} write units a second and table`,
+      (flow.tasksPerSecond * task.table) / TABLE_WRITE_UNITS_PER_SECOND,
+      'ask AWS for a larger quota, or give queues tables of their own',
+    ),
+    limit(
+      `Lambda's ${LAMBDA_CONCURRENCY} invocations at once`,
+      flow.inFlight / (LAMBDA_CONCURRENCY * places),
+      'ask AWS for a larger quota, or raise the tasks at work in each worker',
+    ),
+  ].sort((one, other) => other.used - one.used);
+}
+
+function validate(workload: Workload): void {
+  const positive = ['tasksPerDay', 'secondsPerTask', 'memoryMb', 'heartbeatSeconds', 'tickSeconds'] as const;
+  const atLeastOne = ['attemptsPerTask', 'peakFactor', 'concurrency', 'shards', 'maxWorkers'] as const;
+  const notNegative = [
+    'inputBytes',
+    'resultBytes',
+    'commitItems',
+    'refusedPerTask',
+    'retentionDays',
+    'flushSeconds',
+    'lingerSeconds',
+  ] as const;
+  for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
+  for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');
+  for (const figure of notNegative) ensure(figure, workload[figure], workload[figure] >= 0, '0 or more');
+  for (const figure of ['utilisation', 'deflatedShare'] as const) {
+    const share = workload[figure];
+    ensure(figure, share, share > 0 && share <= 1, 'more than 0, and 1 at most');
+  }
+  validPackSize('packSize', workload.packSize);
+  const { packSize, inputBytes } = workload;
+  const limit = packSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
+  ensure(
+    'inputBytes',
+    inputBytes,
+    inputBytes <= limit,
+    `${limit} at most, larger ones ${packSize > 1 ? 'take no part in packs' : 'go to a store of your own'}`,
+  );
+}
+
+function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {
+  if (!isUsable || !Number.isFinite(value)) throw new ConfigurationError(`${figure} = ${value}: give ${wanted}`);
+}

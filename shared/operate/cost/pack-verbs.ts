@@ -1,0 +1,78 @@
+/** Write units per verb of a pack of many small tasks, of rows as the statements write them; see `tasks/task/pack.ts` for what a pack is. */
+import { PACK_INPUT_LIMIT_BYTES } from '../../tasks/task/pack.ts';
+import { inTransaction, sized, writeUnits } from '../../dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import { enqueuePack } from '../../tasks/rows/task/pack-statements.ts';
+import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './verb-units.ts';
+import type { VerbUnits } from './verb-units.ts';
+
+export interface PackShape {
+  readonly packSize: number;
+  /** One task's input, as JSON. */
+  readonly inputBytes: number;
+  /** What deflating leaves of the inputs of a pack. */
+  readonly deflatedShare: number;
+  /** Items of the user's own, of up to 1 KB, that a task writes in its `commit`; 0: its end is recorded together with others. */
+  readonly commitItems: number;
+}
+
+export interface PackTable {
+  /** Tasks in a pack: fewer than asked for, where so many inputs do not fit. */
+  readonly tasks: number;
+  readonly enqueue: VerbUnits;
+  readonly claim: VerbUnits;
+  /** The ends of any number of its tasks. */
+  readonly record: VerbUnits;
+  /** One task, with the user's items. */
+  readonly commit: VerbUnits;
+  /** One task leaves for a row of its own, to be tried again. */
+  readonly move: VerbUnits;
+  readonly finish: VerbUnits;
+  readonly storedBytes: number;
+}
+
+/** @param own the row that a task which leaves goes on in */
+export function packTable(shape: PackShape, own: DynamoItem): PackTable {
+  const { inputBytes, deflatedShare, commitItems } = shape;
+  const tasks = Math.max(1, Math.min(shape.packSize, Math.floor(PACK_INPUT_LIMIT_BYTES / Math.max(1, inputBytes))));
+  const ready = readyPack(tasks, Math.ceil(tasks * inputBytes * deflatedShare));
+  const running: DynamoItem = { ...ready, state: 'running', session: UUID, claimedAt: NOW, attempts: 1, sequence: 0 };
+  const recorded: DynamoItem = {
+    ...running,
+    sequence: tasks,
+    done: new Set(Array.from({ length: tasks }, (_, n) => n)),
+  };
+  const finished = finishedPack(recorded);
+  const record = unitsOf(running, recorded);
+  const doubled = verbUnits(inTransaction(writeUnits(TABLE_SHAPE, sized(running), sized(recorded))));
+  const created = verbUnits(inTransaction(writeUnits(TABLE_SHAPE, undefined, sized(own))));
+  return {
+    tasks,
+    record,
+    enqueue: unitsOf(undefined, ready),
+    claim: unitsOf(ready, running),
+    commit: { ...doubled, table: doubled.table + 2 * commitItems, total: doubled.total + 2 * commitItems },
+    move: together(doubled, created),
+    finish: unitsOf(recorded, finished),
+    storedBytes: sized(finished).bytes + STORAGE_OVERHEAD_BYTES,
+  };
+}
+
+function readyPack(tasks: number, bytes: number): DynamoItem {
+  const pack = {
+    queue: 'default',
+    id: `${UUID}/0`,
+    name: 'task.name',
+    input: [],
+    priority: 'normal' as const,
+    runAt: NOW,
+  };
+  const { Item } = enqueuePack('t', pack, 8, STAMP).input;
+  return { ...Item, input: new Uint8Array(bytes), total: tasks };
+}
+
+function finishedPack(recorded: DynamoItem): DynamoItem {
+  const { [READY_INDEX.partitionKey]: _, [READY_INDEX.sortKey]: __, ...rest } = recorded;
+  return { ...rest, state: 'done', finishedAt: NOW, ttl: ttlEpochSeconds(NOW, RETENTION_DAYS.task) };
+}

@@ -1,0 +1,142 @@
+/**
+ * What a queue costs beside its tasks: ticks, wakes, what they announce, sessions of workers, their looks, and lingering.
+ *
+ * What a tick, a wake and a start read is as `npm run bench -- idle` measures it, which a test compares.
+ * An empty query costs half a unit, as AWS charges.
+ */
+import type { Architecture, Prices } from './prices.ts';
+import type { VerbTable } from './verbs.ts';
+
+/** A month of one kind of work. */
+export interface Standing {
+  readonly what:
+    | 'ticks'
+    | 'wakes'
+    | 'announcements to workers'
+    | 'sessions and permits of workers'
+    | 'heartbeats'
+    | 'looks of workers'
+    | 'lingering';
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  readonly invocations: number;
+  readonly gbSeconds: number;
+}
+
+/** What the cost of standing by depends on. */
+export interface StandingWorkload {
+  readonly tasksPerDay: number;
+  readonly tickSeconds: number;
+  readonly shards: number;
+  readonly heartbeatSeconds: number;
+  readonly memoryMb: number;
+  /** How long a worker stays with nothing to do. */
+  readonly lingerSeconds: number;
+}
+
+export interface WorkerDays {
+  readonly startsPerDay: number;
+  readonly workerSecondsPerDay: number;
+}
+
+export const SECONDS_PER_DAY = 86_400;
+export const DAYS_PER_MONTH = 30;
+/** An empty page of the index, eventually consistent. */
+const READ_UNITS_PER_PAGE = 0.5;
+/** The queue's row, eventually consistent. */
+const READ_UNITS_PER_GLANCE = 0.5;
+/** Lanes: three priorities, with tenants and without. Beyond the shards, a look at the backlog sees two more. */
+const LANES = 6;
+const SHARDS_BEYOND = 2;
+/** What a tick reads beside the backlog: the queue's row, recurring tasks, parked tasks. */
+const READ_UNITS_PER_TICK = 3.5;
+/** A wake reads the permits; one that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again. */
+const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5 };
+/** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
+const READ_UNITS_PER_START = 5.5;
+const SMALL_FUNCTION_MB = 256;
+/** `perStart`: what a worker takes beside its tasks. */
+const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
+/** Lambda reads a shard of the stream as often, and hands over what has gathered. */
+const WAKES_PER_SECOND = 4;
+/** What all workers with a free place do together while announcements are this close to each other (`tasks/task/announcement.ts`). */
+const GLANCES = { perSecond: 1_000 / 75, listenedSeconds: 20 };
+/** How often a worker that lingers looks. */
+const SECONDS_PER_LOOK = 1.25;
+
+/** With `wakeOnEnqueue`, which is on unless it was switched off. */
+export function standingOf(
+  workload: StandingWorkload,
+  { createSession, acquirePermit, releasePermit, endSession, heartbeat }: VerbTable,
+  { startsPerDay, workerSecondsPerDay }: WorkerDays,
+): readonly Standing[] {
+  const { tasksPerDay, tickSeconds, shards, heartbeatSeconds, memoryMb, lingerSeconds } = workload;
+  const perBacklog = LANES * (shards + SHARDS_BEYOND) * READ_UNITS_PER_PAGE;
+  const ticks = (SECONDS_PER_DAY / tickSeconds) * DAYS_PER_MONTH;
+  const starts = startsPerDay * DAYS_PER_MONTH;
+  const wakes =
+    WAKES_PER_SECOND *
+    (1 - Math.exp(-tasksPerDay / SECONDS_PER_DAY / WAKES_PER_SECOND)) *
+    SECONDS_PER_DAY *
+    DAYS_PER_MONTH;
+  const lingering = starts * lingerSeconds;
+  const alive = workerSecondsPerDay * DAYS_PER_MONTH + lingering;
+  const perStart = createSession.total + acquirePermit.total + releasePermit.total + endSession.total;
+  const gb = (seconds: number, mb = SMALL_FUNCTION_MB): number => (seconds * mb) / 1024;
+  const one = (what: Standing['what'], used: Partial<Standing>): Standing => ({
+    what,
+    writeUnits: 0,
+    readUnits: 0,
+    invocations: 0,
+    gbSeconds: 0,
+    ...used,
+  });
+  const startingWakes = Math.min(wakes, starts);
+  // A wake that starts no worker tells those that are there, who listen if they have a free place: as if all had one.
+  const announcements = wakes - startingWakes;
+  const monthSeconds = SECONDS_PER_DAY * DAYS_PER_MONTH;
+  const closeShare = 1 - Math.exp((-announcements / monthSeconds) * GLANCES.listenedSeconds);
+  const listening = Math.min(alive, monthSeconds) * closeShare ** 2;
+  return [
+    one('ticks', {
+      writeUnits: ticks,
+      readUnits: ticks * (perBacklog + READ_UNITS_PER_TICK),
+      invocations: ticks,
+      gbSeconds: gb(ticks * SECONDS.perTick),
+    }),
+    one('wakes', {
+      readUnits: wakes * READ_UNITS_PER_WAKE.glance + startingWakes * (perBacklog + READ_UNITS_PER_WAKE.start),
+      invocations: wakes,
+      gbSeconds: gb((wakes - startingWakes) * SECONDS.perWake.glance + startingWakes * SECONDS.perWake.start),
+    }),
+    one('announcements to workers', {
+      writeUnits: announcements,
+      readUnits: listening * GLANCES.perSecond * READ_UNITS_PER_GLANCE,
+    }),
+    one('sessions and permits of workers', {
+      writeUnits: starts * perStart,
+      invocations: starts,
+      gbSeconds: gb(starts * SECONDS.perStart, memoryMb),
+    }),
+    one('heartbeats', { writeUnits: (alive / heartbeatSeconds) * heartbeat.total }),
+    one('looks of workers', { readUnits: starts * READ_UNITS_PER_START }),
+    one('lingering', {
+      readUnits: lingering * (READ_UNITS_PER_PAGE / SECONDS_PER_LOOK + GLANCES.perSecond * READ_UNITS_PER_GLANCE),
+      gbSeconds: gb(lingering, memoryMb),
+    }),
+  ];
+}
+
+/** A month, in dollars. */
+export function dollarsOf(
+  { writeUnits, readUnits, invocations, gbSeconds }: Omit<Standing, 'what'>,
+  prices: Prices,
+  { architecture }: { readonly architecture: Architecture },
+): number {
+  return (
+    (writeUnits * prices.perMillionWriteUnits) / 1e6 +
+    (readUnits * prices.perMillionReadUnits) / 1e6 +
+    (invocations * prices.perMillionInvocations) / 1e6 +
+    gbSeconds * prices.perGbSecond[architecture]
+  );
+}

@@ -1,0 +1,87 @@
+/** What one task takes of the table on average: with a row of its own, or as one of a pack. */
+import type { PackTable } from './pack-verbs.ts';
+import type { VerbUnits } from './verb-units.ts';
+import type { VerbTable } from './verbs.ts';
+
+export interface TaskCourse {
+  readonly attemptsPerTask: number;
+  readonly commitItems: number;
+  readonly refusedPerTask: number;
+  readonly secondsPerTask: number;
+  /** How long the end of a task in a pack may go unrecorded. */
+  readonly flushSeconds: number;
+}
+
+export interface TaskUnits {
+  readonly total: number;
+  readonly table: number;
+  readonly readyIndex: number;
+  /** Claims that succeed. */
+  readonly claims: number;
+  readonly storedBytes: number;
+}
+
+export function taskUnits(course: TaskCourse, verbs: VerbTable): TaskUnits {
+  return verbs.pack === undefined ? unitsAlone(course, verbs) : unitsInPack(course, verbs, verbs.pack);
+}
+
+/** Verbs, and how often each is sent for a task. */
+type Verbs = readonly (readonly [VerbUnits, number])[];
+
+function unitsAlone({ attemptsPerTask, commitItems, refusedPerTask }: TaskCourse, verbs: VerbTable): TaskUnits {
+  const sent: Verbs = [
+    [verbs.enqueue, 1],
+    [verbs.claim, attemptsPerTask],
+    [verbs.retry, attemptsPerTask - 1],
+    [commitItems > 0 ? verbs.commit : verbs.complete, 1],
+    [verbs.refusedClaim, refusedPerTask],
+    [verbs.removePayload, 1],
+  ];
+  return { ...sumOf(sent), claims: attemptsPerTask, storedBytes: verbs.storedBytes };
+}
+
+/** A task that fails leaves its pack, and goes on in a row of its own. */
+function unitsInPack(course: TaskCourse, verbs: VerbTable, pack: PackTable): TaskUnits {
+  const { attemptsPerTask, commitItems, refusedPerTask } = course;
+  const retries = attemptsPerTask - 1;
+  const leaving = Math.min(1, retries);
+  const perPack = 1 / pack.tasks;
+  const ends: Verbs =
+    commitItems > 0
+      ? [
+          [pack.commit, 1 - leaving],
+          [verbs.commit, leaving],
+        ]
+      : [
+          [pack.record, recordsPerPack(course, pack.tasks) * perPack],
+          [verbs.complete, leaving],
+        ];
+  const sent: Verbs = [
+    [pack.enqueue, perPack],
+    [pack.claim, perPack],
+    [pack.finish, perPack],
+    [pack.move, leaving],
+    [verbs.claim, retries],
+    [verbs.retry, retries - leaving],
+    [verbs.refusedClaim, refusedPerTask * (perPack + retries)],
+    ...ends,
+  ];
+  return {
+    ...sumOf(sent),
+    claims: perPack + retries,
+    storedBytes: pack.storedBytes * perPack + verbs.storedBytes * leaving,
+  };
+}
+
+/** Ends wait until the first of them has waited for the flush interval; the last ones go with the end of the pack. */
+function recordsPerPack({ secondsPerTask, flushSeconds }: TaskCourse, tasks: number): number {
+  const together = 1 + Math.floor(flushSeconds / secondsPerTask);
+  let records = 0;
+  for (let first = 1; first * secondsPerTask + flushSeconds < tasks * secondsPerTask; first += together) records++;
+  return records;
+}
+
+function sumOf(sent: Verbs): Pick<TaskUnits, 'total' | 'table' | 'readyIndex'> {
+  const sum = (share: keyof VerbUnits): number => sent.reduce((all, [units, times]) => all + units[share] * times, 0);
+  return { total: sum('total'), table: sum('table'), readyIndex: sum('readyIndex') };
+}

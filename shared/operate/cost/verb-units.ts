@@ -1,0 +1,54 @@
+/** Rows as the statements write them, and what it costs to write them. */
+import type { SizedItem, TableShape } from '../../dynamo/engine/capacity.ts';
+import { sized, writeUnits } from '../../dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../dynamo/engine/schema.ts';
+
+/** The table's and each index's share, for throughput is limited for each of them. */
+export interface VerbUnits {
+  readonly table: number;
+  readonly readyIndex: number;
+  readonly directoryIndex: number;
+  readonly total: number;
+}
+
+/** The table as the capacity model sees it. */
+export const TABLE_SHAPE: TableShape = {
+  keys: [TABLE.partitionKey, TABLE.sortKey],
+  indexes: [READY_INDEX, DIRECTORY_INDEX].map(({ name, partitionKey, sortKey }) => ({
+    name,
+    keys: [partitionKey, sortKey],
+    projection: 'KEYS_ONLY',
+  })),
+};
+
+/** What the service adds to each row that it stores. */
+export const STORAGE_OVERHEAD_BYTES = 100;
+/** Any moment: all of this century are equally long. */
+export const NOW = 1_795_000_000_123;
+export const UUID = '00000000-0000-4000-8000-000000000000';
+export const STAMP = { now: NOW, nonce: UUID };
+
+export function unitsOf(before: DynamoItem | undefined, after: DynamoItem): VerbUnits {
+  return verbUnits(writeUnits(TABLE_SHAPE, size(before), sized(after)));
+}
+
+export function verbUnits({ table, indexes }: ReturnType<typeof writeUnits>): VerbUnits {
+  const readyIndex = indexes[READY_INDEX.name] ?? 0;
+  const directoryIndex = indexes[DIRECTORY_INDEX.name] ?? 0;
+  return { table, readyIndex, directoryIndex, total: table + readyIndex + directoryIndex };
+}
+
+/** The units of two writes that are one request. */
+export function together(one: VerbUnits, other: VerbUnits): VerbUnits {
+  return {
+    table: one.table + other.table,
+    readyIndex: one.readyIndex + other.readyIndex,
+    directoryIndex: one.directoryIndex + other.directoryIndex,
+    total: one.total + other.total,
+  };
+}
+
+function size(item: DynamoItem | undefined): SizedItem | undefined {
+  return item === undefined ? undefined : sized(item);
+}

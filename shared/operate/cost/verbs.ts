@@ -1,0 +1,141 @@
+/**
+ * Write units per verb, by our own capacity model, of rows as the statements write them.
+ * `npm run units` measures the same verbs on an engine and shows the two side by side.
+ */
+import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../../dynamo/engine/capacity.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import { putPayload } from '../../tasks/rows/payload-statements.ts';
+import { createSemaphore } from '../../coordination/semaphore/row/semaphore-statements.ts';
+import { createSession } from '../../session/row/session-statements.ts';
+import { pastAttempt } from '../../tasks/rows/task/history.ts';
+import { enqueueTask } from '../../tasks/rows/task/task-statements.ts';
+import type { NewSession } from '../../session/session-store.ts';
+import type { NewTask } from '../../tasks/task/task-store.ts';
+import { INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
+import type { PackShape, PackTable } from './pack-verbs.ts';
+import { packTable } from './pack-verbs.ts';
+import type { VerbUnits } from './verb-units.ts';
+import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './verb-units.ts';
+
+export interface TaskShape extends PackShape {
+  readonly resultBytes: number;
+}
+
+export interface VerbTable {
+  readonly enqueue: VerbUnits;
+  readonly claim: VerbUnits;
+  readonly complete: VerbUnits;
+  /** With the user's items. */
+  readonly commit: VerbUnits;
+  readonly retry: VerbUnits;
+  readonly refusedClaim: VerbUnits;
+  /** For an input that is beside its row; 0 for others. */
+  readonly removePayload: VerbUnits;
+  /** Read units for it, once an attempt. */
+  readonly payloadReadUnits: number;
+  readonly createSession: VerbUnits;
+  readonly heartbeat: VerbUnits;
+  readonly endSession: VerbUnits;
+  readonly acquirePermit: VerbUnits;
+  readonly releasePermit: VerbUnits;
+  /** Undefined for tasks with rows of their own. */
+  readonly pack: PackTable | undefined;
+  /** Bytes of a finished task's own row, the service's own 100 included. */
+  readonly storedBytes: number;
+}
+
+const JSON_QUOTES_BYTES = 2;
+const DIGEST_DIGITS = 64;
+
+export function verbTable(shape: TaskShape): VerbTable {
+  const ready = readyTask(shape);
+  const payload = payloadRow(shape);
+  const running: DynamoItem = { ...ready, state: 'running', session: UUID, claimedAt: NOW, attempts: 1 };
+  const done = doneTask(running, shape);
+  const retried: DynamoItem = {
+    ...ready,
+    attempts: 1,
+    readyAt: NOW + 1,
+    lastError: ERROR,
+    past0: pastAttempt({ leaseCounter: NOW, session: UUID, claimedAt: NOW }, 'failed', NOW, ERROR),
+  };
+  const live = createSession('t', SESSION).input.Item as DynamoItem;
+  // Its place in the directory goes with it.
+  const { directoryKey: _key, directoryName: _name, ...unlisted } = live;
+  const ended: DynamoItem = { ...unlisted, status: 'invalid', reason: 'ended', invalidatedAt: NOW };
+  const free = createSemaphore('t', { name: 'workers/default', limit: 10 }, undefined, STAMP).input.Item as DynamoItem;
+  const held = createSemaphore('t', { name: 'workers/default', limit: 10 }, PERMIT, STAMP).input.Item as DynamoItem;
+  const complete = unitsOf(running, done);
+  return {
+    enqueue: payload === undefined ? unitsOf(undefined, ready) : inOne(ready, payload),
+    claim: unitsOf(ready, running),
+    complete,
+    commit: shape.commitItems === 0 ? complete : commitUnits(running, done, shape.commitItems),
+    retry: unitsOf(running, retried),
+    refusedClaim: tableOnly(writeUnitsOfBytes(sized(running).bytes)),
+    removePayload: tableOnly(payload === undefined ? 0 : writeUnitsOfBytes(sized(payload).bytes)),
+    payloadReadUnits: payload === undefined ? 0 : readUnitsOfBytes(sized(payload).bytes, { consistent: true }),
+    createSession: unitsOf(undefined, live),
+    heartbeat: unitsOf(live, { ...live, expiresAt: NOW + 1, renewals: 1 }),
+    endSession: unitsOf(live, ended),
+    acquirePermit: unitsOf(free, held),
+    releasePermit: unitsOf(held, free),
+    pack: shape.packSize === 1 ? undefined : packTable(shape, retried),
+    storedBytes: sized(done).bytes + STORAGE_OVERHEAD_BYTES,
+  };
+}
+
+const SESSION: NewSession = {
+  id: UUID,
+  name: 'worker/default',
+  node: 'x'.repeat(60),
+  ttlMs: 30_000,
+  lockDelayMs: 15_000,
+  behaviour: 'release',
+  ...STAMP,
+};
+const PERMIT = { session: UUID, since: NOW, permits: 1 };
+
+function readyTask({ inputBytes }: TaskShape): DynamoItem {
+  return enqueueTask('t', taskOf(inputBytes), 8, STAMP).input.Item as DynamoItem;
+}
+
+/** The row of an input that does not fit into its task's. */
+function payloadRow({ inputBytes }: TaskShape): DynamoItem | undefined {
+  const { payload } = taskOf(inputBytes);
+  return payload === undefined ? undefined : (putPayload('t', TASK, payload.text, STAMP).input.Item as DynamoItem);
+}
+
+const ERROR = { name: 'Error', message: 'x'.repeat(60), at: NOW };
+const TASK = { queue: 'default', id: UUID, name: 'task.name', priority: 'normal' as const, runAt: NOW };
+
+function taskOf(inputBytes: number): NewTask {
+  if (inputBytes <= INPUT_LIMIT_BYTES)
+    return { ...TASK, input: 'x'.repeat(Math.max(0, inputBytes - JSON_QUOTES_BYTES)) };
+  const payload = { text: 'x'.repeat(inputBytes), bytes: inputBytes, digest: 'x'.repeat(DIGEST_DIGITS) };
+  return { ...TASK, input: null, payload };
+}
+
+/** A task and its payload, created in one transaction. */
+function inOne(ready: DynamoItem, payload: DynamoItem): VerbUnits {
+  const rows = [ready, payload].map((row) => verbUnits(inTransaction(writeUnits(TABLE_SHAPE, undefined, sized(row)))));
+  return rows.reduce(together);
+}
+
+function doneTask(running: DynamoItem, { resultBytes }: TaskShape): DynamoItem {
+  const { [READY_INDEX.partitionKey]: _, [READY_INDEX.sortKey]: __, ...rest } = running;
+  const finished = { ...rest, state: 'done', finishedAt: NOW, ttl: ttlEpochSeconds(NOW, RETENTION_DAYS.task) };
+  return resultBytes === 0 ? finished : { ...finished, result: 'x'.repeat(resultBytes) };
+}
+
+/** The task's row doubles, its index does not; the user's items double as well. */
+function commitUnits(running: DynamoItem, done: DynamoItem, items: number): VerbUnits {
+  const own = verbUnits(inTransaction(writeUnits(TABLE_SHAPE, sized(running), sized(done))));
+  const theirs = 2 * items;
+  return { ...own, table: own.table + theirs, total: own.total + theirs };
+}
+
+function tableOnly(table: number): VerbUnits {
+  return verbUnits({ table, indexes: {} });
+}

@@ -1,0 +1,83 @@
+/**
+ * A table that was restored has forgotten what was given out after the moment that it was restored to.
+ * Counters start at the clock, and a row takes at most a thousand writes a second, so the clock of now lies above all of that:
+ * each counter is lifted to it, and what is given out next was never given before.
+ *
+ * | row | counters |
+ * | --- | --- |
+ * | lock | leaseCounter, modifyIndex; of an entry that was never locked modifyIndex |
+ * | task | leaseCounter |
+ * | semaphore | leaseCounter, revision |
+ * | line | tail |
+ * | wait group that is complete | generation; one that is not goes on in its generation, in which its members are |
+ */
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { RowKey } from '../../dynamo/engine/keys.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { updateStatement } from '../../dynamo/engine/statement.ts';
+
+export type CountingRow = RowKey & { readonly raise: Raise; readonly counter: number };
+
+/** How a kind of row is lifted. */
+export interface Raise {
+  /** The counter that says whether the row was raised. */
+  readonly counter: string;
+  readonly guard: string;
+  readonly effect: string;
+}
+
+const TOKENS = {
+  counter: 'leaseCounter',
+  guard: '#leaseCounter = :observed',
+} as const;
+const SEMAPHORE: Raise = { ...TOKENS, effect: 'SET #leaseCounter = :floor, #revision = :floor, #nonce = :nonce' };
+
+/** By sort key; of several the first whose counter the row has. */
+export const RAISES: Readonly<Record<string, readonly Raise[]>> = {
+  lock: [
+    { ...TOKENS, effect: 'SET #leaseCounter = :floor, #modifyIndex = :floor, #nonce = :nonce' },
+    {
+      counter: 'modifyIndex',
+      guard: '#modifyIndex = :observed AND attribute_not_exists(#leaseCounter)',
+      effect: 'SET #modifyIndex = :floor, #nonce = :nonce',
+    },
+  ],
+  task: [{ ...TOKENS, effect: 'SET #leaseCounter = :floor, #nonce = :nonce' }],
+  semaphore: [SEMAPHORE],
+  permits: [SEMAPHORE],
+  line: [{ counter: 'tail', guard: '#tail = :observed', effect: 'SET #tail = :floor, #nonce = :nonce' }],
+  waitgroup: [
+    {
+      counter: 'generation',
+      guard: '#generation = :observed AND #state = :complete',
+      effect: 'SET #generation = :floor, #nonce = :nonce',
+    },
+  ],
+};
+
+/**
+ * Guard: its counter is the one that was observed; a wait group is complete.
+ * Effect: its counters are at the floor.
+ * Outcomes: refused = something else writes to this table; or a group that is not complete.
+ */
+export function raiseCounters(
+  table: string,
+  { pk, sk, raise, counter }: CountingRow,
+  floor: number,
+  { nonce }: Stamp,
+): Statement<'update'> {
+  const { guard, effect } = raise;
+  return updateStatement('epoch.raise', {
+    table,
+    key: { pk, sk },
+    guard,
+    effect,
+    values: {
+      ':observed': counter,
+      ':floor': floor,
+      ':nonce': nonce,
+      ...(sk === 'waitgroup' ? { ':complete': 'complete' } : {}),
+    },
+    isSilent: true,
+  });
+}

@@ -1,0 +1,28 @@
+import type { Outcome } from '../core/lease/outcome.ts';
+import type { Stamp } from '../core/lease/stamp.ts';
+import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
+
+/** Where health checks live. Every write is conditional; see `session/row/check-statements.ts` for the guards. */
+export interface CheckStore {
+  /** Registers, or registers again. Refused when it was written since it was observed, or is there unobserved. */
+  register(
+    observed: CheckRecord | undefined,
+    check: CheckKey & { readonly status: CheckStatus; readonly note: string; readonly ttlMs: number | null },
+    write: Stamp,
+  ): Promise<Outcome<CheckRecord>>;
+  /** Refused when it was written since it was observed. */
+  report(
+    observed: CheckRecord,
+    report: { readonly status: CheckStatus; readonly note: string },
+    write: Stamp,
+  ): Promise<Outcome<CheckRecord>>;
+  /** Refused when it was written since it was observed. */
+  deregister(observed: CheckRecord, write: Stamp): Promise<Outcome<CheckRecord>>;
+  /** Strongly consistent. */
+  get(key: CheckKey): Promise<CheckRecord | undefined>;
+  /** A page of the registered checks of one node, or of all. Eventually consistent. */
+  page(
+    node: string | undefined,
+    after: unknown,
+  ): Promise<{ readonly keys: readonly CheckKey[]; readonly next: unknown }>;
+}

@@ -1,0 +1,216 @@
+/** Nodes and health checks: registering, reporting, deregistering, and what that does to the sessions that are bound to them. */
+import { utf8Bytes } from '../core/runtime/bytes.ts';
+import { ConfigurationError, shown } from '../core/errors.ts';
+import type { Duration } from '../core/validate/duration.ts';
+import { givenMs } from '../core/validate/duration.ts';
+import { validName } from '../core/validate/name.ts';
+import { validOptions } from '../core/validate/options.ts';
+import { ensureUnwritten } from '../core/lease/outcome.ts';
+import { stampOf } from '../core/lease/stamp.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
+import { contended, retryContended } from '../core/wait/retry-contended.ts';
+import type { CheckStore } from './check-store.ts';
+import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
+import { CHECK_STATUSES, NODE_CHECK } from './health.ts';
+import type { SessionClient } from './session-client.ts';
+import type { SessionStore } from './session-store.ts';
+
+export interface CheckOptions {
+  /** How long a report is good for; absent: until the next. */
+  readonly ttl?: Duration | undefined;
+  readonly note?: string | undefined;
+  /** The first report; absent: passing. */
+  readonly status?: Exclude<CheckStatus, 'deregistered'> | undefined;
+}
+
+export interface HealthPorts {
+  readonly checks: CheckStore;
+  readonly sessions: SessionStore;
+  readonly sessionClient: SessionClient;
+  readonly runtime: Runtime;
+}
+
+/** Node and check are one sort key of the listing, which takes 1,024 bytes. */
+const ID_LIMIT_BYTES = 256;
+const NOTE_LIMIT_BYTES = 1_024;
+const CONTENTION = { rounds: 10 };
+const CHECK_OPTIONS = { ttl: true, note: true, status: true } as const;
+const REPORTED: readonly CheckStatus[] = CHECK_STATUSES.filter((status) => status !== 'deregistered');
+
+/** Nodes and their health checks: register, report, deregister. A check that fails ends the sessions that are bound to it. */
+export class HealthClient {
+  readonly #ports: HealthPorts;
+
+  constructor(ports: HealthPorts) {
+    this.#ports = ports;
+  }
+
+  /** A node is a check like any other, by the name of `node`. Registering again is harmless. */
+  registerNode(node: string, options: CheckOptions = {}): Promise<Check> {
+    return this.register(node, NODE_CHECK, options);
+  }
+
+  /** Registers a check with a first report, or registers it again. A critical one ends nothing by itself: sessions bound to it look. */
+  async register(node: string, id: string, options: CheckOptions = {}): Promise<Check> {
+    const key = { node: validName('node', node), id: validId(id) };
+    const {
+      ttl,
+      note = '',
+      status = 'passing',
+    } = validOptions(`the options of ${describe(key)}`, options, CHECK_OPTIONS);
+    if (!REPORTED.includes(status))
+      throw new ConfigurationError(`${describe(key)}: status = ${shown(status)}: give one of ${REPORTED.join(', ')}`);
+    const ttlMs = givenMs('ttl of a check', ttl) ?? null;
+    if (ttlMs === 0)
+      throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, give a longer time`);
+    const { checks, runtime } = this.#ports;
+    const check = { ...key, status, note: validNote(note), ttlMs };
+    let observed: CheckRecord | undefined;
+    return retryContended(describe(key), CONTENTION, async () => {
+      const outcome = await checks.register(observed, check, stampOf(runtime));
+      if (outcome.kind === 'applied') return new Check(outcome.row, this.#ports);
+      ensureUnwritten(describe(key), outcome);
+      observed = outcome.current;
+      return contended(outcome);
+    });
+  }
+
+  /** A registered check, to report on or to look at. */
+  async check(node: string, id: string): Promise<Check | undefined> {
+    const record = await this.#ports.checks.get({ node: validName('node', node), id: validId(id) });
+    return record === undefined || record.status === 'deregistered' ? undefined : new Check(record, this.#ports);
+  }
+
+  /** The registered checks of a node, or of all; the listing is eventually consistent. */
+  async *list(node?: string): AsyncGenerator<CheckRecord> {
+    let after: unknown;
+    do {
+      const { keys, next } = await this.#ports.checks.page(node === undefined ? node : validName('node', node), after);
+      for (const key of keys) {
+        const record = await this.#ports.checks.get(key);
+        if (record !== undefined && record.status !== 'deregistered') yield record;
+      }
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /** Deregisters a node with all its checks, and ends the sessions that are bound to any of them. @returns how many ended */
+  async deregisterNode(node: string): Promise<number> {
+    const ids: string[] = [];
+    for await (const record of this.list(node)) {
+      await new Check(record, this.#ports).markDeregistered();
+      ids.push(record.id);
+    }
+    return endSessionsBoundTo(
+      ids.map((id) => ({ node, id })),
+      this.#ports,
+    );
+  }
+}
+
+/** One check in the hands of its reporter: one write unit per report. */
+export class Check {
+  readonly node: string;
+  readonly id: string;
+  readonly #ports: HealthPorts;
+  #record: CheckRecord;
+
+  constructor(record: CheckRecord, ports: HealthPorts) {
+    this.node = record.node;
+    this.id = record.id;
+    this.#record = record;
+    this.#ports = ports;
+  }
+
+  /** As this process last wrote or read it. */
+  get record(): CheckRecord {
+    return this.#record;
+  }
+
+  async pass(note = ''): Promise<void> {
+    await this.#report('passing', note);
+  }
+
+  /** Says that something is not as it should be; ends nothing. */
+  async warn(note: string): Promise<void> {
+    await this.#report('warning', note);
+  }
+
+  /** Reports failure, and ends the sessions that are bound to this check. @returns how many ended */
+  async fail(note: string): Promise<number> {
+    await this.#report('critical', note);
+    return endSessionsBoundTo([this], this.#ports);
+  }
+
+  /** Ends the check, and the sessions that are bound to it. @returns how many ended */
+  async deregister(): Promise<number> {
+    await this.markDeregistered();
+    return endSessionsBoundTo([this], this.#ports);
+  }
+
+  /** The first half of `deregister`. Of a check that is not registered any more there is nothing to mark. */
+  async markDeregistered(): Promise<void> {
+    const { checks, runtime } = this.#ports;
+    await retryContended(describe(this), CONTENTION, async () => {
+      if (this.#record.status === 'deregistered') return undefined;
+      const outcome = await checks.deregister(this.#record, stampOf(runtime));
+      const found = outcome.kind === 'applied' ? outcome.row : outcome.current;
+      this.#record = found ?? { ...this.#record, status: 'deregistered' };
+      if (outcome.kind === 'applied') return undefined;
+      if (this.#record.status !== 'deregistered') ensureUnwritten(describe(this), outcome);
+      return contended(outcome);
+    });
+  }
+
+  /** Builds on what was written last, by us or by another reporter; the last report is right. */
+  async #report(status: CheckStatus, text: string): Promise<void> {
+    const { checks, runtime } = this.#ports;
+    const what = describe(this);
+    const note = validNote(text);
+    await retryContended(what, CONTENTION, async () => {
+      if (this.#record.status === 'deregistered')
+        throw new ConfigurationError(`${what} is not registered any more: register it again before reporting on it`);
+      const outcome = await checks.report(this.#record, { status, note }, stampOf(runtime));
+      if (outcome.kind === 'refused' && outcome.current === undefined)
+        throw new ConfigurationError(`${what} was deregistered long ago: register it again before reporting on it`);
+      this.#record = outcome.kind === 'applied' ? outcome.row : (outcome.current ?? this.#record);
+      return outcome.kind === 'applied' ? undefined : contended(outcome);
+    });
+  }
+}
+
+function describe({ node, id }: CheckKey): string {
+  return `check ${id} of node ${node}`;
+}
+
+/**
+ * Reads all sessions once, which is what a rare event may cost;
+ * every session is asked for its checks again by its holder and its contenders,
+ * so that one which the listing does not show yet ends as well.
+ */
+async function endSessionsBoundTo(
+  keys: readonly CheckKey[],
+  { sessions, sessionClient, runtime }: HealthPorts,
+): Promise<number> {
+  let ended = 0;
+  for await (const session of sessionClient.list()) {
+    const isBound = keys.some(({ node, id }) => session.node === node && session.checks.includes(id));
+    if (session.status !== 'live' || !isBound) continue;
+    const outcome = await sessions.invalidate({ id: session.id, reason: 'check', ...stampOf(runtime) });
+    if (outcome.kind === 'applied') ended++;
+  }
+  return ended;
+}
+
+function validId(id: string): string {
+  const name = validName('check id', id);
+  if (utf8Bytes(name) > ID_LIMIT_BYTES)
+    throw new ConfigurationError(`check id ${name.slice(0, 40)}… is longer than ${ID_LIMIT_BYTES} bytes`);
+  return name;
+}
+
+function validNote(note: string): string {
+  if (typeof note !== 'string' || !note.isWellFormed() || utf8Bytes(note) > NOTE_LIMIT_BYTES)
+    throw new ConfigurationError(`the note of a check is not well-formed text of at most ${NOTE_LIMIT_BYTES} bytes`);
+  return note;
+}

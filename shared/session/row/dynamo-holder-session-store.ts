@@ -1,0 +1,35 @@
+/**
+ * What the holder of a session, and those who contend with it, ask of its row.
+ * It is apart from the rest of the store, so that small bundles stay small.
+ */
+import type { InvalidSession, LiveSession } from '../session-record.ts';
+import type { HolderSessionStore } from '../session-store.ts';
+import { decodeCheck } from './check-codec.ts';
+import { readChecks } from './check-statements.ts';
+import { readInBatches } from '../../dynamo/engine/batches.ts';
+import { Rows } from '../../dynamo/engine/rows.ts';
+import type { Sender } from '../../dynamo/engine/send.ts';
+import { decodeSession } from './session-codec.ts';
+import * as statements from './session-statements.ts';
+
+export function createHolderSessionStore(sender: Sender, table: string): HolderSessionStore {
+  const rows = new Rows(sender, decodeSession);
+  return {
+    create: (session, limits) => rows.writeAs<LiveSession>(statements.createSession(table, session), session, limits),
+
+    renew: (renewal, limits) => rows.writeAs<LiveSession>(statements.renewSession(table, renewal), renewal, limits),
+
+    expire: (expiry) => rows.writeAs<InvalidSession>(statements.expireSession(table, expiry), expiry),
+
+    invalidate: (invalidation) =>
+      rows.writeAs<InvalidSession>(statements.invalidateSession(table, invalidation), invalidation),
+
+    get: (id) => rows.get(statements.readSession(table, id)),
+
+    async getChecks(node, ids) {
+      const keys = ids.map((id) => ({ node, id }));
+      const items = await readInBatches(sender, table, readChecks(table, keys));
+      return new Map(items.map(decodeCheck).map((check) => [check.id, check]));
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { SessionRecord } from '../session-record.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
+
+/** @throws CorruptItemError */
+export function decodeSession(item: DynamoItem): SessionRecord {
+  const row = new ItemReader(item);
+  const facts = {
+    id: row.string('id'),
+    name: row.string('name'),
+    node: row.string('node'),
+    ttlMs: row.numberOrNull('ttlMs'),
+    lockDelayMs: row.count('lockDelayMs'),
+    behaviour: row.oneOf('behaviour', ['release', 'delete']),
+    createdAt: row.count('createdAt'),
+    expiresAt: row.numberOrNull('expiresAt'),
+    renewals: row.count('renewals'),
+    nonce: row.string('nonce'),
+    checks: row.optional('checks', (attribute) => row.strings(attribute)) ?? [],
+    ...(row.has('remote') ? { remote: row.boolean('remote') } : {}),
+    revoked: row.optional('revoked', (attribute) => row.strings(attribute)) ?? [],
+  };
+  row.ensureKey(['session', facts.id]);
+  if (row.oneOf('status', ['live', 'invalid']) === 'live') return { ...facts, status: 'live' };
+  return {
+    ...facts,
+    status: 'invalid',
+    reason: row.oneOf('reason', ['ended', 'expired', 'destroyed', 'check']),
+    invalidatedAt: row.count('invalidatedAt'),
+  };
+}

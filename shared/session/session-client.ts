@@ -1,0 +1,91 @@
+/** Sessions from outside: looking, listing, waiting for their end, and ending them. */
+import { ConfigurationError } from '../core/errors.ts';
+import { validName } from '../core/validate/name.ts';
+import { validOptions } from '../core/validate/options.ts';
+import { validSignal } from '../core/wait/wait.ts';
+import { stampOf } from '../core/lease/stamp.ts';
+import type { SessionPorts } from './session-contender.ts';
+import { settleSession } from './session-contender.ts';
+import type { InvalidSession, SessionRecord } from './session-record.ts';
+
+export type DestroyResult =
+  | { readonly kind: 'destroyed'; readonly session: InvalidSession }
+  /** It had ended before, or there is no such session. */
+  | { readonly kind: 'gone'; readonly session: SessionRecord | undefined };
+
+/** A session's end is looked for about once a second, at one read unit each time. */
+const POLL_MS = { min: 750, max: 1_000 };
+
+/** Sessions from outside: look, list, destroy, wait for their end. */
+export class SessionClient {
+  readonly #ports: SessionPorts;
+  readonly #maxClockSkewMs: number;
+
+  constructor(ports: SessionPorts, maxClockSkewMs: number) {
+    this.#ports = ports;
+    this.#maxClockSkewMs = maxClockSkewMs;
+  }
+
+  /** Strongly consistent; undefined for an id that never was, or was swept weeks after its end. */
+  get(id: string): Promise<SessionRecord | undefined> {
+    return this.#ports.sessions.get(validName('session id', id));
+  }
+
+  /**
+   * Sessions whose name begins with `prefix`, by name: the living, and for some weeks those that expired. Eventually consistent.
+   * @param onDamaged is told of rows that do not decode, which are not in the list
+   */
+  async *list(prefix = '', onDamaged?: (error: unknown) => void): AsyncGenerator<SessionRecord> {
+    const { sessions } = this.#ports;
+    let after: unknown;
+    do {
+      const { ids, next } = await sessions.page(prefix, after);
+      const records = await sessions.getMany(ids, (_, error) => onDamaged?.(error));
+      for (const id of ids) {
+        const record = records.get(id);
+        if (record !== undefined) yield record;
+      }
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /**
+   * Ends a session by force, also that of another process: for operators. Its keys open when its lock-delay is over;
+   * its holder learns of it with the next heartbeat.
+   */
+  async destroy(id: string): Promise<DestroyResult> {
+    const { sessions, runtime } = this.#ports;
+    const outcome = await sessions.invalidate({
+      id: validName('session id', id),
+      reason: 'destroyed',
+      ...stampOf(runtime),
+    });
+    if (outcome.kind === 'applied') return { kind: 'destroyed', session: outcome.row };
+    return { kind: 'gone', session: outcome.current };
+  }
+
+  /**
+   * Waits for a session's end, and ends it when it has expired meanwhile.
+   * @returns the session as it ended; undefined when its row is gone, or when `signal` aborts before
+   */
+  async waitForEnd(
+    id: string,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<InvalidSession | undefined> {
+    const { signal } = validOptions('the options of waiting for the end of a session', options, { signal: true });
+    validSignal(signal);
+    const { sessions, runtime } = this.#ports;
+    while (signal?.aborted !== true) {
+      const session = await sessions.get(validName('session id', id));
+      if (session?.status !== 'live') return session;
+      const standing = await settleSession(session, this.#ports, this.#maxClockSkewMs);
+      if (standing.kind === 'damaged')
+        throw new ConfigurationError(
+          `session ${id} has an expiry beyond reason: inspect it by hand, and destroy it if its holder is gone`,
+        );
+      if (standing.kind === 'closed' || standing.kind === 'free') continue;
+      await runtime.clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * runtime.random.next(), signal);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+/** The contender's side of a session: judging it, and ending it once it has expired. */
+import type { SkewGauge } from '../core/lease/skew.ts';
+import { ensureClockWithin } from '../core/lease/skew.ts';
+import { stampOf } from '../core/lease/stamp.ts';
+import type { Runtime } from '../core/runtime/runtime.ts';
+import type { SessionRecord, Verdict } from './session-record.ts';
+import { firstFailure } from './health.ts';
+import { judgeSession } from './session-record.ts';
+import type { HolderSessionStore, SessionStore } from './session-store.ts';
+
+/** What judging one session needs. */
+export interface ContenderPorts {
+  readonly sessions: HolderSessionStore;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+}
+
+/** What judges many sessions at once, or lists them, needs beside. */
+export interface SessionPorts extends ContenderPorts {
+  readonly sessions: SessionStore;
+}
+
+/** What a contender can do about a session once it has done all it may: `expired` has become `closed` or `free`. */
+export type Standing = Exclude<Verdict, { kind: 'expired' }>;
+
+/**
+ * Judges a session that stands in the way, and invalidates it when it has expired:
+ * one read was spent by the caller, at most one write here.
+ * A live session that is bound to health checks costs another read, for those.
+ * @throws ClockSkewError when our clock is proven too wrong to end a session
+ */
+export async function settleSession(
+  observed: SessionRecord | undefined,
+  ports: ContenderPorts,
+  maxClockSkewMs: number,
+): Promise<Standing> {
+  const { clock, ids } = ports.runtime;
+  const now = clock.now();
+  const verdict = judgeSession(observed, now, maxClockSkewMs);
+  if (verdict.kind === 'live') return (await settleFailedChecks(observed, ports, maxClockSkewMs)) ?? verdict;
+  if (verdict.kind !== 'expired') return verdict;
+  ensureClockWithin(ports.gauge, maxClockSkewMs);
+  const expiry = { observed: verdict.session, expiredBefore: now - maxClockSkewMs, now, nonce: ids.unique() };
+  const outcome = await ports.sessions.expire(expiry);
+  const after = outcome.kind === 'applied' ? outcome.row : outcome.current;
+  const again = judgeSession(after, clock.now(), maxClockSkewMs);
+  // Refused because it was renewed, and expired again by the time the answer came: it is to be judged again, later.
+  return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
+}
+
+/** Ends a session, live by its heartbeat, one of whose checks has failed; undefined when all is well. */
+async function settleFailedChecks(
+  session: SessionRecord | undefined,
+  ports: ContenderPorts,
+  maxClockSkewMs: number,
+): Promise<Standing | undefined> {
+  if (session === undefined || session.checks.length === 0) return undefined;
+  const { clock } = ports.runtime;
+  const checks = await ports.sessions.getChecks(session.node, session.checks);
+  if (firstFailure(session, checks, clock.now(), maxClockSkewMs) === undefined) return undefined;
+  ensureClockWithin(ports.gauge, maxClockSkewMs);
+  const outcome = await ports.sessions.invalidate({ id: session.id, reason: 'check', ...stampOf(ports.runtime) });
+  const after = judgeSession(outcome.kind === 'applied' ? outcome.row : outcome.current, clock.now(), maxClockSkewMs);
+  return after.kind === 'expired' ? undefined : after;
+}

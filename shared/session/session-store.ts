@@ -1,0 +1,69 @@
+import type { Outcome, WriteLimits } from '../core/lease/outcome.ts';
+import type { Stamp } from '../core/lease/stamp.ts';
+import type { CheckRecord } from './health.ts';
+import type { InvalidationReason, InvalidSession, LiveSession, SessionRecord } from './session-record.ts';
+
+/** It expires at `now`, the wall clock before sending, plus its TTL. */
+export interface NewSession
+  extends Pick<LiveSession, 'id' | 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote'>, Stamp {
+  /** Checks of its node that it is bound to. */
+  readonly checks?: readonly string[] | undefined;
+}
+
+export interface SessionRenewal extends Stamp {
+  readonly id: string;
+  /** `null`: it has no TTL, and is renewed only to shorten what was taken away from it. */
+  readonly ttlMs: number | null;
+  /** Nonce of the renewal, or the creation, that this one follows. */
+  readonly lastNonce: string;
+  /** How many revocations the row listed that this renewal follows: its holder knows of them now, and they leave the row. */
+  readonly told: number;
+}
+
+export interface RemoteRenewal extends Stamp {
+  readonly id: string;
+  readonly expiredBefore: number;
+}
+
+export interface SessionExpiry extends Stamp {
+  readonly observed: Pick<LiveSession, 'id' | 'renewals'>;
+  readonly expiredBefore: number;
+}
+
+/** By its holder (`ended`), an operator (`destroyed`) or a failed check. */
+export interface Invalidation extends Stamp {
+  readonly id: string;
+  readonly reason: Exclude<InvalidationReason, 'expired'>;
+}
+
+/** What one session asks of the store: its holder, and those who contend with it. */
+export interface HolderSessionStore {
+  /** Refused when the id is taken. */
+  create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
+  /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
+  renew(renewal: SessionRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
+  /** By a contender: refused unless it is still live, with the observed renewals, and expired before `expiredBefore`. */
+  expire(expiry: SessionExpiry): Promise<Outcome<InvalidSession, SessionRecord>>;
+  /** Refused unless live. */
+  invalidate(invalidation: Invalidation): Promise<Outcome<InvalidSession, SessionRecord>>;
+  /** Strongly consistent. */
+  get(id: string): Promise<SessionRecord | undefined>;
+  /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
+  getChecks(node: string, ids: readonly string[]): Promise<ReadonlyMap<string, CheckRecord>>;
+}
+
+/** Where sessions live. Every write is conditional; see `session/row/session-statements.ts` for the guards. */
+export interface SessionStore extends HolderSessionStore {
+  /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
+  renewRemote(renewal: RemoteRenewal): Promise<Outcome<LiveSession, SessionRecord>>;
+  /**
+   * Strongly consistent; ids without a row are absent from the map, and so are those whose rows are damaged: `onDamaged` is told of these,
+   * for they must not be taken for gone. Without it they are thrown.
+   */
+  getMany(
+    ids: readonly string[],
+    onDamaged?: (id: string, error: unknown) => void,
+  ): Promise<ReadonlyMap<string, SessionRecord>>;
+  /** A page of the ids of the sessions whose name begins with `prefix`, in order of name. Eventually consistent. */
+  page(prefix: string, after: unknown): Promise<{ readonly ids: readonly string[]; readonly next: unknown }>;
+}

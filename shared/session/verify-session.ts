@@ -1,0 +1,38 @@
+/** What is known of a right that a caller claims to have by a sequencer: the half of the answer that is about its session. */
+import { firstFailure } from './health.ts';
+import type { SessionRecord } from './session-record.ts';
+import { judgeSession } from './session-record.ts';
+import type { SessionStore } from './session-store.ts';
+
+/**
+ * `valid`       it was the current tenure at the moment of reading; that says nothing about the moment after.
+ * `superseded`  there is a newer tenure, or it was ended by force.
+ * `released`    it was given back, or is over with its task, and has not been taken since.
+ * `sessionDead` its session is invalid, expired by our clock and the bound on differences, or has lost a health check.
+ */
+export type Verification =
+  | { readonly kind: 'valid'; readonly until: number | null }
+  | { readonly kind: 'superseded'; readonly leaseCounter: number }
+  | { readonly kind: 'released' }
+  | { readonly kind: 'sessionDead' };
+
+export interface VerifySessionPorts {
+  readonly sessions: SessionStore;
+  /** Our wall clock. */
+  readonly now: () => number;
+  readonly maxClockSkewMs: number;
+}
+
+/** For leases of every kind: of one whose row still names it. */
+export async function verifySession(
+  session: SessionRecord | undefined,
+  { sessions, now, maxClockSkewMs }: VerifySessionPorts,
+): Promise<Verification> {
+  if (session === undefined) return { kind: 'sessionDead' };
+  const verdict = judgeSession(session, now(), maxClockSkewMs);
+  if (verdict.kind !== 'live') return { kind: 'sessionDead' };
+  if (session.checks.length === 0) return { kind: 'valid', until: verdict.until };
+  const checks = await sessions.getChecks(session.node, session.checks);
+  const hasFailed = firstFailure(session, checks, now(), maxClockSkewMs) !== undefined;
+  return hasFailed ? { kind: 'sessionDead' } : { kind: 'valid', until: verdict.until };
+}

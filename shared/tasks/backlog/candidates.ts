@@ -1,0 +1,270 @@
+/**
+ * Which of the tasks behind index entries one worker may try.
+ *
+ * The index proposes, the row disposes: rows are read in one batch,
+ * and of them those are left out that are in hand here, or in the hands of a
+ * live session. A task in the hands of a dead one may be taken over; sessions that have expired are ended on the way.
+ * What was left out is not read again for a while.
+ */
+import { ClockSkewError } from '../../core/errors.ts';
+import type { SkewGauge } from '../../core/lease/skew.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Standing } from '../../session/session-contender.ts';
+import { settleSession } from '../../session/session-contender.ts';
+import type { SessionRecord } from '../../session/session-record.ts';
+import type { SessionStore } from '../../session/session-store.ts';
+import { parentOf } from '../task/batch.ts';
+import type { TaskStore } from '../task/task-store.ts';
+import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
+import type { Linked } from './key-places.ts';
+import { KeyPlaces } from './key-places.ts';
+
+/**
+ * `ready`      claim it; where a place of its key was just left here, without a look at the key's row.
+ * `abandoned`  its holder's session is dead: take it over.
+ * `adopted`    it runs under our own session without our knowing, because the answer to its claim was lost: it is ours already.
+ */
+export type Candidate =
+  | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsRoom?: true }
+  | { readonly kind: 'abandoned'; readonly task: RunningTask }
+  | { readonly kind: 'adopted'; readonly task: RunningTask };
+
+export interface CandidatePorts {
+  readonly tasks: TaskStore;
+  readonly sessions: SessionStore;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+  /** Rows that cannot be decoded, sessions with an expiry beyond reason: skipped, and reported here. */
+  readonly onDamaged: (error: unknown) => void;
+  /** Our clock is too wrong to take anything over. */
+  readonly onSkewed: (error: ClockSkewError) => void;
+}
+
+/** A task that was seen running is looked at again after this long: its worker may have handed it back. */
+const HELD_RECHECK_MS = 2_000;
+/** An entry whose row is gone, not due, or not to be understood: the index lags behind by less. */
+const STALE_RECHECK_MS = 500;
+
+export class Candidates {
+  /** Which keys are full, and which may have room. */
+  readonly places: KeyPlaces;
+
+  readonly #session: string;
+  readonly #maxClockSkewMs: number;
+  readonly #ports: CandidatePorts;
+  /** Tasks proposed, being claimed, or running here: not to be proposed again. */
+  readonly #inHand = new Set<string>();
+  /** Tasks that are not for us, and until when it is not worth looking. */
+  readonly #heldUntil = new Map<string, number>();
+  /** For each reading of rows under way: parents whose children have ended here since it began, so it may show them as they were. */
+  readonly #calledWhileReading = new Set<Set<string>>();
+
+  constructor(
+    {
+      session,
+      queue,
+      maxClockSkewMs,
+      hasDispatcher,
+    }: {
+      readonly session: string;
+      readonly queue: string;
+      readonly maxClockSkewMs: number;
+      readonly hasDispatcher: boolean;
+    },
+    ports: CandidatePorts,
+  ) {
+    this.places = new KeyPlaces(queue, ports, { hasDispatcher });
+    this.#session = session;
+    this.#maxClockSkewMs = maxClockSkewMs;
+    this.#ports = ports;
+  }
+
+  /** Whether nothing is proposed, being claimed, or running here. */
+  get areNone(): boolean {
+    return this.#inHand.size === 0;
+  }
+
+  /**
+   * Those of the tasks that may be tried; they are in hand from now on.
+   * @param claimedBefore tasks that were claimed later are in good hands, and their sessions are not read
+   */
+  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Candidate[]> {
+    if (hints.length === 0) return [];
+    const called = new Set<string>();
+    this.#calledWhileReading.add(called);
+    try {
+      return await this.#choose(hints, claimedBefore);
+    } finally {
+      this.#calledWhileReading.delete(called);
+      for (const name of called) this.#heldUntil.delete(name);
+    }
+  }
+
+  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Candidate[]> {
+    const { tasks, runtime, onDamaged } = this.#ports;
+    const rows = await tasks.getMany(hints, onDamaged);
+    const running = rows.filter((row) => row.state === 'running');
+    for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
+    const abandoned = await this.#findAbandoned(running.filter(({ claimedAt }) => claimedAt < claimedBefore));
+    const now = runtime.clock.now();
+    // The entry may be older than the row: one that is parked by now is not to be run out of sight.
+    const isWaiting = (row: TaskRecord): row is ReadyTask =>
+      row.state === 'ready' && row.readyAt <= now && !row.isParked;
+    const ready = rows.filter(isWaiting);
+    // Those of a key that is full hold up nothing that stands behind them.
+    const full = ready.filter((task) => this.places.isKnownFull(task));
+    for (const task of full) this.turnAwayForNow(task);
+    const found: Candidate[] = [
+      ...ready.filter((task) => !full.includes(task)).map(readyCandidate),
+      ...(await this.places.park(full)).map(readyCandidate),
+      ...abandoned,
+    ];
+    // A concurrent proposal may have taken one of them in hand while rows were read.
+    const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));
+    for (const { task } of candidates) this.#inHand.add(nameOf(task));
+    for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + STALE_RECHECK_MS);
+    return candidates;
+  }
+
+  isWorthReading(hint: TaskKey): boolean {
+    const name = nameOf(hint);
+    return !this.#inHand.has(name) && (this.#heldUntil.get(name) ?? 0) <= this.#ports.runtime.clock.now();
+  }
+
+  /** Not tried after all, or finished here. */
+  putBack(key: TaskKey): void {
+    this.#inHand.delete(nameOf(key));
+  }
+
+  /** Not worth another look for a while, or for so long. */
+  skip(key: TaskKey, forMs = HELD_RECHECK_MS): void {
+    this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
+  }
+
+  /** Its key is full: worth another look when one of that key ends here, or after a while. */
+  turnAway(task: Linked): void {
+    this.skip(task);
+    this.places.turnAway(task, HELD_RECHECK_MS);
+  }
+
+  /** The same, and while its row is as it was just read, it may have the next place that is left here. */
+  turnAwayForNow(task: ReadyTask): void {
+    this.turnAway(task);
+    this.places.remember(task);
+  }
+
+  /** The next for the place that this one has left; in hand from now on. */
+  nextOfKey(left: Linked): readonly Candidate[] {
+    const task = this.places.nextOf(left, (one) => !this.#inHand.has(nameOf(one)));
+    if (task === undefined) return [];
+    this.#inHand.add(nameOf(task));
+    return [{ kind: 'ready', task, expectsRoom: true }];
+  }
+
+  /** It has ended here: others of its key may have room, and the parent that waits for it may be due. */
+  callBack(task: Linked): void {
+    for (const name of this.places.callBack(task)) this.#heldUntil.delete(name);
+    if (task.links?.batch === undefined) return;
+    const parent = parentOf(task.links.batch);
+    this.#heldUntil.delete(parent);
+    for (const called of this.#calledWhileReading) called.add(parent);
+  }
+
+  /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
+  park(tasks: readonly ReadyTask[]): Promise<readonly Candidate[]> {
+    return this.#proposed(this.places.park(tasks));
+  }
+
+  /** Parked tasks that have room by now; in hand from now on. */
+  passOn(reservedOf: (key: string) => number): Promise<readonly Candidate[]> {
+    return this.#proposed(this.places.passOn(reservedOf));
+  }
+
+  /** Those that were missed; in hand from now on. */
+  repair(): Promise<readonly Candidate[]> {
+    return this.#proposed(this.places.repair());
+  }
+
+  async #proposed(finding: Promise<readonly ReadyTask[]>): Promise<readonly Candidate[]> {
+    const tasks = (await finding).filter((task) => !this.#inHand.has(nameOf(task)));
+    for (const task of tasks) this.#inHand.add(nameOf(task));
+    return tasks.map(readyCandidate);
+  }
+
+  forgetHeld(): void {
+    const now = this.#ports.runtime.clock.now();
+    for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
+    this.places.forget();
+  }
+
+  /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */
+  async #findAbandoned(running: readonly RunningTask[]): Promise<Candidate[]> {
+    const mine = running.filter(({ session }) => session === this.#session);
+    const foreign = running.filter(({ session }) => session !== this.#session);
+    const standings = await this.#standingsOf(new Set(foreign.map(({ session }) => session)));
+    const now = this.#ports.runtime.clock.now();
+    const free = foreign.filter((task) => {
+      const heldUntil = standings.get(task.session);
+      if (heldUntil === undefined) return true;
+      // A worker that has held a task for long will likely hold it as long again; but it may come back sooner than its session ends.
+      const recheckAt = now + Math.max(HELD_RECHECK_MS, (now - task.claimedAt) / 2);
+      this.#heldUntil.set(nameOf(task), Math.min(heldUntil, recheckAt));
+      return false;
+    });
+    return [...free.map((task) => ({ kind: 'abandoned', task }) as const), ...(await this.#findAdopted(mine))];
+  }
+
+  /** By session: until when it is not worth asking again; absent when what it held is free. */
+  async #standingsOf(ids: ReadonlySet<string>): Promise<Map<string, number>> {
+    const heldUntil = new Map<string, number>();
+    if (ids.size === 0) return heldUntil;
+    // What a session held whose row is damaged waits for a person, and nothing else does.
+    const records = await this.#ports.sessions.getMany([...ids], (id, error) => {
+      this.#ports.onDamaged(error);
+      heldUntil.set(id, Infinity);
+    });
+    for (const id of ids) {
+      if (heldUntil.has(id)) continue;
+      const standing = await this.#settle(records.get(id));
+      if (standing.kind === 'free') continue;
+      if (standing.kind === 'damaged')
+        this.#ports.onDamaged(new Error(`session ${id} has an expiry beyond reason; its tasks wait`));
+      const until = standing.kind === 'damaged' ? null : standing.until;
+      heldUntil.set(id, until ?? Infinity);
+    }
+    return heldUntil;
+  }
+
+  /** With a clock that is proven wrong no session is declared dead; what waits for no verdict can be worked on all the same. */
+  async #settle(session: SessionRecord | undefined): Promise<Standing> {
+    try {
+      return await settleSession(session, this.#ports, this.#maxClockSkewMs);
+    } catch (error) {
+      if (!(error instanceof ClockSkewError)) throw error;
+      this.#ports.onSkewed(error);
+      return { kind: 'live', until: this.#ports.runtime.clock.now() + HELD_RECHECK_MS };
+    }
+  }
+
+  /** The batch read may be stale and show a task that we have just finished, so each is read again, consistently. */
+  async #findAdopted(mine: readonly RunningTask[]): Promise<Candidate[]> {
+    const rows = await allOf(mine.map((task) => this.#ports.tasks.get(task)));
+    return rows
+      .filter((row) => row !== undefined)
+      .flatMap((row) => (this.#isMine(row) ? [{ kind: 'adopted', task: row } as const] : []));
+  }
+
+  #isMine(row: TaskRecord): row is RunningTask {
+    return row.state === 'running' && row.session === this.#session && !this.#inHand.has(nameOf(row));
+  }
+}
+
+function readyCandidate(task: ReadyTask): Candidate {
+  return { kind: 'ready', task };
+}
+
+/** A key within one queue. */
+function nameOf(key: TaskKey): string {
+  return key.id;
+}

@@ -1,0 +1,264 @@
+/**
+ * Places of keys, as one worker deals with them: which keys it knows to be full,
+ * which tasks it turned away for that, which of those it parks,
+ * and to whom a place passes that a task of its own has left: to the next
+ * one that it has just read, and beside the other work to those that are parked.
+ */
+import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Fullness, KeyLimit } from '../task/key-limit.ts';
+import { expectedWaitMs } from '../task/key-limit.ts';
+import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
+import type { TaskStore } from '../task/task-store.ts';
+import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
+
+/** A task, and the key whose limit it may have met. */
+export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
+
+export interface KeyPlacesPorts {
+  readonly tasks: TaskStore;
+  readonly runtime: Runtime;
+  readonly onDamaged: (error: unknown) => void;
+}
+
+/**
+ * A key of one place that was seen full is taken to be full for so long at least,
+ * unless one of its tasks ends here; a key of more places for a part of it, because one of them is left sooner.
+ * Longer, if it has stood still for long: for a part of that time, at most so long.
+ */
+const FULL_MS = { leastOfOne: 500, least: 100, most: 5_000, ofStanding: 0.25 };
+/**
+ * A place passes on within a worker for so long at most after a row was read:
+ * then its tenants, its higher priorities and the other workers have their turn.
+ */
+const PASSED_ON_MS = 500;
+/** For so long a worker that has run a task of a full key stays for the next, in case it finds no place before. */
+const EXPECTING_MS = 5_000;
+
+interface Seen {
+  readonly full: Fullness;
+  /** Taken to be full until then. */
+  readonly until: number;
+}
+
+export class KeyPlaces {
+  readonly #queue: string;
+  readonly #ports: KeyPlacesPorts;
+  /** By limit of a key: how it was seen full last. */
+  readonly #full = new Map<string, Seen>();
+  /** By key: when it was seen full first by a worker that could not know since when it stands still. */
+  readonly #fullSince = new Map<string, number>();
+  /** By key: tasks that found it full, and until when they are known to wait. */
+  readonly #turnedAway = new Map<string, Map<string, number>>();
+  /** By key, and of each id: tasks that were turned away, and until when they may be tried as they were read. */
+  readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
+  /** By key: monotonic time of the last end of one of its tasks here. */
+  readonly #endedHereAt = new Map<string, number>();
+  /** Keys of which a place was freed here, and no task has been put back for it. */
+  readonly #owed = new Set<string>();
+  /** By limit with a rate: the turn of the window for which a task stands in sight. */
+  readonly #headAt = new Map<string, number>();
+  #nextRepairMonotonicMs: number;
+
+  /** @param hasDispatcher its ticks repair; else a worker does before it goes home for the first time, however short its life is */
+  constructor(queue: string, ports: KeyPlacesPorts, { hasDispatcher }: { readonly hasDispatcher: boolean }) {
+    this.#queue = queue;
+    this.#ports = ports;
+    this.#nextRepairMonotonicMs = hasDispatcher ? ports.runtime.clock.monotonic() + REPAIR_EVERY_MS : -Infinity;
+  }
+
+  /** A claim found its key full: so are the others of that key for a moment, or until its window turns if its rate is used up. */
+  seeFull({ links }: Linked, full: Fullness): void {
+    const now = this.#ports.runtime.clock.now();
+    if (links?.concurrency === undefined) return;
+    const { key, limit } = links.concurrency;
+    const since = this.#fullSince.get(key) ?? now;
+    this.#fullSince.set(key, since);
+    const enteredAt = full.enteredAt ?? since;
+    const leastMs = Math.max(FULL_MS.least, FULL_MS.leastOfOne / limit);
+    const forMs = Math.min(FULL_MS.most, Math.max(leastMs, FULL_MS.ofStanding * (now - enteredAt)));
+    const seen = { until: full.until, enteredAt };
+    this.#full.set(limitName(links.concurrency), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
+  }
+
+  /** Whether its key was found to be full a moment ago. */
+  isKnownFull({ links }: Linked): boolean {
+    const seen = links?.concurrency === undefined ? undefined : this.#full.get(limitName(links.concurrency));
+    return seen !== undefined && this.#ports.runtime.clock.now() < seen.until;
+  }
+
+  /** Its key is full: worth another look when one of that key ends here, or after so long. */
+  turnAway({ id, links }: Linked, forMs: number): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
+    const names = this.#turnedAway.get(key) ?? new Map<string, number>();
+    this.#turnedAway.set(key, names.set(id, this.#ports.runtime.clock.now() + forMs));
+  }
+
+  /** Its row was just read, and its key is full: it may have the next place that is left here. */
+  remember(task: ReadyTask): void {
+    const key = task.links?.concurrency?.key;
+    if (key === undefined) return;
+    const waiting = this.#waiting.get(key) ?? new Map<string, never>();
+    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + PASSED_ON_MS;
+    this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
+  }
+
+  /** The first of those remembered for the place that this one has left, if it may still be tried; it is forgotten with those before it. */
+  nextOf({ links }: Linked, mayBeTried: (task: ReadyTask) => boolean): ReadyTask | undefined {
+    const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
+    const now = this.#ports.runtime.clock.monotonic();
+    for (const [id, { task, untilMonotonicMs }] of waiting ?? []) {
+      waiting?.delete(id);
+      if (now <= untilMonotonicMs && mayBeTried(task)) return task;
+    }
+    return undefined;
+  }
+
+  /** Whether one is remembered for the next place of its key. */
+  isNextKnown({ links }: Linked): boolean {
+    return links?.concurrency !== undefined && (this.#waiting.get(links.concurrency.key)?.size ?? 0) > 0;
+  }
+
+  /** A task of its key has ended here. Returns those that waited for that. */
+  callBack({ links }: Linked): readonly string[] {
+    const key = links?.concurrency?.key;
+    if (links?.concurrency === undefined || key === undefined) return [];
+    this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
+    // Whether its rate allows for more, the next claim finds out.
+    this.#full.delete(limitName(links.concurrency));
+    this.#fullSince.delete(key);
+    const names = [...(this.#turnedAway.get(key)?.keys() ?? [])];
+    this.#turnedAway.delete(key);
+    return names;
+  }
+
+  /**
+   * Whether tasks wait for a place of a key of which one has ended here a moment ago: the next place may be ours again.
+   * For a key that others have filled, and for the next window of a rate, no worker stays.
+   */
+  get areExpecting(): boolean {
+    const now = this.#ports.runtime.clock.monotonic();
+    return [...this.#turnedAway.keys()].some(
+      (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + EXPECTING_MS && !this.#isOutOfRate(key),
+    );
+  }
+
+  /** A place of its key was freed here, or its window has room for more: others may have it. */
+  owe({ links }: Linked): void {
+    if (links?.concurrency !== undefined) this.#owed.add(links.concurrency.key);
+  }
+
+  get isOwing(): boolean {
+    return this.#owed.size > 0;
+  }
+
+  /** Puts back the parked tasks that have room by now. Best effort: what is missed is put back by a repair. */
+  async passOn(reservedOf: (key: string) => number): Promise<readonly ReadyTask[]> {
+    const back: ReadyTask[] = [];
+    for (const key of this.#owed) {
+      this.#owed.delete(key);
+      const at = { now: this.#ports.runtime.clock.now(), reserved: reservedOf(key) };
+      back.push(...(await this.#try(() => this.#ports.tasks.parking.putBack(this.#queue, key, at))));
+    }
+    return back;
+  }
+
+  /** Puts back what was missed, once in a while. */
+  async repair(): Promise<readonly ReadyTask[]> {
+    const { clock, random } = this.#ports.runtime;
+    if (clock.monotonic() < this.#nextRepairMonotonicMs) return [];
+    this.#nextRepairMonotonicMs = clock.monotonic() + REPAIR_EVERY_MS;
+    const at = { now: clock.now(), from: random.next(), onDamaged: this.#ports.onDamaged };
+    return this.#try(() => this.#ports.tasks.parking.repairParked(this.#queue, at));
+  }
+
+  /**
+   * Parks those of the tasks, whose keys are known to be full, that will probably wait for long. Returns those that have room after all.
+   */
+  async park(tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
+    const byLimit = Map.groupBy(
+      tasks.filter((task) => this.#isWorthParking(task)),
+      ({ links }) => (links?.concurrency === undefined ? '' : limitName(links.concurrency)),
+    );
+    const back: ReadyTask[] = [];
+    for (const [name, ofLimit] of byLimit) {
+      const key = ofLimit[0]?.links?.concurrency?.key;
+      if (key === undefined) continue;
+      const rest = await this.#withoutHead(name, ofLimit);
+      const { parking } = this.#ports.tasks;
+      for (const { id } of rest) {
+        this.#turnedAway.get(key)?.delete(id);
+        this.#waiting.get(key)?.delete(id);
+      }
+      const writes = rest.map((task) => ({ task, write: stampOf(this.#ports.runtime) }));
+      back.push(...(await this.#try(() => parking.park(writes, key))));
+    }
+    return back;
+  }
+
+  forget(): void {
+    const { clock } = this.#ports.runtime;
+    const now = clock.now();
+    for (const [name, { until }] of this.#full) if (until <= now) this.#full.delete(name);
+    for (const key of this.#fullSince.keys()) if (!this.#turnedAway.has(key)) this.#fullSince.delete(key);
+    for (const [name, until] of this.#headAt) if (until <= now) this.#headAt.delete(name);
+    for (const [key, rows] of this.#waiting) {
+      for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
+      if (rows.size === 0) this.#waiting.delete(key);
+    }
+    const before = clock.monotonic() - EXPECTING_MS;
+    for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
+    for (const [key, names] of this.#turnedAway) {
+      for (const [name, until] of names) if (until <= now) names.delete(name);
+      if (names.size === 0) this.#turnedAway.delete(key);
+    }
+  }
+
+  #isWorthParking({ links, isHeld }: ReadyTask): boolean {
+    const limit = links?.concurrency;
+    const seen = limit === undefined ? undefined : this.#full.get(limitName(limit));
+    if (limit === undefined || seen === undefined || isHeld) return false;
+    const waiting = this.#turnedAway.get(limit.key)?.size ?? 1;
+    return expectedWaitMs(limit, seen.full, waiting, this.#ports.runtime.clock.now()) >= PARKED_FROM_MS;
+  }
+
+  /** When a window turns nothing ends, so one of those that wait for it stays in sight, due then. Returns the others. */
+  async #withoutHead(name: string, tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
+    const until = this.#full.get(name)?.full.until;
+    const [head, ...others] = tasks;
+    if (until === undefined || head === undefined || this.#headAt.get(name) === until) return tasks;
+    this.#headAt.set(name, until);
+    await this.#try(async () => {
+      await this.#ports.tasks.parking.defer(head, until, stampOf(this.#ports.runtime));
+      return [];
+    });
+    return others;
+  }
+
+  #isOutOfRate(key: string): boolean {
+    const now = this.#ports.runtime.clock.now();
+    return [...this.#full].some(([name, { until }]) => until > now + FULL_MS.most && name.startsWith(keyName(key)));
+  }
+
+  /** A store that does not answer keeps tasks in sight, or parked until a repair: neither is a reason to stop working. */
+  async #try(write: () => Promise<readonly ReadyTask[]>): Promise<readonly ReadyTask[]> {
+    try {
+      return await write();
+    } catch (error) {
+      if (error instanceof CorruptItemError) this.#ports.onDamaged(error);
+      else if (!(error instanceof StoreUnavailableError)) throw error;
+      return [];
+    }
+  }
+}
+
+/** Tasks of one key that were given different limits each obey theirs. */
+function limitName({ key, limit, rate }: KeyLimit): string {
+  return `${keyName(key)}${limit} ${rate?.count} ${rate?.perMs}`;
+}
+
+function keyName(key: string): string {
+  return `${JSON.stringify(key)} `;
+}

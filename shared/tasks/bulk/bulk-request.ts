@@ -1,0 +1,114 @@
+/**
+ * A request for many tasks of one definition, and how it is cut into packs.
+ *
+ * Identity is that of the packs: pack `n` of bulk `b` has the id `b/n`,
+ * and its item `i` the id `b/n/i`, whether or not that ever becomes a row.
+ * Promised: asking again for the same bulk, with the same inputs in the same
+ * order and the same pack size, adds what is missing and nothing twice;
+ * other inputs are refused; an item is found by its id for as long as its pack is kept.
+ * Not promised: an identity of each input by itself. The same input in two bulks, or at two positions, is two tasks; those that must not be
+ * need ids, and rows, of their own (`enqueue`).
+ */
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { EnqueueOptions, RequestDefaults, TaskReference } from '../task/task-request.ts';
+import { ENQUEUE_OPTIONS, plainTaskOf } from '../task/task-request.ts';
+import type { NewTask } from '../task/task-store.ts';
+import type { Json } from '../task/task.ts';
+import { INPUT_LIMIT_BYTES } from '../task/task.ts';
+import { PACK_INPUT_LIMIT_BYTES, PACK_SIZE_LIMIT, itemId } from '../task/pack.ts';
+import { DEFAULT_BULK, validPackSize } from '../task/pack-policy.ts';
+import type { NewPack } from './pack-store.ts';
+
+/** The options of `enqueue` that a pack can have; they are about all of its items. */
+export type BulkOptions = Pick<
+  EnqueueOptions,
+  'queue' | 'priority' | 'runAt' | 'delay' | 'traceparent' | 'expiresAt' | 'expiresIn'
+> & {
+  /** Identity of the bulk. Made, in order of time, when absent: then asking again adds everything again. */
+  readonly id?: string;
+  /** Items in a pack, 1 to 100; absent: as the definition has it, or 16. */
+  readonly packSize?: number;
+};
+
+export interface NewBulk {
+  readonly id: string;
+  readonly queue: string;
+  readonly packs: readonly NewPack[];
+  /** Ids of all items, in the order of their inputs. */
+  readonly items: readonly string[];
+}
+
+const SUPPORTED = {
+  id: true,
+  packSize: true,
+  queue: true,
+  priority: true,
+  runAt: true,
+  delay: true,
+  traceparent: true,
+  expiresAt: true,
+  expiresIn: true,
+} as const;
+
+/** Checks everything that can be checked before anything is written. @throws ConfigurationError */
+export async function newBulkOf(
+  task: TaskReference<unknown>,
+  inputs: readonly unknown[],
+  options: BulkOptions,
+  defaults: RequestDefaults,
+): Promise<NewBulk> {
+  ensureSupported(options);
+  if (!Array.isArray(inputs) || inputs.length === 0)
+    throw new ConfigurationError('a bulk has no inputs: give a list of at least one');
+  const { id = defaults.runtime.ids.ordered(), packSize = defaultPackSize(task), ...common } = options;
+  const size = validPackSize('packSize', packSize);
+  validName('bulk id', id);
+  validName('the id of an item', itemId(itemId(id, inputs.length), PACK_SIZE_LIMIT));
+  const tasks = await Promise.all(inputs.map((input) => plainTaskOf(task, input, { ...common, id }, defaults)));
+  const large = tasks.findIndex(({ payload }) => payload !== undefined);
+  if (large >= 0)
+    throw new ConfigurationError(
+      `input ${large} of bulk ${id} has ${tasks[large]?.payload?.bytes} bytes as JSON: at most ` +
+        `${INPUT_LIMIT_BYTES} fit into a pack; enqueue it by itself`,
+    );
+  const packs = cut(tasks, size).map((pack, n) => ({ ...pack, id: itemId(id, n) }));
+  const queue = packs[0]?.queue ?? defaults.queue;
+  return { id, queue, packs, items: packs.flatMap((pack) => pack.input.map((_, index) => itemId(pack.id, index))) };
+}
+
+/** Packs of at most so many items, and of no more bytes than a pack should be written with, unless one item alone has more. */
+function cut(tasks: readonly NewTask[], size: number): NewPack[] {
+  const packs: (NewTask & { readonly input: Json[] })[] = [];
+  let bytes = Infinity;
+  for (const task of tasks) {
+    const weight = utf8Bytes(JSON.stringify(task.input));
+    const last = packs.at(-1);
+    bytes += weight;
+    if (last === undefined || last.input.length === size || bytes > PACK_INPUT_LIMIT_BYTES) {
+      packs.push({ ...task, input: [task.input] });
+      bytes = weight;
+    } else last.input.push(task.input);
+  }
+  return packs;
+}
+
+function defaultPackSize(task: TaskReference<unknown>): number {
+  return typeof task === 'string' ? DEFAULT_BULK.packSize : task.bulk.packSize;
+}
+
+/** What needs a row for each task is not ignored. */
+function ensureSupported(options: BulkOptions): void {
+  const given = Object.entries((options as Record<string, unknown> | null) ?? {});
+  const [unsupported] =
+    given.find(
+      ([name, value]) => value !== undefined && Object.hasOwn(ENQUEUE_OPTIONS, name) && !Object.hasOwn(SUPPORTED, name),
+    ) ?? [];
+  if (unsupported !== undefined)
+    throw new ConfigurationError(
+      `${unsupported} is about single tasks, and those of a bulk share rows: enqueue them one by one, or leave it out`,
+    );
+  validOptions('the options of a bulk', options, SUPPORTED);
+}

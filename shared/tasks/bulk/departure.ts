@@ -1,0 +1,59 @@
+/** How an item leaves its pack, and what its own row begins with. */
+import type { Settlement } from '../run/settle.ts';
+import type { NewTask } from '../task/task-store.ts';
+import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';
+import type { PackOf } from '../task/pack.ts';
+import { itemTask } from '../task/pack.ts';
+import type { MovedItem } from './pack-store.ts';
+
+/** Dead, unless it is given a time at which it is to be tried again. */
+export function failedItem(
+  pack: PackOf<RunningTask>,
+  index: number,
+  error: TaskError,
+  { now, readyAt }: { readonly now: number; readonly readyAt?: number },
+): MovedItem {
+  const task = taskOfItem(pack, index, readyAt ?? now);
+  const lastAttempt = attemptOf(pack, 'failed', now);
+  const { attempts } = pack;
+  return { index, task, isDead: readyAt === undefined, attempts, deaths: 0, error, lastAttempt, isSuspect: false };
+}
+
+/** This attempt is not counted. */
+export function snoozedItem(pack: PackOf<RunningTask>, index: number, readyAt: number, now: number): MovedItem {
+  const task = taskOfItem(pack, index, readyAt);
+  const lastAttempt = attemptOf(pack, 'snoozed', now);
+  const attempts = pack.attempts - 1;
+  return { index, task, isDead: false, attempts, deaths: 0, error: undefined, lastAttempt, isSuspect: false };
+}
+
+/** Neither is this one: its worker had to go, or met an outage of the store. */
+export function releasedItem(
+  pack: PackOf<RunningTask>,
+  index: number,
+  { error, readyAt }: { readonly error: TaskError | undefined; readonly readyAt: number },
+  now: number,
+): MovedItem {
+  return { ...snoozedItem(pack, index, readyAt, now), error, lastAttempt: attemptOf(pack, 'released', now) };
+}
+
+/** An item as a task of its own. */
+export function taskOfItem(pack: PackOf<RunningTask>, index: number, runAt: number): NewTask {
+  const { queue, id, name, input, priority, traceparent } = itemTask(pack, index);
+  return { queue, id, name, input, priority, traceparent, runAt };
+}
+
+/** What the end of its claim in the pack is called. */
+export function settlementOf({ isDead, lastAttempt }: MovedItem): Settlement {
+  if (isDead) return 'dead';
+  const { how } = lastAttempt;
+  return how === 'snoozed' || how === 'released' ? how : 'retried';
+}
+
+function attemptOf(
+  { leaseCounter, session, claimedAt }: RunningTask,
+  how: PastAttempt['how'],
+  endedAt: number,
+): PastAttempt {
+  return { leaseCounter, session, claimedAt, endedAt, how, error: undefined };
+}

@@ -1,0 +1,90 @@
+/**
+ * A task store as one item of a pack sees it: the verbs of its claim, said of a pack.
+ * With it an item's code runs under the very rules that a task's does (`tasks/run/run.ts`): timeouts, cancelling, handing back, belief.
+ */
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import { DoNotRetry } from '../task/control.ts';
+import type { Settled, TaskStore } from '../task/task-store.ts';
+import type { Claim, Json, RunningTask } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+import { failedItem, releasedItem, snoozedItem } from './departure.ts';
+import type { PackOf } from '../task/pack.ts';
+import { ITEM_RESULT_LIMIT_BYTES } from '../task/pack.ts';
+import type { BulkPolicy } from '../task/pack-policy.ts';
+import type { PackRecorder } from './recorder.ts';
+import type { MovedItem } from './pack-store.ts';
+
+export interface ItemPorts {
+  readonly tasks: TaskStore;
+  readonly recorder: PackRecorder;
+  readonly policy: BulkPolicy;
+  /** Whether the pack as a whole is to be given up, or back. */
+  readonly isPackStopping: () => boolean;
+  /** The item's id is taken by another task, so that it cannot leave its pack. */
+  readonly onStuck: (index: number) => void;
+}
+
+export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemPorts): TaskStore {
+  const { tasks, recorder, policy } = ports;
+  const leave = async (item: MovedItem, limits: WriteLimits | undefined): Promise<Settled> => {
+    const outcome = await recorder.move(item, limits);
+    if (outcome.kind === 'refused') return outcome;
+    if (outcome.kind === 'applied') return { kind: 'applied', row: undefined };
+    ports.onStuck(index);
+    return { kind: 'refused', current: undefined, earlierAttempt: 'none' };
+  };
+  return {
+    ...tasks,
+    async complete(claim, result, _, limits) {
+      const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
+      // Its code has returned and cannot be told; doing it again would make it no smaller.
+      if (excess !== undefined) throw new DoNotRetry(excess);
+      return recorder.complete(index, result, limits);
+    },
+    async commit(claim, result, effects, _, limits) {
+      const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
+      if (excess !== undefined) throw new ConfigurationError(excess);
+      return recorder.commit(index, result, effects, limits);
+    },
+    retry: (_, { error, readyAt, isRefunded = false }, { now }, limits) =>
+      leave(
+        isRefunded
+          ? releasedItem(pack, index, { error, readyAt }, now)
+          : failedItem(pack, index, error, { now, readyAt }),
+        limits,
+      ),
+    discard: (_, error, { now }, limits) => leave(failedItem(pack, index, error, { now }), limits),
+    snooze: (_, readyAt, { now }, limits) => leave(snoozedItem(pack, index, readyAt, now), limits),
+    // An item that is cancelled with its pack stays open in it, as one that is handed back soon does: there is nothing to be written.
+    giveUp: () => Promise.resolve(ports.isPackStopping() ? STAYS : recorder.giveUp(index)),
+    // One that has had most of a worker's life would have it again before those behind it begin. Its own row counts how often.
+    release: ({ handBacks = 0 }, { now }, limits) =>
+      handBacks === 0
+        ? Promise.resolve(STAYS)
+        : leave(releasedItem(pack, index, { error: undefined, readyAt: now }, now), limits),
+    progress: (claim) => unsupported(claim, 'its progress'),
+    waitForChildren: (claim) => unsupported(claim, 'what its children leave'),
+  };
+}
+
+const STAYS = { kind: 'applied', row: undefined } as const;
+
+/** In words, why a result is too large for its pack. */
+function excessOf(claim: Claim, result: Json | undefined): string | undefined {
+  const bytes = result === undefined ? 0 : utf8Bytes(JSON.stringify(result));
+  if (bytes <= ITEM_RESULT_LIMIT_BYTES) return undefined;
+  return (
+    `the result of ${describeTask(claim)} has ${bytes} bytes as JSON: at most ${ITEM_RESULT_LIMIT_BYTES} of ` +
+    'one item are kept in a pack; store it elsewhere and return a reference'
+  );
+}
+
+function unsupported(claim: Claim, what: string): Promise<never> {
+  return Promise.reject(
+    new ConfigurationError(
+      `${describeTask(claim)} was enqueued in bulk, and its pack has no room for ${what}: enqueue it as a task of its own`,
+    ),
+  );
+}

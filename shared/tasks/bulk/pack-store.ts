@@ -1,0 +1,91 @@
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { CommitOutcome, Effect, NewTask, TaskStore } from '../task/task-store.ts';
+import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
+
+/** A pack that is to be created: a task whose input is a list. */
+export type NewPack = NewTask & { readonly input: readonly Json[] };
+
+/** What one write records of a pack. */
+export interface PackEntry {
+  /** Items that have ended since the last one. */
+  readonly done: readonly number[];
+  /** All results so far, by index, where they are kept. */
+  readonly results: Readonly<Record<string, Json>> | undefined;
+}
+
+/**
+ * Numbers a claim's writes, from 1, and names the one that the row is known to have: what is written rests on what is there,
+ * and an older write that arrives late is refused.
+ */
+export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
+
+/** An item on its way out of its pack: what its own row begins with. */
+export interface MovedItem {
+  readonly index: number;
+  /** Due at its `runAt`, unless it is dead. */
+  readonly task: NewTask;
+  readonly isDead: boolean;
+  /** Those of its claims in the pack that count. */
+  readonly attempts: number;
+  /** Those of them that killed their workers, as far as is known of an item. */
+  readonly deaths: number;
+  readonly error: TaskError | undefined;
+  readonly lastAttempt: PastAttempt;
+  /** It was running when the last holder died: the others were not, and that claim is not counted against them. */
+  readonly isSuspect: boolean;
+}
+
+/**
+ * What a pack needs beyond the verbs of any task: every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
+ * A write of a holder is refused when it was taken over, and then the row is another's;
+ * or when the row, still its own, shows that the item has been decided already.
+ */
+export interface PackStore {
+  /** Put-if-absent, as any task. */
+  enqueue(pack: NewPack, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
+  /** Items are done. */
+  record(
+    claim: Claim,
+    entry: PackEntry,
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord, TaskRecord>>;
+  /** Items are done, and so is the pack. */
+  finish(
+    claim: Claim,
+    entry: PackEntry,
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord, TaskRecord>>;
+  /** One item is done in one transaction with its effects; items that have ended before go with it. */
+  commit(
+    claim: Claim,
+    index: number,
+    entry: PackEntry,
+    effects: readonly Effect[],
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** One item leaves for a row of its own; `canceled` when its id is taken. */
+  move(
+    claim: Claim,
+    item: MovedItem,
+    entry: PackEntry,
+    write: NumberedStamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** An item is cancelled that is open: its pack waits, or was left behind by a holder that is dead. */
+  cancelItem(observed: ReadyTask | RunningTask, index: number, write: Stamp): Promise<Outcome<TaskRecord>>;
+  /** An item of a pack that runs is cancelled, and the holder is told; refused, too, when its session has ended. */
+  cancelRunningItem(
+    observed: RunningTask,
+    index: number,
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied' | 'refused' }>;
+}
+
+/** Where tasks live, packs among them. */
+export interface TaskAndPackStore extends TaskStore {
+  readonly bulk: PackStore;
+}

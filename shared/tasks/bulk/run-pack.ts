@@ -1,0 +1,210 @@
+/**
+ * One claim of a pack: its open items, one after the other.
+ *
+ * The pack itself runs as a task does, and its items are what its code does.
+ * So a pack is told to stop, handed back, cancelled and lost like
+ * any task, and each item within it again like any task; what differs is only where the verbs of their claims go.
+ *
+ * | how the pack's claim ends | and its items |
+ * | --- | --- |
+ * | no item is open: done | are done, moved, or cancelled, each by itself |
+ * | handed back, or the store was gone: ready again, attempt refunded | stay open, but for those that have ended |
+ * | cancelled: cancelled | that are open are cancelled with it |
+ * | lost, its holder taken over | that are not recorded run again elsewhere |
+ * | an item could not leave, because its id is taken: tried again, in the end dead | that could are done all the same, unless it is suspected of a death |
+ */
+import { StoreUnavailableError } from '../../core/errors.ts';
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import { limitsWithinTrust } from '../../session/limits.ts';
+import type { TaskContext } from '../task/context.ts';
+import { HandedBackError } from '../task/control.ts';
+import type { AnyTask } from '../task/definition.ts';
+import type { RunPorts } from '../run/run.ts';
+import { runClaim } from '../run/run.ts';
+import type { Settlement } from '../run/settle.ts';
+import type { Settled, TaskStore } from '../task/task-store.ts';
+import type { TaskAndPackStore } from './pack-store.ts';
+import type { RunningTask } from '../task/task.ts';
+import { settlementOf } from './departure.ts';
+import { itemVerbs } from './item-verbs.ts';
+import type { Span } from '../tracing/tracing.ts';
+import type { PackOf } from '../task/pack.ts';
+import { isPack, itemId, itemTask } from '../task/pack.ts';
+import { PackRecorder } from './recorder.ts';
+import { isCareful, suspectOf } from './suspect.ts';
+import { tracedPacks } from './traced-packs.ts';
+
+/** As of any run, with a store that has packs. */
+export type RunPackPorts = RunPorts & { readonly tasks: TaskAndPackStore };
+
+export interface ClaimReport {
+  readonly settlement: Settlement;
+  /** How the tasks that were claimed have ended: of a pack, each item. */
+  readonly settled: Readonly<Partial<Record<Settlement, number>>>;
+}
+
+/** Runs what was claimed: a task, or a pack of them. */
+export async function runTaskOrPack(task: RunningTask, definition: AnyTask, ports: RunPackPorts): Promise<ClaimReport> {
+  if (isPack(task)) return new PackRun(task, definition, ports).run();
+  const settlement = await runClaim(task, definition, ports);
+  return { settlement, settled: { [settlement]: 1 } };
+}
+
+/** How much of a pack's grace its running item may take when it must stop; the rest is for recording. */
+const ITEM_GRACE_SHARE = 0.8;
+
+class PackRun {
+  #pack: PackOf<RunningTask>;
+  readonly #definition: AnyTask;
+  readonly #ports: RunPackPorts;
+  readonly #recorder: PackRecorder;
+  readonly #stop = new AbortController();
+  /** Items whose ids are taken. */
+  readonly #stuck = new Set<number>();
+  #itemSpan: Span | undefined;
+
+  constructor(pack: PackOf<RunningTask>, definition: AnyTask, ports: RunPackPorts) {
+    this.#pack = pack;
+    this.#definition = definition;
+    this.#ports = ports;
+    const { flushIntervalMs, keepsResults } = definition.bulk;
+    this.#recorder = new PackRecorder(
+      pack,
+      { keepsResults, flushIntervalMs: isCareful(pack, definition.retry) ? 0 : flushIntervalMs },
+      {
+        packs: tracedPacks(ports.tasks.bulk, pack, { ...ports, itemSpan: () => this.#itemSpan }),
+        runtime: ports.runtime,
+        limits: () => limitsWithinTrust(ports.session),
+        onLost: (error) => this.#stop.abort(error),
+      },
+    );
+  }
+
+  async run(): Promise<ClaimReport> {
+    const { handBack } = this.#ports;
+    const definition: AnyTask = {
+      ...this.#definition,
+      input: undefined,
+      timeoutMs: undefined,
+      run: (_, task) => this.#runItems(task),
+    };
+    try {
+      const settlement = await runClaim(this.#pack, definition, {
+        ...this.#ports,
+        tasks: this.#packVerbs(),
+        handBack: AbortSignal.any([handBack, this.#stop.signal]),
+      });
+      const { settled } = this.#recorder;
+      const rest = this.#pack.input.filter((_, index) => !this.#recorder.isRecorded(index)).length;
+      return { settlement, settled: { ...settled, [settlement]: (settled[settlement] ?? 0) + rest } };
+    } finally {
+      this.#recorder.close();
+    }
+  }
+
+  async #runItems({ signal }: TaskContext): Promise<void> {
+    try {
+      for (const index of (await this.#partWithSuspect()) ? this.#openItems() : []) {
+        // Others may have cancelled it meanwhile.
+        if (signal.aborted || !this.#recorder.isOpen(index)) continue;
+        if ((await this.#runItem(index, signal)) === 'unsettled')
+          throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
+      }
+    } catch (error) {
+      // It is no fault of the pack's: others may reach the store.
+      if (error instanceof StoreUnavailableError) this.#stop.abort(new HandedBackError(error.message));
+      throw error;
+    }
+    if (this.#openItems().length > 0 && signal.aborted) throw signal.reason as Error;
+    const [stuck] = this.#stuck;
+    if (stuck !== undefined)
+      throw new Error(
+        `${this.#stuck.size} items of the pack failed and could not leave it: another task has the id ${itemId(this.#pack.id, stuck)}`,
+      );
+  }
+
+  async #runItem(index: number, signal: AbortSignal): Promise<Settlement> {
+    const task = itemTask(this.#pack, index);
+    const { trace, runtime } = this.#ports;
+    const span = trace?.spans.item(task, runtime.clock.now());
+    this.#itemSpan = span;
+    const run = (): Promise<Settlement> => this.#runItemClaim(task, index, signal);
+    let settlement: Settlement = 'unsettled';
+    try {
+      settlement = await (span === undefined ? run() : span.within(run));
+      return settlement;
+    } finally {
+      this.#itemSpan = undefined;
+      trace?.spans.endAttempt(span, { at: runtime.clock.now(), settlement });
+    }
+  }
+
+  #runItemClaim(task: RunningTask, index: number, signal: AbortSignal): Promise<Settlement> {
+    return runClaim(task, this.#definition, {
+      ...this.#ports,
+      // An end of its own is recorded with those of the pack's other items.
+      trace: undefined,
+      tasks: itemVerbs(this.#pack, index, {
+        tasks: this.#ports.tasks,
+        recorder: this.#recorder,
+        policy: this.#definition.bulk,
+        isPackStopping: () => signal.aborted,
+        onStuck: (item) => {
+          this.#stuck.add(item);
+        },
+      }),
+      handBack: signal,
+      graceMs: this.#ports.graceMs * ITEM_GRACE_SHARE,
+    });
+  }
+
+  /**
+   * The item that killed the last worker goes its own way, before it kills this one.
+   * False: it cannot leave, and which worker dies next is unknown.
+   */
+  async #partWithSuspect(): Promise<boolean> {
+    const suspect = suspectOf(this.#pack, this.#definition.retry, this.#ports.runtime.clock.now());
+    if (suspect === undefined) return true;
+    this.#ports.log.warn('an item is suspected of having killed its worker', {
+      task: itemId(this.#pack.id, suspect.index),
+      attempt: suspect.attempts,
+      then: settlementOf(suspect),
+    });
+    const outcome = await this.#recorder.move(suspect, limitsWithinTrust(this.#ports.session));
+    if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
+    // The claim that died is not counted against the others, which did not run in it.
+    if (outcome.kind === 'applied') this.#pack = { ...this.#pack, attempts: this.#pack.attempts - 1 };
+    return outcome.kind !== 'canceled';
+  }
+
+  /** The verbs of the pack's own claim: before any of them, what has ended is recorded, and after it nothing is. */
+  #packVerbs(): TaskStore {
+    const { tasks } = this.#ports;
+    const recorder = this.#recorder;
+    let isFlushed = false;
+    const after = async (limits: WriteLimits | undefined, end: () => Promise<Settled>): Promise<Settled> => {
+      // An end that is sent again has flushed before, and nothing is recorded since.
+      if (!isFlushed) {
+        const flushed = await recorder.flush(limits);
+        if (flushed.kind === 'refused') return flushed;
+        isFlushed = true;
+        recorder.close();
+      }
+      return end();
+    };
+    return {
+      ...tasks,
+      complete: (_, __, ___, limits) => recorder.finish(limits),
+      release: (claim, stamp, limits) => after(limits, () => tasks.release(claim, stamp, limits)),
+      giveUp: (claim, reason, stamp, limits) => after(limits, () => tasks.giveUp(claim, reason, stamp, limits)),
+      retry: (claim, failure, stamp, limits) => after(limits, () => tasks.retry(claim, failure, stamp, limits)),
+      discard: (claim, error, stamp, limits) => after(limits, () => tasks.discard(claim, error, stamp, limits)),
+    };
+  }
+
+  #openItems(): number[] {
+    return this.#pack.input.flatMap((_, index) =>
+      this.#recorder.isOpen(index) && !this.#stuck.has(index) ? [index] : [],
+    );
+  }
+}

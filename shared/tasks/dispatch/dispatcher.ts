@@ -1,0 +1,226 @@
+/**
+ * One tick: take its slot, look at the backlog, start the workers that are missing.
+ *
+ * A tick is a trigger, never the query: work is selected by state, so a late, lost or doubled tick changes when tasks run, not which.
+ * A tick delivered twice dispatches once.
+ * A dispatcher that fails after taking its slot goes on when its invocation is tried again; one that is not
+ * leaves the backlog to the next tick. What it had started before counts as at work, or takes a permit that another would have taken.
+ * More workers than `maxWorkers` cannot work, whatever is started here: each takes a permit of the queue's semaphore first.
+ */
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { ReadyHint, TaskStore } from '../task/task-store.ts';
+import type { PartitionPage } from './measure.ts';
+import { readBacklog, shardsOf } from './measure.ts';
+import { findOldestReady } from './oldest-ready.ts';
+import type { PartitionBacklog, PlanSettings } from './plan.ts';
+import { planWorkers } from './plan.ts';
+import type { RecurPorts } from './recur.ts';
+import { enqueueDueSlots } from './recur.ts';
+import type { SlotStore, Tick } from './slot-store.ts';
+
+/** What a worker is told. Ids only: it reads the truth from the table. */
+export interface WorkEvent {
+  readonly queue: string;
+  readonly homeShards: readonly number[];
+  /** The session of the worker that it continues, if it does. */
+  readonly after?: string;
+  /** Ids of tasks to begin with: they were just inserted, and the index may not show them yet. */
+  readonly tasks?: readonly string[];
+}
+
+/** The semaphore of which every worker of a queue holds a permit. */
+export function workersSemaphore(queue: string): string {
+  return `workers/${queue}`;
+}
+
+export interface DispatchSettings extends PlanSettings {
+  readonly queue: string;
+  /** Tasks that one worker runs at once: their entries count as due, too. */
+  readonly concurrency: number;
+}
+
+export interface DispatcherPorts extends RecurPorts {
+  readonly tasks: TaskStore;
+  readonly slots: SlotStore;
+  /** What operators have set; absent: nothing. */
+  readonly queues?: QueueStore | undefined;
+  readonly runtime: Runtime;
+  readonly workers: Workforce;
+  /** Rows that cannot be used: left as they are, and reported here. */
+  readonly onDamaged: (error: unknown) => void;
+}
+
+/** The workers of a queue, as far as its dispatcher deals with them. */
+export interface Workforce {
+  /** Starts one without waiting for it. Why one could not be started is its own to report: a tick counts it, and goes on. */
+  readonly startWorker: (event: WorkEvent) => Promise<void>;
+  /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start beside another number. */
+  readonly declareLimit: () => Promise<void>;
+  /** How many are alive. */
+  readonly countLive: () => Promise<number>;
+}
+
+export interface DispatchReport {
+  /** The slot was taken by another delivery of the same tick; nothing was done. */
+  readonly duplicate: boolean;
+  /** An operator paused the queue: it is looked at, and no worker is started. */
+  readonly paused: boolean;
+  /** Tasks made of the slots of recurring ones. */
+  readonly recurred: number;
+  /** Parked tasks whose key had room, and that no worker had put back: after a crash, or by an older worker. */
+  readonly putBack: number;
+  /** Rows that could not be used; each is an alarm of its own. */
+  readonly damaged: number;
+  /** That are in use, or were ever: not less than the deployment has. */
+  readonly shards: number;
+  /** Entries due in shards that the deployment does not have: a client has more of them, or an earlier deployment had. */
+  readonly strays: number;
+  /** Entries due, counted up to what the largest fleet could begin with, or have at work. */
+  readonly backlog: number;
+  /** Age of the oldest due task that no worker holds, or of one nearly as old; zero when none was found: see `oldest-ready.ts`. */
+  readonly oldestReadyAgeMs: number;
+  readonly liveWorkers: number;
+  readonly started: number;
+  readonly failedStarts: number;
+}
+
+export async function dispatch(
+  tick: Tick,
+  by: string,
+  ports: DispatcherPorts,
+  settings: DispatchSettings,
+): Promise<DispatchReport> {
+  const { clock, ids } = ports.runtime;
+  const taken = await ports.slots.take(tick, { by, now: clock.now(), nonce: ids.unique() });
+  const nothing = {
+    paused: false,
+    recurred: 0,
+    putBack: 0,
+    damaged: 0,
+    shards: settings.shards,
+    strays: 0,
+    backlog: 0,
+    oldestReadyAgeMs: 0,
+    liveWorkers: 0,
+    started: 0,
+    failedStarts: 0,
+  };
+  // An invocation that failed is tried again under the same id: what it took is its own, and it goes on.
+  if (taken.kind === 'refused' && taken.current?.by !== by) return { duplicate: true, ...nothing };
+
+  let damaged = 0;
+  const onDamaged = (error: unknown): void => {
+    damaged++;
+    ports.onDamaged(error);
+  };
+  const { queue: name } = settings;
+  const [recurred, queue, back] = await allOf([
+    enqueueDueSlots(name, ports, onDamaged),
+    ports.queues?.get(name),
+    ports.tasks.parking.repairParked(name, { now: clock.now(), from: ports.runtime.random.next(), onDamaged }),
+  ]);
+  const { pages, shards, backlog } = await lookAtBacklog(queue, ports, settings);
+  const paused = queue?.isPaused === true;
+  const seen = { paused, recurred, putBack: back.length, shards, strays: dueBeyond(settings.shards, backlog) };
+  const due = dueIn(backlog);
+  if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
+
+  await ports.workers.declareLimit();
+  const [liveWorkers, oldestReadyAgeMs] = await allOf([
+    ports.workers.countLive(),
+    ageOfOldestReady(
+      pages.flatMap(({ hints }) => hints),
+      { ...ports, onDamaged },
+    ),
+  ]);
+  const plan = paused ? [] : planWorkers(backlog, liveWorkers, { ...settings, shards });
+  const starts = await startWorkers(
+    plan.map((homeShards) => ({ queue: name, homeShards })),
+    ports.workers,
+  );
+  return { duplicate: false, ...seen, damaged, backlog: due, oldestReadyAgeMs, liveWorkers, ...starts };
+}
+
+/**
+ * What the index shows to be due; and what it shows of the queue's use is written down, before any worker is started that needs to know.
+ */
+export async function lookAtBacklog(
+  record: QueueRecord | undefined,
+  ports: LookPorts,
+  settings: DispatchSettings,
+): Promise<BacklogLook> {
+  const { queue } = settings;
+  const known = Math.max(settings.shards, record?.shards ?? 0);
+  const { clock } = ports.runtime;
+  const pages = await readBacklog({ ...ports, clock }, { queue, known, limit: pageLimit(settings, known) });
+  const shards = shardsOf(pages, known);
+  await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, record, ports, queue);
+  const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
+  return { pages, shards, backlog };
+}
+
+export interface LookPorts {
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
+  readonly queues?: QueueStore | undefined;
+  readonly runtime: Runtime;
+}
+
+export interface BacklogLook {
+  readonly pages: readonly PartitionPage[];
+  /** In use, or ever known to be: not less than the deployment has. */
+  readonly shards: number;
+  readonly backlog: readonly PartitionBacklog[];
+}
+
+/** Starts them side by side: one that cannot be started does not stop the others. */
+export async function startWorkers(
+  events: readonly WorkEvent[],
+  { startWorker }: Pick<Workforce, 'startWorker'>,
+): Promise<{ readonly started: number; readonly failedStarts: number }> {
+  const starts = await Promise.allSettled(events.map((event) => startWorker(event)));
+  const failedStarts = starts.filter(({ status }) => status === 'rejected').length;
+  return { started: starts.length - failedStarts, failedStarts };
+}
+
+export function dueIn(backlog: readonly PartitionBacklog[]): number {
+  return backlog.reduce((sum, { due }) => sum + due, 0);
+}
+
+function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number {
+  return backlog.reduce((sum, { partition, due }) => (partition.shard < shards ? sum : sum + due), 0);
+}
+
+/**
+ * Entries counted in one partition: no more than the whole fleet could begin with,
+ * and no less than it can have at work, behind which whatever waits
+ * would not be seen.
+ */
+function pageLimit({ maxWorkers, tasksPerWorker, concurrency }: DispatchSettings, shards: number): number {
+  return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * Math.max(tasksPerWorker, concurrency)) / shards) + 1);
+}
+
+async function noteUse(
+  { lanes, shards }: QueueUse,
+  record: QueueRecord | undefined,
+  { queues, runtime }: LookPorts,
+  queue: string,
+): Promise<void> {
+  const isNew = shards > (record?.shards ?? 0) || [...lanes].some((lane) => record?.lanes?.has(lane) !== true);
+  if (isNew) await queues?.noteUse(queue, record, { lanes, shards }, stampOf(runtime));
+}
+
+/** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
+const PAGE_LIMIT = 1_000;
+/** Rows at half a unit each, which every tick reads that finds something due; more, while none of them waits. */
+const OLDEST_LOOKED_AT = 25;
+
+async function ageOfOldestReady(
+  due: readonly ReadyHint[],
+  { tasks, runtime, onDamaged }: DispatcherPorts,
+): Promise<number> {
+  const { readyAt } = await findOldestReady(due, tasks, { atLeast: OLDEST_LOOKED_AT, onDamaged });
+  return readyAt === undefined ? 0 : Math.max(0, runtime.clock.now() - readyAt);
+}

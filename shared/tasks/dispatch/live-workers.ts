@@ -1,0 +1,37 @@
+/**
+ * Who works on a queue: the sessions of its workers, deployed or started by hand.
+ * Only deployed ones hold a permit, so permits alone would count none of those that `leasehold work` starts.
+ */
+import type { SessionRecord } from '../../session/session-record.ts';
+import { judgeSession } from '../../session/session-record.ts';
+import type { SessionStore } from '../../session/session-store.ts';
+
+/** What the session of a queue's worker is called. */
+export function workerName(queue: string): string {
+  return `worker/${queue}`;
+}
+
+/** Those that live, and those that died and whose end is not written down yet: a hundred at most, half a read unit for the list. */
+export async function listedWorkers(sessions: SessionStore, queue: string): Promise<readonly string[]> {
+  const { ids } = await sessions.page(`${workerName(queue)}#`, undefined);
+  return ids;
+}
+
+/**
+ * Ids of the live ones, one read unit for each that is listed; a damaged one counts as live.
+ * @param holders sessions that are known to live
+ */
+export async function liveWorkers(
+  sessions: SessionStore,
+  queue: string,
+  holders: Iterable<string>,
+  { now, maxClockSkewMs }: { readonly now: number; readonly maxClockSkewMs: number },
+): Promise<ReadonlySet<string>> {
+  const live = new Set(holders);
+  const unknown = (await listedWorkers(sessions, queue)).filter((id) => !live.has(id));
+  const isLive = (session: SessionRecord): boolean =>
+    session.name === workerName(queue) && judgeSession(session, now, maxClockSkewMs).kind === 'live';
+  const found = await sessions.getMany(unknown, (id) => void live.add(id));
+  for (const [id, session] of found) if (isLive(session)) live.add(id);
+  return live;
+}

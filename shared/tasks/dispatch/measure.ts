@@ -1,0 +1,88 @@
+/**
+ * The backlog as a tick sees it: how much is due in each partition of the ready index, counted up to a bound.
+ *
+ * Shards are numbered from zero, and the client that enqueues says how many there are.
+ * A client may have more of them than the queue's workers, and a
+ * deployment may lower their number while tasks wait in the last ones.
+ * So the queue's row remembers how many were ever in use, and each tick
+ * looks beyond: at the next one, which soon has a task if clients have more, and at one of all that there can be, another with each tick.
+ */
+import { allOf } from '../../core/runtime/all-of.ts';
+import { inFlight } from '../../core/runtime/in-flight.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Lane } from '../task/lane.ts';
+import { LANES, laneName } from '../task/lane.ts';
+import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import { MAX_SHARDS } from '../task/task.ts';
+import { TenantWalk } from '../task/tenants.ts';
+
+export interface PartitionPage {
+  readonly partition: ReadyPartition;
+  readonly hints: readonly ReadyHint[];
+  /** The name of its lane, if anything is in it, be it due or not. */
+  readonly lane: string | undefined;
+}
+
+export interface BacklogQuery {
+  readonly queue: string;
+  /** Shards that are known to be in use. */
+  readonly known: number;
+  /** Entries counted in each partition of these; beyond, one is enough to know. */
+  readonly limit: number;
+}
+
+interface BacklogPorts {
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
+  readonly clock: Clock;
+}
+
+/** Hundreds at once need as many connections, and 256 MB of Lambda too long for their handshakes: the tick would time out. */
+const LOOKS_AT_ONCE = 16;
+
+export async function readBacklog(
+  ports: BacklogPorts,
+  { queue, known, limit }: BacklogQuery,
+): Promise<PartitionPage[]> {
+  const shards = [
+    ...Array.from({ length: known }, (_, shard) => ({ shard, limit })),
+    ...shardsBeyond(known, ports.clock.now()).map((shard) => ({ shard, limit: 1 })),
+  ];
+  const someAtATime = inFlight(LOOKS_AT_ONCE);
+  return allOf(
+    LANES.flatMap((lane) =>
+      shards.map(({ shard, limit }) =>
+        someAtATime(() => readPartition(lane, { queue, priority: lane.priority, shard }, limit, ports)),
+      ),
+    ),
+  );
+}
+
+/** How many shards are in use, by what was found. */
+export function shardsOf(pages: readonly PartitionPage[], known: number): number {
+  return Math.max(known, ...pages.filter(({ lane }) => lane !== undefined).map(({ partition }) => partition.shard + 1));
+}
+
+async function readPartition(
+  lane: Lane,
+  partition: ReadyPartition,
+  limit: number,
+  { tasks, clock }: BacklogPorts,
+): Promise<PartitionPage> {
+  const now = clock.now();
+  if (lane.isOfTenants) {
+    const { hints, isEmpty } = await new TenantWalk(partition, tasks).next({ now, wanted: limit, quantum: limit });
+    return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
+  }
+  const { hints } = await tasks.page(partition, { now, limit });
+  return { partition, hints, lane: hints.length === 0 ? undefined : laneName(lane) };
+}
+
+const MINUTE_MS = 60_000;
+/** A prime above `MAX_SHARDS`, so that ticks come round to each shard however many minutes lie between them. */
+const ROUND = 257;
+
+/** The next one, and the one whose minute it is. */
+function shardsBeyond(known: number, now: number): readonly number[] {
+  const inTurn = Math.floor(now / MINUTE_MS) % ROUND;
+  return [...new Set([known, inTurn])].filter((shard) => known <= shard && shard < MAX_SHARDS);
+}

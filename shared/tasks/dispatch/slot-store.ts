@@ -1,0 +1,20 @@
+import type { Outcome } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+
+/** One firing of a schedule. */
+export interface Tick {
+  readonly schedule: string;
+  /** The scheduled moment, as the schedule names it: the same text however often it is delivered. */
+  readonly slot: string;
+}
+
+export interface SlotRecord extends Tick {
+  readonly dispatchedAt: number;
+  /** The invocation that took it; another attempt of the same has the same id. */
+  readonly by: string;
+}
+
+/** The ledger of ticks: a slot is taken once, by put-if-absent. */
+export interface SlotStore {
+  take(tick: Tick, write: Stamp & { readonly by: string }): Promise<Outcome<SlotRecord>>;
+}

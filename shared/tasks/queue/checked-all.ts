@@ -1,0 +1,42 @@
+/** Many tasks of one call: each is checked, and the first that is not usable is named by its place. */
+import { ConfigurationError } from '../../core/errors.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
+import { isRequest, newTaskOf } from '../task/task-request.ts';
+import type { NewTask } from '../task/task-store.ts';
+
+/** @throws ConfigurationError */
+export async function checkedAll(
+  tasks: readonly (TaskRequest | NewTask)[],
+  defaults: RequestDefaults,
+): Promise<readonly NewTask[]> {
+  const given: unknown = tasks;
+  if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
+  return allOf(
+    tasks.map(async (task, index) => {
+      if (isChecked(task)) return task;
+      if (isRequest(task)) return checkedItem(task, index, defaults);
+      throw new ConfigurationError(
+        `enqueueAll: item ${index + 1} is not a task: give spawn(task, input, options), or the result of \`validate\``,
+      );
+    }),
+  );
+}
+
+/** Whether it is what `validate` answers with: such a request has more than a name. */
+function isChecked(task: unknown): task is NewTask {
+  return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
+}
+
+async function checkedItem(
+  { task, input, options }: TaskRequest,
+  index: number,
+  defaults: RequestDefaults,
+): Promise<NewTask> {
+  try {
+    return await newTaskOf(task, input, options, defaults);
+  } catch (cause) {
+    if (!(cause instanceof ConfigurationError)) throw cause;
+    throw new ConfigurationError(`enqueueAll: item ${index + 1}: ${cause.message}`, { cause });
+  }
+}

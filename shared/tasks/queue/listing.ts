@@ -1,0 +1,111 @@
+/**
+ * Walks through everything of a queue that is ready or running, by its indexes:
+ * for people, who want to see it without reading the whole table.
+ */
+import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
+import { PRIORITIES } from '../task/task.ts';
+import { FIRST_PLACE } from '../task/tenants.ts';
+
+export interface ListingQuery {
+  readonly queue: string;
+  /** Partitions of the index, as the queue's workers have them. */
+  readonly shards: number;
+  readonly priorities?: readonly Priority[];
+  /** Entries that are due later are left out. */
+  readonly now: number;
+}
+
+type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'parking' | 'getMany'>;
+
+const PAGE_LIMIT = 100;
+
+/** Entries a page at a time: those in sight of workers, then the parked. A moment behind. */
+export async function* openEntries(tasks: ListingStore, query: ListingQuery): AsyncGenerator<readonly ReadyHint[]> {
+  yield* entriesInSight(tasks, query);
+  yield* parkedEntries(tasks, query.queue, query.priorities ?? PRIORITIES);
+}
+
+/** One priority after the other, tasks of no tenant first, each partition in its order. */
+export async function* entriesInSight(
+  tasks: Pick<ListingStore, 'page' | 'pageOfTenants'>,
+  { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
+): AsyncGenerator<readonly ReadyHint[]> {
+  for (const priority of priorities)
+    for (let shard = 0; shard < shards; shard++) {
+      const partition = { queue, priority, shard };
+      let after: unknown;
+      do {
+        const { hints, next } = await tasks.page(partition, { now, limit: PAGE_LIMIT, after });
+        if (hints.length > 0) yield hints;
+        after = next;
+      } while (after !== undefined);
+      yield* entriesOfTenants(tasks, partition, now);
+    }
+}
+
+/** Tasks of a queue that are parked, as far as they were counted. */
+export interface ParkedCount {
+  readonly count: number;
+  /** There are more than were counted. */
+  readonly isMore: boolean;
+  /** Since when the oldest of those that were counted has been due; undefined: none is parked. */
+  readonly oldestAt: number | undefined;
+}
+
+/** Counts parked tasks, of which no worker and no other count knows. A hundred entries a page. */
+export async function countParked(
+  { parking }: Pick<TaskStore, 'parking'>,
+  queue: string,
+  pagesLimit: number,
+): Promise<ParkedCount> {
+  let [count, oldestAt, after]: [number, number, unknown] = [0, Infinity, undefined];
+  for (let page = 0; page < pagesLimit && (page === 0 || after !== undefined); page++) {
+    const { hints, next } = await parking.page(queue, after);
+    count += hints.length;
+    oldestAt = Math.min(oldestAt, ...hints.map(({ readyAt }) => readyAt));
+    after = next;
+  }
+  return { count, isMore: after !== undefined, oldestAt: count === 0 ? undefined : oldestAt };
+}
+
+/** Those that wait for a place of their key: all of them are due. */
+async function* parkedEntries(
+  { parking }: ListingStore,
+  queue: string,
+  priorities: readonly Priority[],
+): AsyncGenerator<readonly ReadyHint[]> {
+  let after: unknown;
+  do {
+    const { hints, next } = await parking.page(queue, after);
+    const wanted = hints.filter(({ priority }) => priorities.includes(priority));
+    if (wanted.length > 0) yield wanted;
+    after = next;
+  } while (after !== undefined);
+}
+
+/** The tasks behind the entries. What stands in a line behind others is in no index, and is not among them. */
+export async function* openTasks(
+  tasks: ListingStore,
+  query: ListingQuery,
+  onDamaged?: (error: unknown) => void,
+): AsyncGenerator<ReadyTask | RunningTask> {
+  for await (const hints of openEntries(tasks, query))
+    for (const task of await tasks.getMany(hints, onDamaged))
+      if (task.state === 'ready' || task.state === 'running') yield task;
+}
+
+async function* entriesOfTenants(
+  tasks: Pick<ListingStore, 'pageOfTenants'>,
+  partition: ReadyPartition,
+  now: number,
+): AsyncGenerator<readonly ReadyHint[]> {
+  let after = FIRST_PLACE;
+  for (;;) {
+    const { entries, isLast } = await tasks.pageOfTenants(partition, { after, limit: PAGE_LIMIT });
+    const hints = entries.map(({ hint }) => hint).filter(({ readyAt }) => readyAt <= now);
+    if (hints.length > 0) yield hints;
+    if (isLast) return;
+    after = entries.at(-1)?.place ?? after;
+  }
+}

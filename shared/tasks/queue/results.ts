@@ -1,0 +1,168 @@
+/**
+ * Waiting for the end of a task, and for its result.
+ *
+ * All waiters of one client share one poll:
+ * what is due to be looked at goes into one batch read, at half a read unit a task, and several waiters
+ * of one task are one of its keys. A task is looked at after 100 ms first, and then ever more rarely, once a second at last.
+ * A read that shows an end is confirmed by a consistent one, because the id may stand for other work by now.
+ */
+import { ConfigurationError, MismatchError, StoreUnavailableError } from '../../core/errors.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { LONGEST_TIMER_MS } from '../../core/runtime/clock.ts';
+import type { Committed } from '../task/context.ts';
+import type { TaskStore } from '../task/task-store.ts';
+import type { EndedTask, Json, TaskError, TaskKey, TaskRecord } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { givenMs } from '../../core/validate/duration.ts';
+import type { Due } from '../../core/wait/shared-poll.ts';
+import { SharedPoll } from '../../core/wait/shared-poll.ts';
+import { validSignal } from '../../core/wait/wait.ts';
+
+export interface ResultOptions {
+  /** How long to wait at most; absent: until the task has ended. 0 is one look. A store that is away is waited for as well. */
+  readonly wait?: Duration;
+  /** Ends the wait by throwing its reason. */
+  readonly signal?: AbortSignal;
+  /** Absent: the client's. */
+  readonly queue?: string;
+}
+
+export const RESULT_OPTIONS = { wait: true, signal: true, queue: true } as const satisfies Record<
+  keyof ResultOptions,
+  true
+>;
+
+export const RESULT_OPTIONS_BY_DEFINITION = { ...RESULT_OPTIONS, id: true } as const;
+
+/** How a task ended; or, at the deadline, that it has not. */
+export type TaskOutcome<Result = Json | undefined> =
+  | { readonly kind: 'done'; readonly id: string; readonly result: Result; readonly task: TaskRecord }
+  /** `error`: that of its last attempt. */
+  | { readonly kind: 'dead'; readonly id: string; readonly error: TaskError | undefined; readonly task: TaskRecord }
+  | { readonly kind: 'cancelled'; readonly id: string; readonly reason: string | undefined; readonly task: TaskRecord }
+  /** `wait` is over and it waits or runs: see `task.state`. */
+  | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
+
+/** What a definition's code returns, as its row has it: without what is returned by `commit`, and as JSON gives it back. */
+export type ResultOf<Output> = unknown extends Output
+  ? Json | undefined
+  : Output extends Committed
+    ? Json | undefined
+    : undefined extends Output
+      ? undefined
+      : Output;
+
+/** A definition, as far as its results go. */
+export interface DefinitionOf<Output> {
+  readonly kind: 'leasehold.task';
+  readonly name: string;
+  run(input: never, task: never): Promise<Output> | Output;
+}
+
+export interface ResultPorts {
+  readonly store: Pick<TaskStore, 'get' | 'getMany'>;
+  readonly runtime: Pick<Runtime, 'clock'>;
+}
+
+/** Looks at one task follow each other at these pauses at least. */
+const PAUSE_MS = { first: 100, longest: 1_000 };
+/** Tasks that are due to be looked at within this time go into one read. */
+const TOGETHER_MS = 50;
+
+export class TaskResults {
+  readonly #ports: ResultPorts;
+  readonly #poll: SharedPoll<undefined, TaskKey>;
+
+  constructor(ports: ResultPorts) {
+    this.#ports = ports;
+    this.#poll = new SharedPoll(ports.runtime.clock, {
+      begin: keyNamed,
+      pauseMs: (looks) => Math.min(PAUSE_MS.longest, PAUSE_MS.first * 2 ** looks),
+      togetherMs: TOGETHER_MS,
+      look: (due, tell) => this.#lookForEnds(due, (key) => tell(key, undefined)),
+    });
+  }
+
+  /**
+   * @param name what the task is called, if that is known
+   * @throws ConfigurationError when there is no such task; MismatchError when it has another name; the reason of `signal`
+   */
+  async wait(key: TaskKey, options: ResultOptions, name?: string): Promise<TaskOutcome> {
+    const { clock } = this.#ports.runtime;
+    const waitMs = givenMs('wait', options.wait) ?? Infinity;
+    const signal = validSignal(options.signal);
+    const deadline = clock.monotonic() + waitMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const remainingMs = Math.max(0, deadline - clock.monotonic());
+      const task = await this.#look(key, remainingMs);
+      if (task !== undefined) {
+        if (name !== undefined && task.name !== name)
+          throw new MismatchError(task.id, `${describeTask(key)} is called ${task.name}, and not ${name}`);
+        if (isEnded(task)) return outcomeOf(task);
+        if (remainingMs === 0) return { kind: 'deadline', id: task.id, task };
+      }
+      await this.#nextEnd(key, remainingMs, signal);
+    }
+  }
+
+  /** Undefined while the store is away and there is time left. */
+  async #look(key: TaskKey, remainingMs: number): Promise<TaskRecord | undefined> {
+    try {
+      const task = await this.#ports.store.get(key);
+      if (task === undefined) throw new ConfigurationError(`there is no ${describeTask(key)}: check its id and queue`);
+      return task;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || remainingMs === 0) throw error;
+      return undefined;
+    }
+  }
+
+  /** Until a look shows an end, the time is over, or `signal` aborts. */
+  async #nextEnd(key: TaskKey, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const over = new AbortController();
+    const cancel = this.#ports.runtime.clock.after(Math.min(waitMs, LONGEST_TIMER_MS), () => over.abort());
+    try {
+      await this.#poll.next(nameOf(key), () => true, AbortSignal.any([over.signal, ...(signal ? [signal] : [])]));
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Those that have ended, or are missing: the first look may have failed, and then no id was ever checked. */
+  async #lookForEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
+    try {
+      const rows = await this.#ports.store.getMany(due.map(({ memory }) => memory));
+      const going = new Set(rows.filter((row) => !isEnded(row)).map(nameOf));
+      for (const { key } of due) if (!going.has(key)) tell(key);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+}
+
+function nameOf({ queue, id }: TaskKey): string {
+  return JSON.stringify([queue, id]);
+}
+
+function keyNamed(name: string): TaskKey {
+  const [queue, id] = JSON.parse(name) as readonly [queue: string, id: string];
+  return { queue, id };
+}
+
+function isEnded(task: TaskRecord): task is EndedTask {
+  return task.state !== 'ready' && task.state !== 'running';
+}
+
+function outcomeOf(task: EndedTask): TaskOutcome {
+  const { id } = task;
+  switch (task.state) {
+    case 'done':
+      return { kind: 'done', id, result: task.result, task };
+    case 'dead':
+      return { kind: 'dead', id, error: task.lastError, task };
+    case 'cancelled':
+      return { kind: 'cancelled', id, reason: task.cancellation?.reason, task };
+  }
+}

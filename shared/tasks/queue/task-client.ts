@@ -1,0 +1,292 @@
+/** The side that has work to be done: enqueue, look, count. */
+import type { BulkItem, EnqueuedBulk } from '../bulk/put-bulk.ts';
+import { findItem, putBulk } from '../bulk/put-bulk.ts';
+import type { BulkOptions } from '../bulk/bulk-request.ts';
+import { newBulkOf } from '../bulk/bulk-request.ts';
+import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import { inFlight } from '../../core/runtime/in-flight.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type {
+  EnqueueOptions,
+  InputAndOptions,
+  RequestDefaults,
+  TaskReference,
+  TaskRequest,
+  WithoutInput,
+} from '../task/task-request.ts';
+import { inputAndOptions, newTaskOf } from '../task/task-request.ts';
+import type { BatchRecord } from '../task/batch.ts';
+import type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from './results.ts';
+import { checkedAll } from './checked-all.ts';
+import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
+import { isInsideTask } from '../task/inside.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+import type { BatchOptions } from './batch-request.ts';
+import { ensureSameBatch, newBatchOf } from './batch-request.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { ensureTransactable, ensureUnordered } from '../task/spawning.ts';
+import type { TaskAndPackStore } from '../bulk/pack-store.ts';
+import type { NewTask, UserWrite } from '../task/task-store.ts';
+import type { TaskRecord } from '../task/task.ts';
+import { DEFAULT_QUEUE } from '../task/task.ts';
+import type { Enqueued } from './task-adder.ts';
+import { TaskWriter } from './task-writer.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
+import { CREATED_ITEMS } from '../tracing/task-spans.ts';
+import { sendWithin } from '../tracing/tracing.ts';
+
+export type { EnqueueOptions, TaskReference } from '../task/task-request.ts';
+export type { Enqueued } from './task-adder.ts';
+
+export interface EnqueuedBatch {
+  readonly id: string;
+  readonly queue: string;
+  readonly created: boolean;
+}
+
+/** One client process is busy with about as many. */
+const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
+
+/** Enqueues tasks, one or many, and looks at them. Runs nothing. */
+export class TaskClient {
+  readonly #store: TaskAndPackStore;
+  readonly #runtime: Runtime;
+  readonly #queue: string;
+  readonly #spans: TaskSpans | undefined;
+  readonly #writer: TaskWriter;
+  readonly #hasPayloadStore: boolean;
+  readonly #results: TaskResults;
+
+  constructor(
+    ports: { readonly store: TaskAndPackStore; readonly runtime: Runtime },
+    options: {
+      readonly queue?: string | undefined;
+      readonly spans?: TaskSpans | undefined;
+      /** Where inputs go that do not fit into the table; absent: they are refused. */
+      readonly payloads?: PayloadStore | undefined;
+    } = {},
+  ) {
+    this.#store = ports.store;
+    this.#runtime = ports.runtime;
+    this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
+    this.#spans = options.spans;
+    this.#writer = new TaskWriter(ports, options);
+    this.#hasPayloadStore = options.payloads !== undefined;
+    this.#results = new TaskResults(ports);
+  }
+
+  /**
+   * Adds a task, unless its id is there already. A task without input is `enqueue(task)`, and gets null.
+   * Checked against a definition's schema is what the worker will get, the input as JSON; nothing is written when it does not fit.
+   * @throws MismatchError when the id is there with other input or another name
+   * @throws ConfigurationError when an option or the input is not usable
+   */
+  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<Enqueued>;
+  async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
+  async enqueue(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<Enqueued> {
+    return this.#put(await this.#validated(task, given));
+  }
+
+  /**
+   * Adds many tasks, some requests at a time: each is what `spawn` words of the arguments of `enqueue`, or what `validate` has checked.
+   * All are checked before the first is written.
+   * Those of one line, or of one id, are added one after the other, in the order given.
+   * A conflict with a task that is there is that task's own outcome and stops no other.
+   * @throws StoreUnavailableError when the store is gone: then nothing more is sent; calling again with the same ids adds what is missing
+   */
+  async enqueueAll(
+    tasks: readonly (TaskRequest | NewTask)[],
+    options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
+  ): Promise<readonly (Enqueued | MismatchError)[]> {
+    validOptions('the options of enqueueAll', options, { inFlight: true, onProgress: true });
+    const checked = await checkedAll(tasks, this.#defaults());
+    const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
+    let done = 0;
+    const put = async (task: NewTask): Promise<Enqueued | MismatchError> => {
+      try {
+        return await this.#put(task);
+      } catch (error) {
+        if (error instanceof MismatchError) return error;
+        throw error;
+      } finally {
+        options.onProgress?.(++done);
+      }
+    };
+    const last = new Map<string, Promise<unknown>>();
+    return allOf(
+      checked.map((task) => {
+        const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
+        const before = last.get(line) ?? Promise.resolve();
+        const adding = before.then(() => run(() => put(task)));
+        // A task that comes after one that failed is not added: it would take its place.
+        last.set(line, adding);
+        return adding;
+      }),
+    );
+  }
+
+  /**
+   * Waits for the end of a task. With its definition, which names no task by itself,
+   * the result has its type; with an id alone it is any JSON.
+   * A task that is dead or cancelled is an outcome and no error; so is the deadline.
+   * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
+   */
+  result<Output>(
+    task: DefinitionOf<Output>,
+    options: ResultOptions & { readonly id: string },
+  ): Promise<TaskOutcome<ResultOf<Output>>>;
+  result(id: string, options?: ResultOptions): Promise<TaskOutcome>;
+  async result(
+    task: DefinitionOf<unknown> | string,
+    options: ResultOptions & { readonly id?: string } = {},
+  ): Promise<TaskOutcome> {
+    const isById = typeof task === 'string';
+    if (isById) validOptions<ResultOptions>('the options of result', options, RESULT_OPTIONS);
+    else validOptions('the options of result', options, RESULT_OPTIONS_BY_DEFINITION);
+    const { id, queue = this.#queue } = options;
+    const key = { queue: validName('queue', queue), id: validName('the id of a task', isById ? task : id) };
+    return this.#results.wait(key, options, isById ? undefined : task.name);
+  }
+
+  /**
+   * `enqueue`, and then `result`.
+   * @throws ConfigurationError inside of a task, before anything is written: at full concurrency it would wait for the slot that it holds.
+   *   There, `waitFor` gives the task back until its children have ended
+   */
+  enqueueAndWait<Given, Output>(
+    task: TaskReference<Given> & DefinitionOf<Output>,
+    input: NoInfer<Given>,
+    options?: EnqueueOptions & ResultOptions,
+  ): Promise<TaskOutcome<ResultOf<Output>>>;
+  enqueueAndWait(task: string, input?: unknown, options?: EnqueueOptions & ResultOptions): Promise<TaskOutcome>;
+  async enqueueAndWait(
+    task: TaskReference<unknown>,
+    input: unknown = null,
+    given: EnqueueOptions & ResultOptions = {},
+  ): Promise<TaskOutcome> {
+    if (typeof given !== 'object' || (given as unknown) === null)
+      throw new ConfigurationError(`the options of enqueueAndWait are ${shown(given)}: give an object`);
+    const { wait, signal, ...options } = given;
+    if (isInsideTask())
+      throw new ConfigurationError(
+        'enqueueAndWait inside of a task would wait for a slot while it holds one: return task.waitFor([…]), which gives it back',
+      );
+    if (wait !== undefined) durationMs('wait', wait);
+    const { id, queue } = await this.enqueue(task, input, options);
+    return this.#results.wait({ queue, id }, { ...(wait !== undefined && { wait }), ...(signal && { signal }) });
+  }
+
+  /** Checks everything that `enqueue` would, and writes nothing. @throws ConfigurationError */
+  async validate<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<NewTask>;
+  async validate<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<NewTask>;
+  async validate(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<NewTask> {
+    return this.#validated(task, given);
+  }
+
+  /**
+   * A task as actions of a transaction of your own: your writes and the task happen together, or not at all.
+   * The transaction is refused when the id is taken, and fresh ids are made for each call: build it once, and send it as often as needed.
+   */
+  async enqueueWrites<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options: EnqueueOptions = {},
+  ): Promise<{ readonly id: string; readonly queue: string; readonly writes: readonly UserWrite[] }> {
+    const asked = await newTaskOf(task, input, options, this.#defaults());
+    ensureUnordered(asked);
+    ensureTransactable(asked, 'part of a transaction of your own');
+    const { id, queue } = asked;
+    const checked = await this.#writer.checkedIn(this.#spans?.create(asked, this.#runtime.clock.now()) ?? asked);
+    return { id, queue, writes: this.#store.enqueueWrites(checked, stampOf(this.#runtime)) };
+  }
+
+  /**
+   * Adds tasks that are waited for together, and the task that is to follow them all.
+   * The batch is there before its children, so calling again with the same id after a failure adds what is missing, and never counts twice.
+   * @throws MismatchError when the id stands for another batch, or one of its children for other work
+   */
+  async enqueueBatch(children: readonly TaskRequest[], options: BatchOptions): Promise<EnqueuedBatch> {
+    const { queue, id, waiter, tasks } = await newBatchOf(children, options, this.#defaults());
+    const batch = { queue, id, total: tasks.length, waiter };
+    const outcome = await this.#store.createBatch(batch, stampOf(this.#runtime));
+    if (outcome.kind === 'refused') ensureSameBatch(batch, outcome.current);
+    const results = await this.enqueueAll(tasks);
+    const mismatch = results.find((result) => result instanceof MismatchError);
+    if (mismatch !== undefined) throw mismatch;
+    return { id, queue, created: outcome.kind === 'applied' };
+  }
+
+  /**
+   * Adds many small tasks of one definition, several in a row of the table:
+   * each then costs about a quarter of what a task of its own would.
+   * They are claimed a pack at a time and run one after the other; see `tasks/task/pack.ts` for what they promise, and what not.
+   * Calling again with the same id and inputs adds what is missing.
+   * @throws MismatchError when the id stands for other inputs
+   * @throws ConfigurationError when an option or an input is not usable; then nothing was written
+   */
+  async enqueueBulk<Given>(
+    task: TaskReference<Given>,
+    inputs: readonly NoInfer<Given>[],
+    options: BulkOptions = {},
+  ): Promise<EnqueuedBulk> {
+    const bulk = await newBulkOf(task, inputs, options, this.#defaults());
+    const name = typeof task === 'string' ? task : task.name;
+    const asked = { ...bulk, name, traceparent: options.traceparent, count: inputs.length };
+    return this.#sending(asked, (traceparent) => {
+      if (traceparent !== undefined) {
+        const items = bulk.items.slice(0, CREATED_ITEMS).map((id) => ({ id, queue: bulk.queue, name, traceparent }));
+        this.#spans?.createItems(items, this.#runtime.clock.now());
+      }
+      const packs = bulk.packs.map((pack) => (traceparent === undefined ? pack : { ...pack, traceparent }));
+      return putBulk({ ...bulk, packs }, { store: this.#store, runtime: this.#runtime });
+    });
+  }
+
+  /** One task of a bulk, by its id; undefined when there is none, or none any more. */
+  async getItem(id: string, queue = this.#queue): Promise<BulkItem | undefined> {
+    return findItem({ queue, id }, this.#store);
+  }
+
+  /** How far a batch is; undefined when there is none, or none any more. */
+  async getBatch(id: string, queue = this.#queue): Promise<BatchRecord | undefined> {
+    return this.#store.getBatch({ queue, id });
+  }
+
+  async get(id: string, queue = this.#queue): Promise<TaskRecord | undefined> {
+    return this.#store.get({ queue: validName('queue', queue), id: validName('task id', id) });
+  }
+
+  #validated(task: TaskReference<unknown>, given: InputAndOptions): Promise<NewTask> {
+    const { input, options } = inputAndOptions(given);
+    return newTaskOf(task, input, options, this.#defaults());
+  }
+
+  #defaults(): RequestDefaults {
+    return {
+      runtime: this.#runtime,
+      queue: this.#queue,
+      hasPayloadStore: this.#hasPayloadStore,
+    };
+  }
+
+  #put(asked: NewTask): Promise<Enqueued> {
+    return this.#sending(asked, (traceparent) =>
+      this.#writer.put(traceparent === undefined ? asked : { ...asked, traceparent }),
+    );
+  }
+
+  /** Within a span, if anything listens: its context goes into the row, and what becomes of the task hangs on it. */
+  #sending<Result>(
+    asked: Parameters<TaskSpans['send']>[0],
+    send: (traceparent: string | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const { clock } = this.#runtime;
+    const span = this.#spans?.send(asked, clock.now());
+    return sendWithin(span, clock, () => send(span?.traceparent));
+  }
+}

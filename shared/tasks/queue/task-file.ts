@@ -1,0 +1,139 @@
+/** Tasks as lines of JSON: all of them are checked before any of them is written. */
+import { isUtf8 } from 'node:buffer';
+import { isSame } from '../../core/runtime/same.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import type { EnqueueOptions, TaskClient, TaskReference } from './task-client.ts';
+import { hintFor } from '../../core/validate/options.ts';
+import type { TaskRegistry } from '../task/definition.ts';
+import type { NewTask } from '../task/task-store.ts';
+
+export interface Line {
+  /** Counted from 1, empty ones included, as editors do. */
+  readonly number: number;
+  readonly task: NewTask;
+}
+
+export interface BadLine {
+  readonly line: number;
+  readonly error: string;
+}
+
+export interface CheckedLines {
+  readonly lines: readonly Line[];
+  readonly bad: readonly BadLine[];
+}
+
+const FIELDS = [
+  'name',
+  'input',
+  'id',
+  'priority',
+  'runAt',
+  'delay',
+  'onDuplicate',
+  'window',
+  'expiresAt',
+  'expiresIn',
+  'maxAttempts',
+  'timeout',
+] as const;
+
+/**
+ * @param registry the definitions, to check names and inputs against; absent: they are taken as they are
+ * @throws ConfigurationError when it is no text
+ */
+export async function checkLines(
+  bytes: Buffer,
+  client: TaskClient,
+  registry: TaskRegistry | undefined,
+): Promise<CheckedLines> {
+  if (!isUtf8(bytes)) throw new ConfigurationError('the tasks are not UTF-8 text: give lines of JSON');
+  const lines: Line[] = [];
+  const bad: BadLine[] = [];
+  const byId = new Map<string, Line>();
+  for (const [index, text] of bytes
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    if (text.trim() === '') continue;
+    try {
+      const line = { number: index + 1, task: await checkLine(text, client, registry) };
+      ensureDistinct(line, byId);
+      lines.push(line);
+    } catch (error) {
+      bad.push({ line: index + 1, error: messageOf(error) });
+    }
+  }
+  return { lines, bad };
+}
+
+async function checkLine(text: string, client: TaskClient, registry: TaskRegistry | undefined): Promise<NewTask> {
+  const { name, input = null, runAt, expiresAt, ...options } = parseObject(text);
+  if (typeof name !== 'string') throw new ConfigurationError('it has no name: give {"name": …, "input": …}');
+  return client.validate(referenceTo(name, registry), input, {
+    ...(options as EnqueueOptions),
+    ...momentOption('runAt', runAt),
+    ...momentOption('expiresAt', expiresAt),
+  });
+}
+
+/** The definition where there is one, else the bare name. @throws ConfigurationError when the module does not define it */
+export function referenceTo(name: string, registry: TaskRegistry | undefined): TaskReference<unknown> {
+  const definition = registry?.get(name);
+  if (registry !== undefined && definition === undefined)
+    throw new ConfigurationError(
+      `no task is named ${JSON.stringify(name)}: the module defines ${[...registry.keys()].join(', ')}`,
+    );
+  return definition ?? name;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ConfigurationError(`not JSON: ${messageOf(cause)}`, { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ConfigurationError('not a JSON object: give {"name": …, "input": …}');
+  const unknown = Object.keys(value).find((field) => !(FIELDS as readonly string[]).includes(field));
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      `unknown field ${JSON.stringify(unknown)}: known are ${FIELDS.join(', ')}${hintFor(unknown, FIELDS)}`,
+    );
+  return value as Record<string, unknown>;
+}
+
+function momentOption(
+  field: 'runAt' | 'expiresAt',
+  value: unknown,
+): Partial<Record<'runAt' | 'expiresAt', number | Date>> {
+  if (value === undefined) return {};
+  return { [field]: typeof value === 'string' ? momentOf(value) : (value as number) };
+}
+
+/** A day, or a time of it, in some zone or in that of this machine. */
+const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** A moment, as ISO 8601 writes it. @throws ConfigurationError */
+export function momentOf(text: string): Date {
+  const at = new Date(text);
+  const [day = ''] = text.split('T');
+  // The language reads much else than ISO 8601 as some time, and the 31st of a short month as a day of the next.
+  if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
+    throw new ConfigurationError(`${JSON.stringify(text)} is not a time: give one such as 2027-01-31T08:00:00Z`);
+  return at;
+}
+
+/** One of two different pieces of work under one id would be refused, after the others were written. */
+function ensureDistinct(line: Line, byId: Map<string, Line>): void {
+  const { id, name, input } = line.task;
+  const earlier = byId.get(id);
+  byId.set(id, earlier ?? line);
+  if (earlier === undefined || (line.task.dedup !== undefined && line.task.dedup.policy !== 'reject')) return;
+  if (earlier.task.name !== name || !isSame(earlier.task.input, input))
+    throw new ConfigurationError(
+      `id ${JSON.stringify(id)} stands in line ${earlier.number} for other work: give each its own`,
+    );
+}

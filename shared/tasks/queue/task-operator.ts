@@ -1,0 +1,234 @@
+/**
+ * The side that looks after tasks: cancel, redrive, reschedule, pause and resume.
+ *
+ * Every operation looks at the task first and then writes under a guard that names what it saw;
+ * when the task has moved on meanwhile it looks again, a few times.
+ */
+import type { CancelReport, OperatorPorts } from './cancel-item.ts';
+import { cancelItem } from './cancel-item.ts';
+import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import { settleSession } from '../../session/session-contender.ts';
+import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { NEVER } from '../task/batch.ts';
+import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { ListingQuery } from './listing.ts';
+import { openTasks } from './listing.ts';
+import type { EndedTask } from '../task/task.ts';
+import { validPriority } from '../task/task-request.ts';
+import { validMoment } from '../../core/validate/moment.ts';
+import type { QueueRecord } from '../task/queue-store.ts';
+import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
+import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
+
+export type RedriveReport =
+  | { readonly kind: 'redriven'; readonly task: TaskRecord }
+  /** Only what is dead or cancelled can be redriven. */
+  | { readonly kind: 'unfit'; readonly state: TaskState }
+  | { readonly kind: 'missing' };
+
+export type RescheduleReport =
+  | { readonly kind: 'rescheduled'; readonly task: TaskRecord }
+  /** Only what waits can be rescheduled. */
+  | { readonly kind: 'unfit'; readonly state: TaskState }
+  | { readonly kind: 'missing' };
+
+export interface QueueOption {
+  readonly queue?: string | undefined;
+}
+
+export interface TaskOption extends QueueOption {
+  /** The task as the operator saw it: with another counter, which every claim raises, it is left alone. */
+  readonly leaseCounter?: number | undefined;
+}
+
+const TASK_OPTION = { queue: true, leaseCounter: true } as const satisfies Record<keyof TaskOption, true>;
+
+/** What operators do: cancel, redrive and reschedule tasks, look at those that are dead, pause and resume a queue. */
+export class TaskOperator {
+  readonly #ports: OperatorPorts;
+  readonly #queue: string;
+  readonly #maxClockSkewMs: number;
+
+  constructor(
+    ports: OperatorPorts,
+    options: { readonly queue?: string | undefined; readonly maxClockSkewMs?: number | undefined } = {},
+  ) {
+    this.#ports = ports;
+    this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
+    this.#maxClockSkewMs = options.maxClockSkewMs ?? DEFAULT_MAX_CLOCK_SKEW_MS;
+  }
+
+  /**
+   * Ends a task without a result: at once while it waits, through its holder while it runs. Or one item of a bulk, by its id.
+   * @throws MismatchError when it has another counter than the given one
+   */
+  cancel(id: string, options: TaskOption & { readonly reason?: string } = {}): Promise<CancelReport> {
+    validOptions('the options of cancelling a task', options, { ...TASK_OPTION, reason: true });
+    const key = this.#key(id, options);
+    const reason = validReason(options.reason ?? 'cancelled by an operator');
+    return this.#look(key, options, async (task): Promise<CancelReport | undefined> => {
+      if (task === undefined) return cancelItem(key, this.#ports, this.#maxClockSkewMs);
+      const cancellation = { at: this.#ports.runtime.clock.now(), reason };
+      if (task.state === 'running') return this.#cancelRunning(task, cancellation);
+      if (task.state !== 'ready') return { kind: 'ended', state: task.state };
+      const outcome = await this.#ports.tasks.cancel(task, cancellation, stampOf(this.#ports.runtime));
+      return outcome.kind === 'applied' ? { kind: 'cancelled' } : undefined;
+    });
+  }
+
+  /**
+   * Brings a dead or cancelled task back: ready now, with all its attempts, its history kept and its counter going on.
+   * @throws MismatchError as `cancel`
+   */
+  redrive(id: string, options: TaskOption = {}): Promise<RedriveReport> {
+    validOptions('the options of redriving a task', options, TASK_OPTION);
+    return this.#look(this.#key(id, options), options, async (task): Promise<RedriveReport | undefined> => {
+      if (task === undefined) return { kind: 'missing' };
+      if (task.state !== 'dead' && task.state !== 'cancelled') return { kind: 'unfit', state: task.state };
+      const stamp = stampOf(this.#ports.runtime);
+      const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
+      return outcome.kind === 'applied' ? { kind: 'redriven', task: outcome.row } : undefined;
+    });
+  }
+
+  /**
+   * Redrives the dead tasks of a queue, or those of them that `choose` takes.
+   * @returns how many came back; what others redrove meanwhile is not among them
+   */
+  async redriveAll(
+    options: QueueOption & { readonly choose?: (task: EndedTask) => boolean; readonly limit?: number } = {},
+  ): Promise<number> {
+    const known = { queue: true, choose: true, limit: true } as const;
+    const { queue, choose = () => true, limit = Infinity } = validOptions('the options of redriveAll', options, known);
+    if (!(limit >= 1)) throw new ConfigurationError(`limit = ${shown(limit)}: give 1 or more`);
+    if (typeof choose !== 'function') throw new ConfigurationError(`choose = ${shown(choose)}: give a function`);
+    let redriven = 0;
+    for await (const task of this.dead({ queue })) {
+      if (!choose(task)) continue;
+      const stamp = stampOf(this.#ports.runtime);
+      const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
+      if (outcome.kind === 'applied') redriven++;
+      if (redriven >= limit) break;
+    }
+    return redriven;
+  }
+
+  /**
+   * The tasks of a queue that are ready or running, those for later included; not those that others of their line hold up. A moment behind.
+   * Costs half a read unit a task.
+   */
+  open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {
+    validOptions('the options of open', options, { queue: true, shards: true, priorities: true });
+    const queue = this.#queueOf(options);
+    const { shards, priorities = PRIORITIES } = options;
+    return openTasks(this.#ports.tasks, { queue, shards, priorities: priorities.map(validPriority), now: NEVER });
+  }
+
+  /** The dead tasks of a queue, those of each part of the list in order of death. A moment behind. */
+  async *dead(options: QueueOption = {}): AsyncGenerator<EndedTask> {
+    const queue = this.#queueOf(validOptions('the options of dead', options, { queue: true }));
+    let after: unknown;
+    do {
+      const { keys, next } = await this.#ports.operations.pageOfDead(queue, after);
+      for (const task of await this.#ports.tasks.getMany(keys)) if (task.state === 'dead') yield task;
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /**
+   * Gives a waiting task another priority, another time, or both.
+   * @throws MismatchError as `cancel`
+   */
+  reschedule(
+    id: string,
+    to: { readonly priority?: Priority; readonly runAt?: number | Date },
+    options: TaskOption = {},
+  ): Promise<RescheduleReport> {
+    validOptions('the options of rescheduling a task', options, TASK_OPTION);
+    const key = this.#key(id, options);
+    validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, { priority: true, runAt: true });
+    if (to.priority === undefined && to.runAt === undefined)
+      throw new ConfigurationError(`rescheduling ${describeTask(key)}: give a priority, a runAt, or both`);
+    const priority = to.priority === undefined ? undefined : validPriority(to.priority);
+    const runAt = to.runAt === undefined ? undefined : validMoment('runAt', to.runAt);
+    return this.#look(key, options, async (task): Promise<RescheduleReport | undefined> => {
+      if (task === undefined) return { kind: 'missing' };
+      if (task.state !== 'ready') return { kind: 'unfit', state: task.state };
+      const target = { priority: priority ?? task.priority, runAt: runAt ?? task.readyAt };
+      const outcome = await this.#ports.operations.reschedule(task, target, stampOf(this.#ports.runtime));
+      return outcome.kind === 'applied' ? { kind: 'rescheduled', task: outcome.row } : undefined;
+    });
+  }
+
+  /** No task of the queue is claimed from about now on; what runs goes on to its end, and enqueuing goes on. */
+  pause(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
+    return this.#change(options, { isPaused: true, byDefault: 'paused by an operator' });
+  }
+
+  resume(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
+    return this.#change(options, { isPaused: false, byDefault: 'resumed by an operator' });
+  }
+
+  async #change(
+    options: QueueOption & { readonly reason?: string },
+    { isPaused, byDefault }: { readonly isPaused: boolean; readonly byDefault: string },
+  ): Promise<QueueRecord> {
+    const queue = this.#queueOf(validOptions('the options of a queue', options, { queue: true, reason: true }));
+    const to = { isPaused, reason: validReason(options.reason ?? byDefault) };
+    return retryContended(`queue ${queue}`, ACT, async () => {
+      const observed = await this.#ports.queues.get(queue);
+      const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));
+      return outcome.kind === 'applied' ? outcome.row : contended(outcome);
+    });
+  }
+
+  async #cancelRunning(task: RunningTask, cancellation: Cancellation): Promise<CancelReport | undefined> {
+    const { tasks, operations, sessions, runtime } = this.#ports;
+    const standing = await settleSession(await sessions.get(task.session), this.#ports, this.#maxClockSkewMs);
+    if (standing.kind === 'free' || standing.kind === 'closed') {
+      const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
+      if (outcome.kind !== 'applied') return undefined;
+      const key = task.links?.concurrency;
+      if (key !== undefined) await tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
+      return { kind: 'cancelled' };
+    }
+    const outcome = await operations.requestCancel(task, cancellation, stampOf(runtime));
+    return outcome.kind === 'applied' ? { kind: 'requested', session: task.session } : undefined;
+  }
+
+  #look<Report>(
+    key: TaskKey,
+    { leaseCounter }: TaskOption,
+    act: (task: TaskRecord | undefined) => Promise<Report | undefined>,
+  ): Promise<Report> {
+    return retryContended(describeTask(key), ACT, async () => {
+      const task = await this.#ports.tasks.get(key);
+      if (leaseCounter !== undefined && task !== undefined && task.leaseCounter !== leaseCounter)
+        throw new MismatchError(
+          describeTask(key),
+          `${describeTask(key)} has counter ${task.leaseCounter}, not ${leaseCounter}, and is ${task.state}: ` +
+            'it was claimed since; nothing was done, look again',
+        );
+      return (await act(task)) ?? contended();
+    });
+  }
+
+  #key(id: string, options: QueueOption): TaskKey {
+    return { queue: this.#queueOf(options), id: validName('task id', id) };
+  }
+
+  #queueOf({ queue = this.#queue }: QueueOption): string {
+    return validName('queue', queue);
+  }
+}
+
+function validReason(reason: string): string {
+  if (reason.length > REASON_LIMIT_CHARACTERS || !reason.isWellFormed())
+    throw new ConfigurationError(
+      `the reason has ${reason.length} characters: give well-formed text of at most ${REASON_LIMIT_CHARACTERS}`,
+    );
+  return reason;
+}

@@ -1,0 +1,108 @@
+/** One task into the table: its payload in its place, its row, and other work for the task that has its id. */
+import { MismatchError, StoreUnavailableError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { followingId, judgeDuplicate } from '../task/dedup.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { checkedIn, dropPayload } from '../task/payload.ts';
+import type { NewTask, TaskStore } from '../task/task-store.ts';
+import type { EndedTask, ReadyTask, TaskRecord } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+import { validName } from '../../core/validate/name.ts';
+import type { AddingStore, Enqueued } from './task-adder.ts';
+import { TaskAdder, hasBegun, kept, mismatch } from './task-adder.ts';
+
+/** What giving other work to a task that is there needs of the store beside. */
+export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'renew' | 'deletePayload'>;
+
+export class TaskWriter extends TaskAdder<TaskRecord> {
+  readonly #store: EnqueueStore;
+  readonly #runtime: Runtime;
+  readonly #payloads: PayloadStore | undefined;
+
+  constructor(
+    ports: { readonly store: EnqueueStore; readonly runtime: Runtime },
+    { payloads }: { readonly payloads?: PayloadStore | undefined } = {},
+  ) {
+    super(ports);
+    this.#store = ports.store;
+    this.#runtime = ports.runtime;
+    this.#payloads = payloads;
+  }
+
+  /** With its payload in its place; one that turns out not to be needed is removed again. */
+  async put(asked: NewTask): Promise<Enqueued> {
+    const task = await this.checkedIn(asked);
+    try {
+      const enqueued = await this.add(task);
+      if (!enqueued.created && !enqueued.replaced) await this.#discard(task);
+      return enqueued;
+    } catch (error) {
+      if (error instanceof MismatchError) await this.#discard(task);
+      throw error;
+    }
+  }
+
+  async #discard({ payload }: NewTask): Promise<void> {
+    const { reference } = payload ?? {};
+    if (reference !== undefined) await tidy(async () => this.#payloads?.delete(reference));
+  }
+
+  /** What a task had before it got other work; a payload in the table may have been replaced by the new one. */
+  async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
+    const isReplaced = former.payload?.reference === undefined && task.payload?.reference === undefined;
+    if (!isReplaced || task.payload === undefined)
+      await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
+  }
+
+  /** The id is taken: what becomes of the request is for its policy to say. */
+  protected override async settle(task: NewTask, current: TaskRecord): Promise<Enqueued> {
+    const { id, queue, dedup } = task;
+    if (dedup === undefined) return super.settle(task, current);
+    const stamp = stampOf(this.#runtime);
+    switch (judgeDuplicate(current, task, dedup, stamp.now)) {
+      case 'keep':
+        return kept(task);
+      case 'mismatch':
+        throw mismatch(task, current);
+      case 'follow':
+        return this.add({ ...task, id: validName('the id of what follows a running task', followingId(current)) });
+      case 'replace': {
+        const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
+        if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task);
+        if (outcome.kind === 'refused') return this.add(task);
+        await this.#dropFormer(current, task);
+        return { id, queue, created: false, replaced: true };
+      }
+      case 'renew': {
+        const outcome = await this.#store.renew(current as EndedTask, task, stamp);
+        if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) return this.add(task);
+        await this.#dropFormer(current, task);
+        return { id, queue, created: true, replaced: false };
+      }
+    }
+  }
+
+  /** With its payload in the user's store, if it is one of those. */
+  checkedIn(task: NewTask): Promise<NewTask> {
+    return checkedIn(task, this.#payloads, this.#runtime.ids.unique());
+  }
+}
+
+async function tidy(removal: () => Promise<void>): Promise<void> {
+  try {
+    await removal();
+  } catch {
+    // The outcome stands, and its caller must hear of it. What stays is swept in time:
+    // by the table's TTL, or a lifecycle rule of the bucket.
+  }
+}
+
+/** The row does not say whose input it has once it has been claimed. */
+function undecided(task: NewTask): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${describeTask(task)}: whether its input was replaced is not known, for the answer was lost and the task has gone on since; ` +
+      'ask again if the work may be done once more',
+    { applied: 'unknown' },
+  );
+}

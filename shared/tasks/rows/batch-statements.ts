@@ -1,0 +1,91 @@
+/**
+ * The batch row: tasks that are waited for together.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `batch#<queue>#<id>`, `batch` | create |
+ * | v | N | schema version | create |
+ * | queue, id | S | identity | create |
+ * | total | N | children | create |
+ * | pending | N | children that have not ended | create, count down |
+ * | done, dead, cancelled | N | how those ended that have | create, count down |
+ * | waiter | S, JSON | who is created or woken by the last one | create |
+ * | nonce | S | of its creation | create |
+ * | finishedAt | N, epoch ms | when the last child ended | count down |
+ * | ttl | N, epoch s | sweeping, once all have ended | count down |
+ */
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { BatchKey, BatchRecord, ChildEnding } from '../task/batch.ts';
+import { batchKey } from '../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { createStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+
+/**
+ * Guard: the row is absent.
+ * Effect: counts `total` children, none of which has ended.
+ * Outcomes: refused = the id is taken; the row says by what.
+ */
+export function createBatch(
+  table: string,
+  { queue, id, total, waiter }: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
+  { nonce }: Stamp,
+): Statement<'put'> {
+  return createStatement('batch.create', table, {
+    ...batchKey(queue, id),
+    v: SCHEMA_VERSION,
+    queue,
+    id,
+    total,
+    pending: total,
+    done: 0,
+    dead: 0,
+    cancelled: 0,
+    waiter: JSON.stringify(waiter),
+    nonce,
+  });
+}
+
+/**
+ * Guard: others are pending. Counted once, because it stands in the transaction that ends the child, whose own guard is true once.
+ * Effect: one less.
+ * Outcomes: refused = this is the last one, or there is no such batch; the row says which.
+ */
+export function countDown(table: string, { queue, id }: BatchKey, ending: ChildEnding): Statement<'update'> {
+  return updateStatement('batch.countDown', {
+    table,
+    key: batchKey(queue, id),
+    guard: '#pending > :one',
+    effect: COUNT[ending],
+    values: { ':one': 1 },
+  });
+}
+
+/**
+ * Guard: none but this one is pending.
+ * Effect: all have ended.
+ * Outcomes: refused = there is no such batch.
+ */
+export function countLast(
+  table: string,
+  { queue, id }: BatchKey,
+  ending: ChildEnding,
+  { now }: Pick<Stamp, 'now'>,
+): Statement<'update'> {
+  return updateStatement('batch.countDown', {
+    table,
+    key: batchKey(queue, id),
+    guard: '#pending = :one',
+    effect: `${COUNT[ending]}, #finishedAt = :now, #ttl = :ttl`,
+    values: { ':one': 1, ':now': now, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) },
+  });
+}
+
+export const readBatch = (table: string, { queue, id }: BatchKey): Statement<'get'> =>
+  getStatement('batch.get', table, batchKey(queue, id));
+
+const COUNT: Readonly<Record<ChildEnding, string>> = {
+  done: 'SET #pending = #pending - :one, #done = #done + :one',
+  dead: 'SET #pending = #pending - :one, #dead = #dead + :one',
+  cancelled: 'SET #pending = #pending - :one, #cancelled = #cancelled + :one',
+};

@@ -1,0 +1,52 @@
+import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.ts';
+import { MAX_SHARDS } from '../task/task.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
+import { Rows } from '../../dynamo/engine/rows.ts';
+import type { Sender } from '../../dynamo/engine/send.ts';
+import * as statements from './queue-statements.ts';
+
+export function createQueueStore(sender: Sender, table: string): QueueStore {
+  const rows = new Rows(sender, decodeQueue);
+  return {
+    get: (queue) => rows.get(statements.readQueue(table, queue)),
+
+    glance: (queue) => rows.get(statements.glanceAtQueue(table, queue)),
+
+    change: (queue, observed, to, stamp) =>
+      rows.write(statements.changeQueue(table, queue, observed, to, stamp), stamp),
+
+    noteUse: (queue, observed, use, stamp) => rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp),
+
+    announce: (observed, announcement, stamp, limits) =>
+      rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
+  };
+}
+
+function decodeQueue(item: DynamoItem): QueueRecord {
+  const row = new ItemReader(item);
+  return {
+    queue: row.string('queue'),
+    isPaused: row.boolean('paused'),
+    reason: row.string('reason'),
+    changedAt: row.count('updatedAt'),
+    nonce: row.string('nonce'),
+    lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
+    // A worker that is told of more would look for ever.
+    shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
+    announced: decodeAnnouncement(item.announced),
+  };
+}
+
+/** A hint that is damaged is none, and closes no queue. */
+function decodeAnnouncement(attribute: unknown): Announcement | undefined {
+  if (typeof attribute !== 'object' || attribute === null) return undefined;
+  const { at, before, ids, workers } = attribute as Readonly<Record<string, unknown>>;
+  if (typeof at !== 'number' || typeof workers !== 'number' || !Array.isArray(ids)) return undefined;
+  return {
+    at,
+    workers,
+    before: typeof before === 'number' ? before : undefined,
+    ids: ids.filter((id): id is string => typeof id === 'string' && id !== ''),
+  };
+}

@@ -1,0 +1,81 @@
+import type { ScheduleRecord } from '../schedule/schedule.ts';
+import { MISSED_POLICIES } from '../schedule/schedule.ts';
+import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../schedule/schedule-store.ts';
+import { PRIORITIES } from '../task/task.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
+import { splitKey } from '../../dynamo/engine/keys.ts';
+import { Rows } from '../../dynamo/engine/rows.ts';
+import type { Sender } from '../../dynamo/engine/send.ts';
+import * as statements from './schedule-statements.ts';
+
+export function createScheduleStore(sender: Sender, table: string): ScheduleStore {
+  const rows = new Rows(sender, decodeRow);
+  return {
+    get: (key) => rows.get(statements.readSchedule(table, key)),
+
+    put: (definition, nextAt, observed, stamp) =>
+      rows.writeAs<ScheduleRecord>(statements.putSchedule(table, definition, nextAt, observed, stamp), stamp),
+
+    advance: (observed, nextAt, stamp) =>
+      rows.writeAs<ScheduleRecord>(statements.advanceSchedule(table, observed, nextAt, stamp), stamp),
+
+    remove: (observed, stamp) =>
+      rows.writeAs<RemovedSchedule>(statements.removeSchedule(table, observed, stamp), stamp),
+
+    async due(queue, now, onDamaged) {
+      const due: ScheduleRecord[] = [];
+      let after: unknown;
+      do {
+        const page = await sender.read(statements.dueSchedules(table, queue, now, after));
+        due.push(...(await read(keysOf(page.Items), onDamaged)));
+        after = page.LastEvaluatedKey;
+      } while (after !== undefined);
+      return due;
+    },
+
+    async page(queue, after) {
+      const { Items, LastEvaluatedKey } = await sender.read(statements.pageOfSchedules(table, queue, after));
+      return { schedules: await read(keysOf(Items)), next: LastEvaluatedKey };
+    },
+  };
+
+  async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
+    const found = await rows.getMany(table, statements.readSchedules(table, keys), onDamaged);
+    // The index may still show what was removed.
+    return found.filter((row): row is ScheduleRecord => !('isRemoved' in row));
+  }
+}
+
+function keysOf(items: readonly DynamoItem[] = []): ScheduleKey[] {
+  return items.map(({ pk }) => {
+    const [, queue = '', name = ''] = splitKey(String(pk));
+    return { queue, name };
+  });
+}
+
+function decodeRow(item: DynamoItem): ScheduleRecord | RemovedSchedule {
+  return item.status === statements.REMOVED ? decodeRemoved(item) : decodeSchedule(item);
+}
+
+function decodeRemoved(item: DynamoItem): RemovedSchedule {
+  const row = new ItemReader(item);
+  return { queue: row.string('queue'), name: row.string('name'), isRemoved: true, nonce: row.string('nonce') };
+}
+
+function decodeSchedule(item: DynamoItem): ScheduleRecord {
+  const row = new ItemReader(item);
+  return {
+    queue: row.string('queue'),
+    name: row.string('name'),
+    task: row.string('task'),
+    input: row.json('input'),
+    priority: row.oneOf('priority', PRIORITIES),
+    cron: row.string('cron'),
+    zone: row.string('zone'),
+    missed: row.oneOf('missed', MISSED_POLICIES),
+    toleranceMs: row.count('toleranceMs'),
+    nextAt: row.optional('readyAt', (attribute) => row.count(attribute)) ?? Infinity,
+    nonce: row.string('nonce'),
+  };
+}

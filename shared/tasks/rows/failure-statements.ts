@@ -1,0 +1,70 @@
+/**
+ * The failure row: where the last failed attempt of a task failed.
+ * It stands beside the task, so that no later write of the task pays for it.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `failure#<queue>#<task id>`, `failure` | keep |
+ * | v | N | schema version | keep |
+ * | text | S | the error's stack, and those of its causes | keep |
+ * | leaseCounter | N | of the attempt | keep |
+ * | nonce | S | of its writing | keep |
+ * | ttl | N, epoch s | sweeping, when a task that died of it is swept | keep |
+ *
+ * Workers before 0.2 write none, and leave what stands there.
+ */
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Claim, TaskKey } from '../task/task.ts';
+import { WRITE_UNIT_BYTES, itemSizeBytes } from '../../dynamo/engine/capacity.ts';
+import { failureKey } from '../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
+
+/** Two write units an attempt that fails. */
+const ROW_LIMIT_BYTES = 2 * WRITE_UNIT_BYTES;
+
+/**
+ * Guard: none is kept, or that of an earlier claim.
+ * Effect: this one is kept, as much of it as fits.
+ * Outcomes: refused = a later attempt has failed since.
+ */
+export function putFailure(table: string, claim: Claim, stack: string, { now, nonce }: Stamp): Statement<'put'> {
+  const { queue, id, leaseCounter } = claim;
+  const guard = 'attribute_not_exists(#pk) OR #leaseCounter < :counter';
+  const row = {
+    ...failureKey(queue, id),
+    v: SCHEMA_VERSION,
+    leaseCounter,
+    nonce,
+    ttl: ttlEpochSeconds(now, RETENTION_DAYS.task),
+  };
+  const text = firstBytes(stack, ROW_LIMIT_BYTES - itemSizeBytes({ ...row, text: '' }));
+  return {
+    verb: 'failure.keep',
+    kind: 'put',
+    input: {
+      TableName: table,
+      Item: { ...row, text },
+      ConditionExpression: guard,
+      ExpressionAttributeNames: namesIn(guard),
+      ExpressionAttributeValues: { ':counter': leaseCounter },
+      ReturnConsumedCapacity: 'TOTAL',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}
+
+export const readFailure = (table: string, { queue, id }: TaskKey): Statement<'get'> =>
+  getStatement('failure.get', table, failureKey(queue, id));
+
+/** A character that is cut in two is left out. */
+function firstBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= limit
+    ? text
+    : bytes
+        .subarray(0, Math.max(0, limit))
+        .toString()
+        .replace(/\ufffd+$/, '');
+}

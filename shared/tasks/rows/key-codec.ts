@@ -1,0 +1,17 @@
+import type { KeyState } from '../task/key-limit.ts';
+import { IDLE_KEY } from '../task/key-limit.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
+
+/** @param item undefined: nothing of the key has ever run, or its row was swept */
+export function decodeKey(item: DynamoItem | undefined): KeyState {
+  if (item === undefined) return IDLE_KEY;
+  const row = new ItemReader(item);
+  const count = (attribute: string): number => row.count(attribute);
+  return {
+    running: item.running instanceof Set ? item.running.size : 0,
+    window: row.optional('window', count),
+    started: row.optional('started', count) ?? 0,
+    enteredAt: row.optional('enteredAt', count),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * The key row: how many tasks of one key run, and how many were started lately.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `key#<queue>#<key>`, `key` | enter |
+ * | v | N | schema version | enter |
+ * | running | SS | ids of the tasks that run; absent when none does | enter, leave |
+ * | window, started | N, epoch ms; N | the current window of the rate, and the tasks started in it; absent without a rate | enter |
+ * | enteredAt | N, epoch ms | when a task began last: how long the key has stood still. Workers before 0.2 leave what stands there | enter |
+ * | ttl | N, epoch s | sweeping, a year after a task left: longer than the tasks last that are still in | leave; removed by enter |
+ *
+ * It is only ever written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key
+ * that are in state `running`, those of dead workers included, whose places are kept until another worker has taken them over.
+ */
+import type { KeyLimit } from '../task/key-limit.ts';
+import { windowOf } from '../task/key-limit.ts';
+import type { TaskKey } from '../task/task.ts';
+import { taskConcurrencyKey } from '../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+
+const HAS_ROOM = '(attribute_not_exists(#running) OR size(#running) < :limit)';
+/** For the one statement that has no guard. */
+const ALWAYS = 'attribute_exists(#pk) OR attribute_not_exists(#pk)';
+const ENTER = ', #enteredAt = :now ADD #running :me';
+
+/**
+ * Guard: fewer run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
+ * Effect: this one runs too, and counts.
+ * Outcomes: refused = others were faster.
+ * @param observed the start of the window that the row was seen in
+ */
+export function enterKey(
+  table: string,
+  task: TaskKey,
+  limit: KeyLimit,
+  observed: { readonly window: number | undefined },
+  { now }: { readonly now: number },
+): Statement<'update'> {
+  const { rate } = limit;
+  const base = { table, key: taskConcurrencyKey(task.queue, limit.key) };
+  const values = { ':v': SCHEMA_VERSION, ':limit': limit.limit, ':me': new Set([task.id]), ':now': now };
+  if (rate === undefined)
+    return updateStatement('key.enter', {
+      ...base,
+      guard: HAS_ROOM,
+      effect: `SET #v = :v${ENTER} REMOVE #ttl`,
+      values,
+    });
+  const window = windowOf(rate, now);
+  if (observed.window === window)
+    return updateStatement('key.enter', {
+      ...base,
+      guard: `${HAS_ROOM} AND #window = :window AND #started < :count`,
+      effect: `SET #v = :v, #started = #started + :one${ENTER} REMOVE #ttl`,
+      values: { ...values, ':window': window, ':count': rate.count, ':one': 1 },
+    });
+  return updateStatement('key.enter', {
+    ...base,
+    guard: `${HAS_ROOM} AND (attribute_not_exists(#window) OR #window < :window)`,
+    effect: `SET #v = :v, #window = :window, #started = :one${ENTER} REMOVE #ttl`,
+    values: { ...values, ':window': window, ':one': 1 },
+  });
+}
+
+/**
+ * Unguarded because it stands in the transaction that takes the task out of `running`, whose guard is true once; and a row that was swept
+ * under its tasks, or removed by hand, must not keep them from ending.
+ * Effect: its place is free.
+ */
+export function leaveKey(
+  table: string,
+  task: TaskKey,
+  key: string,
+  { now }: { readonly now: number },
+): Statement<'update'> {
+  return updateStatement('key.leave', {
+    table,
+    key: taskConcurrencyKey(task.queue, key),
+    guard: ALWAYS,
+    effect: 'SET #v = :v, #ttl = :ttl DELETE #running :me',
+    values: { ':v': SCHEMA_VERSION, ':me': new Set([task.id]), ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
+  });
+}
+
+export const readKey = (table: string, queue: string, key: string): Statement<'get'> =>
+  getStatement('key.get', table, taskConcurrencyKey(queue, key));

@@ -1,0 +1,55 @@
+/**
+ * The payload row: an input that is too large for its task's row.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `payload#<queue>#<task id>`, `payload` | put |
+ * | v | N | schema version | put |
+ * | text | S, JSON | the input | put |
+ * | nonce | S | of its writing; the task's row names it | put |
+ * | ttl | N, epoch s | sweeping, a year after its task was due: it is deleted when its task is done, if no worker dies in between | put |
+ */
+import type { NewTask } from '../task/task-store.ts';
+import type { TaskKey } from '../task/task.ts';
+import { payloadKey } from '../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
+
+/** Unguarded because it stands in the transaction that creates its task, or gives it other work, whose guard decides for both. */
+export function putPayload(
+  table: string,
+  { queue, id, runAt }: Pick<NewTask, 'queue' | 'id' | 'runAt'>,
+  text: string,
+  { nonce }: { readonly nonce: string },
+): Statement<'put'> {
+  const ttl = ttlEpochSeconds(runAt, RETENTION_DAYS.payload);
+  return {
+    verb: 'payload.put',
+    kind: 'put',
+    input: { TableName: table, Item: { ...payloadKey(queue, id), v: SCHEMA_VERSION, text, nonce, ttl } },
+  };
+}
+
+/**
+ * Guard: it is the one that is meant: the id may stand for other work by now.
+ * Outcomes: refused = it is gone, or another.
+ */
+export function deletePayload(table: string, { queue, id }: TaskKey, nonce: string): Statement<'delete'> {
+  const guard = '#nonce = :nonce';
+  return {
+    verb: 'payload.delete',
+    kind: 'delete',
+    input: {
+      TableName: table,
+      Key: { ...payloadKey(queue, id) },
+      ConditionExpression: guard,
+      ExpressionAttributeNames: namesIn(guard),
+      ExpressionAttributeValues: { ':nonce': nonce },
+      ReturnConsumedCapacity: 'TOTAL',
+    },
+  };
+}
+
+export const readPayload = (table: string, { queue, id }: TaskKey): Statement<'get'> =>
+  getStatement('payload.get', table, payloadKey(queue, id));

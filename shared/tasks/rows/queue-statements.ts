@@ -1,0 +1,127 @@
+/**
+ * The queue row: what operators have set, and what dispatchers have seen.
+ * It is there only for queues that either has touched, and is never swept.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `queue#<name>`, `queue` | change, noteUse |
+ * | v | N | schema version | change, noteUse |
+ * | queue | S | its name | change, noteUse |
+ * | paused | BOOL | nothing is claimed while true | change; noteUse if absent |
+ * | reason | S | why, for people | change; noteUse if absent |
+ * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse if absent |
+ * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
+ * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
+ * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
+ * | nonce | S | of the last write, but for announcements: they must not refuse what operators and dispatchers write | change, noteUse |
+ * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
+ */
+import type { Announcement, QueueRecord, QueueUse } from '../task/queue-store.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import { queueKey } from '../../dynamo/engine/keys.ts';
+import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
+import type { Statement } from '../../dynamo/engine/statement.ts';
+import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+
+/**
+ * Guard: not written since it was observed, or still absent: a late attempt of an earlier change must not undo a later one.
+ * Effect: paused, or open again.
+ * Outcomes: refused = it was changed meanwhile: look again.
+ */
+export function changeQueue(
+  table: string,
+  queue: string,
+  observed: QueueRecord | undefined,
+  { isPaused, reason }: { readonly isPaused: boolean; readonly reason: string },
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  return updateStatement('queue.change', {
+    table,
+    key: queueKey(queue),
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    effect:
+      'SET #v = :v, #queue = :queue, #paused = :paused, #reason = :reason, #updatedAt = :now, #nonce = :nonce, ' +
+      '#directoryKey = :directory, #directoryName = :queue',
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':paused': isPaused,
+      ':reason': reason,
+      ':now': now,
+      ':nonce': nonce,
+      ':directory': 'queue',
+      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+    },
+  });
+}
+
+/**
+ * Guard: as above, so that the number of shards only grows; what is refused is found again with the next tick.
+ * Effect: the lanes are in use, and so many shards; a queue that had no row is open.
+ * Outcomes: refused = it was written meanwhile, perhaps with the same.
+ */
+export function noteUse(
+  table: string,
+  queue: string,
+  observed: QueueRecord | undefined,
+  { lanes, shards }: QueueUse,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  return updateStatement('queue.noteUse', {
+    table,
+    key: queueKey(queue),
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    // A set is never empty.
+    effect: lanes.size === 0 ? SET_USE : `${SET_USE} ADD #lanes :lanes`,
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':open': false,
+      ':none': '',
+      ':now': now,
+      ':nonce': nonce,
+      ':shards': shards,
+      ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
+      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+    },
+  });
+}
+
+/**
+ * Guard: the row is there, and no announcement was made since it was observed.
+ * Effect: live workers may hear of these tasks. Nothing else changes, the nonce included.
+ * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row says what is announced.
+ */
+export function announceTasks(
+  table: string,
+  observed: QueueRecord,
+  { at, before, ids, workers }: Announcement,
+): Statement<'update'> {
+  const { queue, announced } = observed;
+  return updateStatement('queue.announce', {
+    table,
+    key: queueKey(queue),
+    guard: announced === undefined ? IS_SILENT : IS_LAST_ANNOUNCED,
+    effect: 'SET #announced = :announced',
+    values: {
+      ':announced': { at, ...(before === undefined ? {} : { before }), ids: [...ids], workers },
+      ...(announced === undefined ? {} : { ':observedAt': announced.at }),
+    },
+  });
+}
+
+const IS_SILENT = 'attribute_exists(#pk) AND attribute_not_exists(#announced)';
+const IS_LAST_ANNOUNCED = '#announced.#at = :observedAt';
+const SET_USE =
+  'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
+  '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce, #shards = :shards';
+const IS_ABSENT = 'attribute_not_exists(#pk)';
+const IS_AS_OBSERVED = '#nonce = :observedNonce';
+
+export const readQueue = (table: string, queue: string): Statement<'get'> =>
+  getStatement('queue.get', table, queueKey(queue));
+
+export function glanceAtQueue(table: string, queue: string): Statement<'get'> {
+  const { input } = readQueue(table, queue);
+  return { verb: 'queue.glance', kind: 'get', input: { ...input, ConsistentRead: false } };
+}

@@ -1,0 +1,24 @@
+/** The task row, continued: attributes that are maps. */
+import type { KeyLimit } from '../../task/key-limit.ts';
+import type { NewPayload } from '../../task/task-store.ts';
+import type { TaskPolicy } from '../../task/task.ts';
+import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
+
+type Attribute = Readonly<Record<string, unknown>>;
+
+/** @throws ConfigurationError for a key that could have no row: the worker that claims the task would meet it */
+export function keyAttribute(queue: string, { key, limit, rate }: KeyLimit): Attribute {
+  taskConcurrencyKey(queue, key);
+  return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
+}
+
+export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribute {
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+}
+
+export function payloadAttribute({ bytes, digest, reference }: NewPayload, nonce: string): Attribute {
+  return reference === undefined ? { bytes, digest, nonce } : { bytes, digest, reference };
+}

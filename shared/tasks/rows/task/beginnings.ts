@@ -1,0 +1,61 @@
+/** How a task's life begins: its row, what it needs beside it, and its place in the line of its key, in one write or one transaction. */
+import type { Outcome } from '../../../core/lease/outcome.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { TaskRecord } from '../../task/task.ts';
+import { retryContended } from '../../../core/wait/retry-contended.ts';
+import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
+import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
+import { decodeTask } from './task-codec.ts';
+import type { Beginner } from './adding-store.ts';
+import { LINE_CONTENTION, lineOf, writeTogether } from './adding-store.ts';
+import { Lines } from './lines.ts';
+import type { Seat } from './task-statements.ts';
+import { readTask } from './task-statements.ts';
+
+export class Beginnings {
+  readonly #sender: Sender;
+  readonly #table: string;
+  readonly #lines: Lines;
+
+  constructor(sender: Sender, table: string) {
+    this.#sender = sender;
+    this.#table = table;
+    this.#lines = new Lines(sender, table);
+  }
+
+  /** Writes a task that begins, together with what it needs beside it, and into the line of its key if it has one. */
+  async begin(
+    task: Beginner,
+    write: (seat?: Seat) => Statement<'put' | 'update'>,
+    beside: readonly Action[],
+    stamp: Stamp,
+  ): Promise<WriteResult> {
+    const { line: key } = task;
+    return retryContended(lineOf(task), LINE_CONTENTION, async () => {
+      const line =
+        key === undefined
+          ? undefined
+          : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NONE, stamp);
+      const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
+      return writeTogether(this.#sender, write(line?.seats[0]), actions, stamp);
+    });
+  }
+
+  /** Gives a task that is there other work, or makes it ready again; in a line, it joins at the end. */
+  async beginAnew(
+    task: Beginner,
+    write: (seat?: Seat) => Statement<'update'>,
+    beside: readonly Action[],
+    stamp: Stamp,
+  ): Promise<Outcome<TaskRecord>> {
+    const result = await this.begin(task, write, beside, stamp);
+    // A transaction answers without the row.
+    const isUnseen = result.kind === 'applied' && result.item === undefined;
+    const written = isUnseen ? await this.#sender.read(readTask(this.#table, task.queue, task.id)) : undefined;
+    return outcomeOf(result, decodeTask, decodeTask, written?.Item);
+  }
+}
+
+const NONE: ReadonlySet<number> = new Set();

@@ -1,0 +1,64 @@
+/**
+ * The task row, continued: a parent that waits for its children.
+ * It is ready, and not due before the last of them makes it due. The row's picture is in `task-statements.ts`.
+ */
+import type { BatchKey } from '../../task/batch.ts';
+import { NEVER } from '../../task/batch.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Claim, TaskKey } from '../../task/task.ts';
+import { taskKey } from '../../../dynamo/engine/keys.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import { pastAttempt, remember } from './history.ts';
+import { moveInTime } from './place.ts';
+import { IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
+
+/**
+ * Guard: mine. Its children are created in the same transaction.
+ * Effect: ready, due never, the attempt refunded.
+ * Outcomes: refused = taken over.
+ */
+export function waitForChildren(
+  table: string,
+  claim: Claim,
+  batch: string,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const never = moveInTime(claim, NEVER);
+  return updateStatement('task.wait', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
+    values: {
+      ...mineValues(claim),
+      ':ready': 'ready',
+      ':one': 1,
+      ':batch': batch,
+      ':nonce': nonce,
+      ...never.values,
+      ':past': pastAttempt(claim, 'snoozed', now),
+    },
+  });
+}
+
+/**
+ * Guard: it waits for the children of this batch.
+ * Effect: due at once. A caller that observed it before, to reschedule it, has to look again.
+ * Outcomes: refused = it was cancelled, or runs because it was rescheduled.
+ */
+export function wakeParent(
+  table: string,
+  parent: TaskKey & { readonly tenant?: string | undefined },
+  batch: BatchKey,
+  stamp: Stamp,
+): Statement<'update'> {
+  const now = moveInTime(parent, stamp.now);
+  return updateStatement('task.wake', {
+    table,
+    key: taskKey(parent.queue, parent.id),
+    guard: '#state = :ready AND #children = :batch',
+    effect: `SET ${now.effect}, #nonce = :nonce`,
+    values: { ...now.values, ':ready': 'ready', ':batch': batch.id, ':nonce': stamp.nonce },
+  });
+}

@@ -1,0 +1,280 @@
+import { CorruptItemError, StoreUnavailableError } from '../../../core/errors.ts';
+import type { WriteLimits } from '../../../core/lease/outcome.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import { allOf } from '../../../core/runtime/all-of.ts';
+import { inFlight } from '../../../core/runtime/in-flight.ts';
+import type { KeyState } from '../../task/key-limit.ts';
+import { entered, hasRoom, isOutOfRate } from '../../task/key-limit.ts';
+import type { ParkingStore } from '../../task/parking.ts';
+import type { ReadyTask, TaskRecord } from '../../task/task.ts';
+import { readInBatches } from '../../../dynamo/engine/batches.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import {
+  behindKeyOf,
+  parkedPartitionKey,
+  parkedPartitionKeys,
+  parkedPlace,
+  parkedPrefix,
+  parseParkedPlace,
+  splitKey,
+  taskKey,
+} from '../../../dynamo/engine/keys.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import { batchGetStatement } from '../../../dynamo/engine/statement.ts';
+import { decodeKey } from '../key-codec.ts';
+import { readKey } from '../key-statements.ts';
+import { decodeTask } from './task-codec.ts';
+import type { ParkedEntry } from './parking-statements.ts';
+import { deferTask, pageOfParked, parkTask, putBackTask } from './parking-statements.ts';
+import { isParkedItem } from './place.ts';
+
+/** A parked task, and its entry. The task is as it was read, which may be a moment ago. */
+interface Parked {
+  readonly entry: ParkedEntry;
+  readonly task: TaskRecord;
+}
+
+/** Where a walk through all parked tasks of a queue stands. */
+interface ParkedCursor {
+  readonly partition: number;
+  readonly within: string;
+}
+
+/** Writes side by side: in a flood a worker parks a page of tasks at a time. */
+const WRITES_AT_ONCE = 16;
+/** Entries of one key in one look: within half a read unit. */
+const ENTRIES = 25;
+/** Rows read of them at a time, until none of these has room: most often one place is free. */
+const ROWS_AT_A_TIME = 4;
+/** Entries of a page for people: the rows behind them are read in one batch. */
+const PAGE = 100;
+/** Keys of one partition that one repair looks at; the next begins elsewhere. */
+const KEYS_LIMIT = 50;
+/** Places begin with so many digits of a hash. */
+const DIGITS = 8;
+/** Before and behind all places. */
+const [FIRST, LAST] = [' ', '~'];
+
+export function createParkingStore(sender: Sender, table: string): ParkingStore {
+  return {
+    async park(observed, key, limits) {
+      const someAtATime = inFlight(WRITES_AT_ONCE);
+      const writes = await Promise.allSettled(
+        observed.map(({ task, write }) => someAtATime(() => parkOne(task, key, write, limits))),
+      );
+      const there = writes.flatMap((write) => (write.status === 'fulfilled' ? write.value : []));
+      const failure = writes.find((write) => write.status === 'rejected');
+      if (failure !== undefined && !(failure.reason instanceof StoreUnavailableError)) throw failure.reason;
+      const [first] = observed;
+      if (there.length === 0 || first === undefined) return [];
+      // An end between the look that found the key full and this parking has found nothing to put back.
+      return putBackFitting(first.task.queue, key, [there], { now: first.write.now, reserved: 0 });
+    },
+
+    async defer(observed, readyAt, stamp, limits) {
+      await sender.write(deferTask(table, observed, readyAt, stamp), stamp.nonce, limits);
+    },
+
+    async page(queue, after) {
+      const { partition, within } = (after ?? { partition: 0, within: FIRST }) as ParkedCursor;
+      const partitions = parkedPartitionKeys(queue);
+      const entries = await entriesOf(partitions[partition] ?? '', { from: within, to: LAST, limit: PAGE });
+      const hints = entries.map(({ key, place }) => {
+        const [, , id = ''] = splitKey(key.pk);
+        return { queue, id, ...parseParkedPlace(place) };
+      });
+      const last = entries.length < PAGE ? undefined : entries.at(-1)?.place;
+      if (last !== undefined) return { hints, next: { partition, within: `${last} ` } };
+      return {
+        hints,
+        next: partition + 1 < partitions.length ? { partition: partition + 1, within: FIRST } : undefined,
+      };
+    },
+
+    putBack: (queue, key, { now, reserved = 0 }) => putBackOfKey(queue, key, { now, reserved, rows: ROWS_AT_A_TIME }),
+
+    async repairParked(queue, { now, from, onDamaged }) {
+      const start = Math.floor(from * 16 ** DIGITS)
+        .toString(16)
+        .padStart(DIGITS, '0');
+      const ofPartitions = await allOf(
+        parkedPartitionKeys(queue).map((partition) =>
+          repairPartition(partition, start, (entry) => repairFrom(queue, entry, now, onDamaged)),
+        ),
+      );
+      return ofPartitions.flat();
+    },
+  };
+
+  async function parkOne(
+    task: ReadyTask,
+    key: string,
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Parked[]> {
+    if (task.isParked) return [];
+    const { kind } = await sender.write(parkTask(table, task, key, stamp), stamp.nonce, limits);
+    const entry = { key: taskKey(task.queue, task.id), place: parkedPlace({ ...task, key }, task.id) };
+    return kind === 'applied' ? [{ entry, task: { ...task, nonce: stamp.nonce, isParked: true } }] : [];
+  }
+
+  /** @param rows read at a time: when none of them has room, the others are taken to have none either */
+  async function putBackOfKey(
+    queue: string,
+    key: string,
+    { now, rows, reserved }: { readonly now: number; readonly rows: number; readonly reserved: number },
+  ): Promise<readonly ReadyTask[]> {
+    const prefix = parkedPrefix(key);
+    const query = { from: prefix, to: prefix + LAST, limit: ENTRIES };
+    const entries = await entriesOf(parkedPartitionKey(queue, key), query);
+    if (entries.length === 0) return [];
+    const batches = Array.from({ length: Math.ceil(entries.length / rows) }, (_, batch) =>
+      entries.slice(batch * rows, (batch + 1) * rows),
+    );
+    return putBackFitting(queue, key, batches, { now, reserved });
+  }
+
+  /** Puts back as many as the key has room for, in their order, and what no place is needed for. */
+  async function putBackFitting(
+    queue: string,
+    key: string,
+    batches: readonly (readonly (ParkedEntry | Parked)[])[],
+    { now, reserved }: { readonly now: number; readonly reserved: number },
+  ): Promise<readonly ReadyTask[]> {
+    const state = decodeKey((await sender.read(readKey(table, queue, key))).Item);
+    const room = new Room(key, { ...state, running: state.running + reserved, started: state.started + reserved }, now);
+    const back: ReadyTask[] = [];
+    for (const batch of batches) {
+      const fitting = (await withTasks(batch)).filter(({ task }) => room.admits(task));
+      if (fitting.length === 0) break;
+      const rows = await allOf(fitting.map(({ entry, task }) => putBackOne(entry, task.tenant !== undefined)));
+      back.push(...rows.flat());
+    }
+    return back;
+  }
+
+  async function putBackOne(entry: ParkedEntry, isOfTenant: boolean): Promise<ReadyTask[]> {
+    const result = await sender.write(putBackTask(table, entry, { isOfTenant }), NO_NONCE);
+    const row = result.kind === 'applied' && result.item !== undefined ? decodeTask(result.item) : undefined;
+    return row?.state === 'ready' ? [row] : [];
+  }
+
+  /** Goes round the keys of a partition, from a place that differs each time. */
+  async function repairPartition(
+    partition: string,
+    start: string,
+    repair: (first: ParkedEntry) => Promise<readonly ReadyTask[]>,
+  ): Promise<readonly ReadyTask[]> {
+    const [any] = await entriesOf(partition, { from: FIRST, to: LAST, limit: 1 });
+    if (any === undefined) return [];
+    const back: ReadyTask[] = [];
+    let [from, to] = [start, LAST];
+    for (let keys = 0; keys < KEYS_LIMIT; keys++) {
+      const [first] = await entriesOf(partition, { from, to, limit: 1 });
+      if (first !== undefined) {
+        from = behindKeyOf(first.place);
+        back.push(...(await repair(first)));
+      } else if (to === LAST) [from, to] = [FIRST, start];
+      else break;
+    }
+    return back;
+  }
+
+  /** Puts back what has room of the key that an entry is of; and the entry itself if it does not stand where it belongs. */
+  async function repairFrom(
+    queue: string,
+    entry: ParkedEntry,
+    now: number,
+    onDamaged: (error: unknown) => void,
+  ): Promise<readonly ReadyTask[]> {
+    const [item] = await itemsOf([entry]);
+    if (item === undefined) return [];
+    try {
+      const key = decodeTask(item).links?.concurrency?.key;
+      const belongs = key !== undefined && isParkedItem(item) && entry.place.startsWith(parkedPrefix(key));
+      if (belongs) return await putBackOfKey(queue, key, { now, rows: ENTRIES, reserved: 0 });
+      return await putBackOne(entry, item.parkedName !== undefined);
+    } catch (error) {
+      // The row of one key, or of one task, keeps no other key waiting.
+      if (!(error instanceof CorruptItemError)) throw error;
+      onDamaged(error);
+      return [];
+    }
+  }
+
+  async function entriesOf(
+    partition: string,
+    query: { readonly from: string; readonly to: string; readonly limit: number },
+  ): Promise<readonly ParkedEntry[]> {
+    const { Items = [] } = await sender.read(pageOfParked(table, partition, query));
+    return Items.map(({ pk, sk, directoryName }) => ({
+      key: { pk: String(pk), sk: String(sk) },
+      place: String(directoryName),
+    }));
+  }
+
+  /** Eventually consistent: the guard of what is written decides. */
+  async function itemsOf(entries: readonly ParkedEntry[]): Promise<readonly DynamoItem[]> {
+    const keys = entries.map(({ key }) => key);
+    return readInBatches(sender, table, batchGetStatement('task.getMany', table, keys, { consistent: false }));
+  }
+
+  async function withTasks(batch: readonly (ParkedEntry | Parked)[]): Promise<readonly Parked[]> {
+    const unread = batch.filter((one): one is ParkedEntry => !('task' in one));
+    const items = unread.length === 0 ? [] : await itemsOf(unread);
+    const tasks = new Map(
+      items.flatMap((item) => readable(item)).map((task) => [taskKey(task.queue, task.id).pk, task]),
+    );
+    return batch.flatMap((one) => {
+      if ('task' in one) return [one];
+      const task = tasks.get(one.key.pk);
+      return task === undefined ? [] : [{ entry: one, task }];
+    });
+  }
+}
+
+/** The room of a key as tasks are put back one after the other. */
+class Room {
+  readonly #key: string;
+  readonly #now: number;
+  #state: KeyState;
+  #hasAdmitted = false;
+  #hasHead = false;
+
+  constructor(key: string, state: KeyState, now: number) {
+    this.#key = key;
+    this.#state = state;
+    this.#now = now;
+  }
+
+  admits(task: TaskRecord): boolean {
+    // An older worker has claimed it out of sight, with an entry that was older than the row: its next holder has to find it.
+    if (task.state !== 'ready') return true;
+    const { links, expiresAt } = task;
+    const now = this.#now;
+    const limit = links?.concurrency;
+    // Other work under its id may have another key; and what has expired is dropped by the worker that meets it.
+    if (limit?.key !== this.#key || (expiresAt !== undefined && expiresAt <= now)) return true;
+    if (hasRoom(limit, this.#state, now)) {
+      this.#state = entered(limit, this.#state, now);
+      this.#hasAdmitted = true;
+      return true;
+    }
+    // Who has used up the rate leaves one in sight, for the next window.
+    const isHead = this.#hasAdmitted && !this.#hasHead && isOutOfRate(limit, this.#state, now);
+    this.#hasHead ||= isHead;
+    return isHead;
+  }
+}
+
+/** What putting back writes carries none. */
+const NO_NONCE = '';
+
+/** A row that cannot be understood stays where it is, and keeps nothing else from coming back. */
+function readable(item: DynamoItem): TaskRecord[] {
+  try {
+    return [decodeTask(item)];
+  } catch {
+    return [];
+  }
+}

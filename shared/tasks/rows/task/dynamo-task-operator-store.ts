@@ -1,0 +1,50 @@
+import type { TaskOperatorStore } from '../../task/task-operator-store.ts';
+import { decodeTask } from './task-codec.ts';
+import { splitKey } from '../../../dynamo/engine/keys.ts';
+import { Rows } from '../../../dynamo/engine/rows.ts';
+import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import * as statements from './operator-statements.ts';
+import type { TaskStoreOptions } from './dynamo-task-store.ts';
+import { Beginnings } from './beginnings.ts';
+
+export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
+  const rows = new Rows(sender, decodeTask);
+  return {
+    async requestCancel(observed, cancellation, stamp) {
+      const statement = statements.requestCancel(table, observed, cancellation, stamp);
+      const { kind } = await sender.transact(statement, stamp.nonce);
+      return { kind: kind === 'applied' ? 'applied' : 'refused' };
+    },
+
+    reschedule: (observed, to, stamp) =>
+      rows.write(statements.rescheduleTask(table, observed, to, shards, stamp), stamp),
+
+    revive: (observed, runAt, stamp) =>
+      new Beginnings(sender, table).beginAnew(
+        { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
+        (seat) => statements.reviveTask(table, observed, runAt, shards, stamp, seat),
+        [],
+        stamp,
+      ),
+
+    async pageOfDead(queue, after) {
+      const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;
+      const statement = statements.pageOfDead(table, queue, shard, within);
+      const { Items = [], LastEvaluatedKey } = await sender.read(statement);
+      const keys = Items.map(({ pk }) => ({ queue, id: splitKey(String(pk))[2] ?? '' }));
+      return { keys, next: nextCursor(shard, LastEvaluatedKey) };
+    },
+  };
+}
+
+/** Where a walk through the list stands: in which of its parts, and after what. */
+interface DeadCursor {
+  readonly shard: number;
+  readonly within: unknown;
+}
+
+function nextCursor(shard: number, within: unknown): DeadCursor | undefined {
+  if (within !== undefined) return { shard, within };
+  return shard + 1 < DEAD_SHARDS ? { shard: shard + 1, within: undefined } : undefined;
+}

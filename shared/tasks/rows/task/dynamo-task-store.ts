@@ -1,0 +1,225 @@
+import type { Fullness } from '../../task/key-limit.ts';
+import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { ClaimLimits, UserWrite } from '../../task/task-store.ts';
+import type { TaskAndPackStore } from '../../bulk/pack-store.ts';
+import type { Json, ReadyTask, RunningTask } from '../../task/task.ts';
+import { decodeBatch } from '../batch-codec.ts';
+import { decodeTask } from './task-codec.ts';
+import { LinkedRows } from './linked-rows.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { creationOf, partedEffects } from './effects.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { createEnqueueStore } from './enqueue-store.ts';
+import { parseTenantPlace, splitKey } from '../../../dynamo/engine/keys.ts';
+import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
+import { Rows } from '../../../dynamo/engine/rows.ts';
+import { createPackStore } from './dynamo-pack-store.ts';
+import { createParkingStore } from './dynamo-parking-store.ts';
+import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { createBatch, readBatch } from '../batch-statements.ts';
+import { putFailure, readFailure } from '../failure-statements.ts';
+import { readPayload } from '../payload-statements.ts';
+import { pageOfReady, pageOfTenants } from './ready-index.ts';
+import { waitForChildren } from './children-statements.ts';
+import { decodeKey } from '../key-codec.ts';
+import { enterKey, readKey } from '../key-statements.ts';
+import { cancelAbandonedTask, cancelWaitingTask, expireTask } from './operator-statements.ts';
+import * as statements from './task-statements.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+
+export interface TaskStoreOptions {
+  readonly table: string;
+  /** Partitions of the ready index per queue and priority, for new tasks; existing ones stay where they are. */
+  readonly shards: number;
+}
+
+export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPackStore {
+  const linked = new LinkedRows(sender, { table, shards });
+  const tasks = new Rows(sender, decodeTask);
+  const batches = new Rows(sender, decodeBatch);
+  return {
+    table,
+    bulk: createPackStore(sender, linked, { table, shards }),
+    parking: createParkingStore(sender, table),
+
+    ...createEnqueueStore(sender, { table, shards }),
+
+    enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
+
+    async createBatch(batch, stamp) {
+      const { waiter } = batch;
+      // Checked before anything is written: the last child creates it, and could never end if there could be no such row.
+      if (waiter.kind === 'callback')
+        statements.enqueueTask(table, { ...waiter.task, runAt: stamp.now }, shards, stamp);
+      return batches.write(createBatch(table, batch, stamp), stamp);
+    },
+
+    getBatch: (key) => batches.get(readBatch(table, key)),
+
+    async page(partition, query) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
+      return { hints: Items.map(decodeHint), next: LastEvaluatedKey };
+    },
+
+    async pageOfTenants(partition, query) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
+      return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
+    },
+
+    async getPayload(key, limits) {
+      const { Item } = await sender.read(readPayload(table, key), limits);
+      return Item === undefined ? undefined : new ItemReader(Item).string('text');
+    },
+
+    async keepFailure(claim, stack, stamp, limits) {
+      const result = await sender.write(putFailure(table, claim, stack, stamp), stamp.nonce, limits);
+      return result.kind === 'applied'
+        ? { kind: 'applied', row: undefined }
+        : { kind: 'refused', current: undefined, earlierAttempt: result.earlierAttempt };
+    },
+
+    async getFailure(key) {
+      const { Item } = await sender.read(readFailure(table, key));
+      if (Item === undefined) return undefined;
+      const row = new ItemReader(Item);
+      return { stack: row.string('text'), leaseCounter: row.count('leaseCounter') };
+    },
+
+    // One damaged row must not keep the others from being worked on, whether its caller is told or not.
+    getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, statements.readTasks(table, keys), onDamaged),
+
+    async claim(observed, session, stamp, limits) {
+      const own = statements.claimTask(table, observed, session, stamp);
+      const result =
+        observed.links?.concurrency === undefined
+          ? await sender.write(own, stamp.nonce, limits)
+          : await claimWithPlace(own, observed, stamp, limits);
+      if (result.kind === 'full')
+        return { kind: 'refused', current: undefined, earlierAttempt: 'none', full: result.full };
+      if (result.kind === 'applied' && result.item === undefined)
+        return { kind: 'applied', row: claimedRow(observed, session, stamp) };
+      return outcomeOf(result, decodeRunning, decodeTask);
+    },
+
+    takeOver: (observed, session, stamp, limits) =>
+      tasks.writeAs<RunningTask>(statements.takeOverTask(table, observed, session, stamp), stamp, limits),
+
+    bury: (observed, error, stamp) =>
+      linked.settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp),
+
+    complete: (claim, result, stamp, limits) =>
+      linked.settle(
+        statements.completeTask(table, claim, encode(result), stamp),
+        { task: claim, to: 'done' },
+        stamp,
+        limits,
+      ),
+
+    async commit(claim, result, effects, stamp, limits) {
+      // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
+      const { writes, children } = partedEffects(effects);
+      const own = statements.completeTask(table, claim, encode(result), stamp, 'task.commit');
+      return linked.commit({ task: claim, to: 'done', own, writes, children }, stamp, limits);
+    },
+
+    retry: (claim, failure, stamp, limits) =>
+      linked.settle(statements.retryTask(table, claim, failure, stamp), { task: claim, to: 'ready' }, stamp, limits),
+
+    async waitForChildren(claim, id, children, stamp, limits) {
+      const { queue, tenant } = claim;
+      const parent = tenant === undefined ? { queue, id: claim.id } : { queue, id: claim.id, tenant };
+      const waiter = { kind: 'parent', task: parent } as const;
+      const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter }, stamp));
+      const own = waitForChildren(table, claim, id, stamp);
+      return linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
+    },
+
+    discard: (claim, error, stamp, limits) =>
+      linked.settle(statements.discardTask(table, claim, error, stamp), { task: claim, to: 'dead' }, stamp, limits),
+
+    giveUp: (claim, reason, stamp, limits) =>
+      linked.settle(
+        statements.giveUpTask(table, claim, reason, stamp),
+        { task: claim, to: 'cancelled' },
+        stamp,
+        limits,
+      ),
+
+    cancel(observed, cancellation, stamp) {
+      const own =
+        observed.state === 'ready'
+          ? cancelWaitingTask(table, observed, cancellation, stamp)
+          : cancelAbandonedTask(table, observed, cancellation, stamp);
+      return linked.settle(own, { task: observed, from: observed.state, to: 'cancelled' }, stamp);
+    },
+
+    expire: (observed, stamp) =>
+      linked.settle(
+        expireTask(table, observed, EXPIRED, stamp),
+        { task: observed, from: 'ready', to: 'cancelled' },
+        stamp,
+      ),
+
+    release: (claim, stamp, limits) =>
+      linked.settle(statements.releaseTask(table, claim, stamp), { task: claim, to: 'ready' }, stamp, limits),
+
+    snooze: (claim, readyAt, stamp, limits) =>
+      linked.settle(statements.snoozeTask(table, claim, readyAt, stamp), { task: claim, to: 'ready' }, stamp, limits),
+
+    progress: (claim, progress, stamp, limits) =>
+      tasks.write(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp, limits),
+  };
+
+  /**
+   * A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused.
+   * Where a place was just left, it is most likely there: a read would cost a round trip in which nothing of the key runs.
+   */
+  async function claimWithPlace(
+    own: Statement<'update'>,
+    observed: ReadyTask,
+    stamp: Stamp,
+    limits: ClaimLimits | undefined,
+  ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
+    const limit = observed.links?.concurrency;
+    if (limit === undefined) throw new Error('a task without a key takes no place');
+    const isLookedAt = limits?.expectsRoom !== true || limit.rate !== undefined;
+    const state = isLookedAt
+      ? decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item)
+      : IDLE_KEY;
+    const full = fullnessOf(limit, state, stamp.now);
+    if (full !== undefined) return { kind: 'full', full };
+    const enter = actionOf(enterKey(table, observed, limit, state, stamp));
+    const result = await sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
+    return result.kind === 'canceled' ? { ...result, kind: 'refused', item: undefined } : result;
+  }
+}
+
+const EXPIRED = 'not started before it expired';
+
+/** What a claim that answered without the row has written: its guard says that it was as it had been observed. */
+function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
+  const { leaseCounter, attempts } = observed;
+  const claim = { session, claimedAt: now, nonce, leaseCounter: leaseCounter + 1, attempts: attempts + 1 };
+  return { ...observed, ...claim, state: 'running' };
+}
+
+function encode(result: Json | undefined): string | undefined {
+  return result === undefined ? undefined : JSON.stringify(result);
+}
+
+function decodeRunning(item: DynamoItem): RunningTask {
+  return decodeTask(item) as RunningTask;
+}
+
+function decodeHint(item: DynamoItem) {
+  const [, queue = '', id = ''] = splitKey(String(item.pk));
+  return { queue, id, readyAt: Number(item.readyAt) };
+}
+
+function decodeTenantEntry(item: DynamoItem) {
+  const place = String(item.directoryName);
+  const { tenant, readyAt, end } = parseTenantPlace(place);
+  return { hint: { ...decodeHint(item), readyAt, tenant }, place, end };
+}

@@ -1,0 +1,34 @@
+/** What happens in the transaction of a task's end: writes of the user's own, and tasks that are created. */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Effect, NewTask, UserWrite } from '../../task/task-store.ts';
+import { putPayload } from '../payload-statements.ts';
+import type { Seat } from './task-statements.ts';
+import { enqueueTask } from './task-statements.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
+import { actionOf } from '../../../dynamo/engine/transaction.ts';
+
+export function partedEffects(effects: readonly Effect[]): {
+  readonly writes: readonly UserWrite[];
+  readonly children: readonly NewTask[];
+} {
+  return {
+    writes: effects.filter((effect): effect is UserWrite => !('spawn' in effect)),
+    children: effects.flatMap((effect) => ('spawn' in effect ? [effect.spawn] : [])),
+  };
+}
+
+/** A task's row, and the payload beside it if it has one there. */
+export function creationOf(
+  { table, shards }: { readonly table: string; readonly shards: number },
+  task: NewTask,
+  stamp: Stamp,
+  seat?: Seat,
+): Action[] {
+  return [actionOf(enqueueTask(table, task, shards, stamp, seat)), ...payloadOf(table, task, stamp)];
+}
+
+export function payloadOf(table: string, task: NewTask, stamp: Stamp): Action[] {
+  const { payload } = task;
+  if (payload === undefined || payload.reference !== undefined) return [];
+  return [actionOf(putPayload(table, task, payload.text, stamp))];
+}

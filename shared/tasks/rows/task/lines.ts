@@ -1,0 +1,146 @@
+/**
+ * The lines of keys as the transactions that tasks join and leave them by need them: see `tasks/task/line.ts` for what a line guarantees.
+ *
+ * A task that joins or leaves looks first, and writes under the guard
+ * that the line still is as it was seen; when it is not, the transaction
+ * is refused as a whole and he looks again. A transaction names each row once, so all that it does to one line is planned together.
+ */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { TaskKey } from '../../task/task.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import type { ObservedLine } from './line-statements.ts';
+import {
+  advanceAndJoinLine,
+  advanceLine,
+  callTask,
+  closeLine,
+  joinLine,
+  leavePlace,
+  readLine,
+  takePlace,
+} from './line-statements.ts';
+import type { Seat } from './task-statements.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
+import { actionOf } from '../../../dynamo/engine/transaction.ts';
+
+type Member = TaskKey & { readonly tenant?: string | undefined };
+
+/** What one transaction does to one line: a task of it ends, others begin, or both. */
+export interface LineMove {
+  readonly queue: string;
+  readonly key: string;
+  readonly leaver?: (TaskKey & { readonly ticket: number }) | undefined;
+  /** In their order. */
+  readonly joiners: readonly Member[];
+}
+
+/** What that takes. */
+export interface LineChange {
+  readonly actions: readonly LineAction[];
+  /** Where those who join will stand, in their order. */
+  readonly seats: readonly Seat[];
+}
+
+export interface LineAction {
+  readonly action: Action;
+  /** The ticket whose place, or whose task, is gone if this was refused. */
+  readonly suspect?: number | undefined;
+}
+
+/** A ticket and the task that waits with it. */
+interface TakenPlace {
+  readonly ticket: number;
+  readonly id: string;
+  readonly tenant: string | undefined;
+}
+
+interface LineView extends ObservedLine {
+  /** The first of those who wait. */
+  readonly places: readonly TakenPlace[];
+}
+
+export class Lines {
+  readonly #sender: Sender;
+  readonly #table: string;
+
+  constructor(sender: Sender, table: string) {
+    this.#sender = sender;
+    this.#table = table;
+  }
+
+  /** @param gone tickets whose place, or task, was found to be missing: they are passed over */
+  async plan(move: LineMove, gone: ReadonlySet<number>, stamp: Stamp): Promise<LineChange> {
+    const { queue, key, leaver, joiners } = move;
+    const line = await this.#look(queue, key, leaver === undefined ? 0 : 1 + gone.size);
+    const next = line.places.find(({ ticket }) => !gone.has(ticket));
+    const isTurnOver = leaver !== undefined && line.head === leaver.id;
+    const isOccupied = isTurnOver ? next !== undefined : line.head !== undefined;
+    // A line that was swept and comes back gives tickets above all that it ever gave, as lease counters do.
+    const tail = line.tail ?? stamp.now;
+    const seats = joiners.map((_, at) => ({ line: key, ticket: tail + 1 + at, isHeld: isOccupied || at > 0 }));
+    const places = joiners.flatMap((joiner, at) => {
+      const seat = seats[at];
+      return seat?.isHeld === true ? [actionOf(takePlace(this.#table, joiner, key, seat.ticket))] : [];
+    });
+    const turn = isTurnOver
+      ? this.#passOn(move, leaver, line, { tail, next, gone }, stamp)
+      : this.#stayOrJoin(move, line, { tail, gone });
+    return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
+  }
+
+  /** No turn ends. The task that leaves is held, or its line is not there any more. */
+  #stayOrJoin(
+    { queue, key, leaver, joiners }: LineMove,
+    line: LineView,
+    { tail, gone }: { readonly tail: number; readonly gone: ReadonlySet<number> },
+  ): LineAction[] {
+    const [first] = joiners;
+    const join =
+      first === undefined ? [] : [{ action: actionOf(joinLine(this.#table, first, key, line, tail + joiners.length)) }];
+    if (leaver === undefined || line.head === undefined || gone.has(leaver.ticket)) return join;
+    const leave = actionOf(leavePlace(this.#table, queue, key, leaver.ticket));
+    return [{ action: leave, suspect: leaver.ticket }, ...join];
+  }
+
+  /** The first of those who wait is called, or else the first of those who join; those before it that are gone lose their places. */
+  #passOn(
+    { queue, key, joiners }: LineMove,
+    leaver: TaskKey,
+    { places }: LineView,
+    seen: { readonly tail: number; readonly next: TakenPlace | undefined; readonly gone: ReadonlySet<number> },
+    stamp: Stamp,
+  ): LineAction[] {
+    const table = this.#table;
+    const { tail, next, gone } = seen;
+    const leave = ({ ticket }: TakenPlace): LineAction => ({ action: actionOf(leavePlace(table, queue, key, ticket)) });
+    const abandoned = places.filter(({ ticket }) => gone.has(ticket)).map(leave);
+    const nextHead = next?.id ?? joiners[0]?.id;
+    if (nextHead === undefined) return [{ action: actionOf(closeLine(table, leaver, key, tail, stamp)) }, ...abandoned];
+    const last = tail + joiners.length;
+    const advance =
+      last === tail
+        ? advanceLine(table, leaver, key, nextHead)
+        : advanceAndJoinLine(table, leaver, key, nextHead, { tail, last });
+    if (next === undefined) return [{ action: actionOf(advance) }, ...abandoned];
+    const call = actionOf(callTask(table, { queue, id: next.id, tenant: next.tenant }, next.ticket, stamp));
+    return [{ action: actionOf(advance) }, leave(next), { action: call, suspect: next.ticket }, ...abandoned];
+  }
+
+  async #look(queue: string, key: string, places: number): Promise<LineView> {
+    const { Items = [] } = await this.#sender.read(readLine(this.#table, queue, key, 1 + places));
+    const [first, ...others] = Items;
+    if (first?.sk !== 'line') return { head: undefined, tail: undefined, places: [] };
+    const row = new ItemReader(first);
+    const head = row.optional('head', (attribute) => row.string(attribute));
+    return { head, tail: row.count('tail'), places: others.map(decodePlace) };
+  }
+}
+
+function decodePlace(item: DynamoItem): TakenPlace {
+  const row = new ItemReader(item);
+  const [, ticket = ''] = row.string('sk').split('#');
+  const tenant = row.optional('tenant', (attribute) => row.string(attribute));
+  return { ticket: Number(ticket), id: row.string('id'), tenant };
+}

@@ -1,0 +1,231 @@
+/**
+ * What hangs on a task changes in the same instant as the task: a batch counts its end, a key gets back its place, a line moves on.
+ *
+ * A task on which nothing hangs is written alone, at its plain price; everything else goes through one transaction
+ * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.
+ */
+import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
+import type { WriteLimits } from '../../../core/lease/outcome.ts';
+import type { BatchKey, ChildEnding, Waiter } from '../../task/batch.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import { allOf } from '../../../core/runtime/all-of.ts';
+import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
+import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';
+import type { CommitOutcome, NewTask, Settled } from '../../task/task-store.ts';
+import type { TaskKey, TaskLinks } from '../../task/task.ts';
+import { describeTask } from '../../task/task.ts';
+import { decodeBatch } from '../batch-codec.ts';
+import { decodeTask } from './task-codec.ts';
+import type { CancellationReason } from '../../../dynamo/engine/driver.ts';
+import { creationOf } from './effects.ts';
+import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
+import { committedOutcome } from './task-outcomes.ts';
+import type { LineMove } from './lines.ts';
+import { LINE_CONTENTION, lineOf } from './adding-store.ts';
+import { Lines } from './lines.ts';
+import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { countDown, countLast } from '../batch-statements.ts';
+import { wakeParent } from './children-statements.ts';
+import { leaveKey } from '../key-statements.ts';
+import { enqueueTask } from './task-statements.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
+import { actionOf, rowOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
+
+/** A change of a task that others have to follow. */
+export interface Change {
+  readonly task: TaskKey & { readonly links?: TaskLinks | undefined };
+  /** Running, if it is absent. */
+  readonly from?: 'ready' | 'running';
+  readonly to: 'ready' | 'running' | ChildEnding;
+  /** The task's own write, whose guard and nonce are those of the whole. */
+  readonly own: Statement<'update'>;
+  /** What is written with it into other rows. */
+  readonly writes?: readonly Action[];
+  /** Tasks that are created with it. */
+  readonly children?: readonly NewTask[];
+}
+
+/** A transaction's result, and how many companions it had. */
+interface Sent {
+  readonly result: TransactionResult;
+  readonly companions: number;
+}
+
+export class LinkedRows {
+  readonly #sender: Sender;
+  readonly #table: string;
+  readonly #shards: number;
+  readonly #lines: Lines;
+
+  constructor(sender: Sender, { table, shards }: { readonly table: string; readonly shards: number }) {
+    this.#sender = sender;
+    this.#table = table;
+    this.#shards = shards;
+    this.#lines = new Lines(sender, table);
+  }
+
+  /** A change that comes alone if nothing hangs on the task. */
+  async settle(
+    own: Change['own'],
+    change: Pick<Change, 'task' | 'from' | 'to'>,
+    stamp: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Settled> {
+    if (change.task.links === undefined) {
+      const written = await this.#sender.write(own, stamp.nonce, limits);
+      if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
+      return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
+    }
+    const { result } = await this.#change({ ...change, own }, stamp, limits);
+    if (result.kind === 'applied') return { kind: 'applied', row: undefined };
+    if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
+    throw new StoreUnavailableError(`${own.verb}: what hangs on the task refused to change with it`, {
+      applied: result.earlierAttempt === 'unknown' ? 'unknown' : 'no',
+    });
+  }
+
+  /** A change with writes or children of its own. A `canceled` one names the reasons of these, and not those of its companions. */
+  async commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
+    const { result, companions } = await this.#change(change, stamp, limits);
+    return committedOutcome(
+      result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result,
+    );
+  }
+
+  #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
+    const { task, from = 'running', to } = change;
+    const { batch, concurrency: key } = task.links ?? {};
+    const send = (companions: readonly Action[]): Promise<Sent> => {
+      const leave =
+        key !== undefined && from === 'running' && to !== 'running'
+          ? [actionOf(leaveKey(this.#table, task, key.key, stamp))]
+          : [];
+      return this.#sendThroughLines(change, [...companions, ...leave], stamp, limits);
+    };
+    return batch === undefined || !isEnd(to)
+      ? send([])
+      : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
+  }
+
+  /**
+   * Counts the child as one of several first;
+   * the child that is refused by the count is the last one, and sees in the row what is to be done.
+   */
+  async #endChild(
+    batch: BatchKey,
+    ending: ChildEnding,
+    stamp: Stamp,
+    send: (companions: readonly Action[]) => Promise<Sent>,
+  ): Promise<Sent> {
+    const oneOfMany = await send([actionOf(countDown(this.#table, batch, ending))]);
+    const refusal = companionRefusal(oneOfMany, 0);
+    if (refusal === undefined) return oneOfMany;
+    const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
+    // Swept, or ended by more children than were counted: nothing waits for this one.
+    if (record === undefined || record.pending === 0) return send([]);
+    const last = actionOf(countLast(this.#table, batch, ending, stamp));
+    const woken = await send([last, ...this.#wakeWaiter(record.waiter, batch, stamp)]);
+    // The task that was waiting is there already, or waits no more: the batch ends without.
+    return companionRefusal(woken, 1) === undefined ? woken : send([last]);
+  }
+
+  #wakeWaiter(waiter: Waiter, batch: BatchKey, stamp: Stamp): Action[] {
+    switch (waiter.kind) {
+      case 'nobody':
+        return [];
+      case 'parent':
+        return [actionOf(wakeParent(this.#table, waiter.task, batch, stamp))];
+      case 'callback':
+        return [actionOf(enqueueTask(this.#table, { ...waiter.task, runAt: stamp.now }, this.#shards, stamp))];
+    }
+  }
+
+  /** Sends a change; one that ends a task of a line moves the line on, and children in order join theirs. */
+  async #sendThroughLines(
+    change: Change,
+    companions: readonly Action[],
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Sent> {
+    const moves = movesOf(change);
+    const gone = new Set<number>();
+    return retryContended(lineOf(change.task), LINE_CONTENTION, async () => {
+      const plans = await allOf(moves.map((move) => this.#lines.plan(move, gone, stamp)));
+      const actions = plans.flatMap((plan) => plan.actions);
+      const seats = new Map(
+        moves.flatMap(({ joiners }, at) => joiners.map((child, place) => [child, plans[at]?.seats[place]] as const)),
+      );
+      const children = (change.children ?? []).flatMap((child) =>
+        creationOf({ table: this.#table, shards: this.#shards }, child, stamp, seats.get(child)),
+      );
+      const inLines = actions.map(({ action }) => action);
+      const others = new Set([
+        rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
+        ...[...inLines, ...children].map(rowOf),
+      ]);
+      // A callback with the id of a task that changes here as well is there already, as one whose id is taken.
+      const apart = companions.filter((companion) => !others.has(rowOf(companion)));
+      const all = [...apart, ...inLines];
+      const sent = await this.#send(change, all, children, stamp, limits);
+      const refused = actions.filter((_, at) => companionRefusal(sent, apart.length + at) !== undefined);
+      if (refused.length === 0) return sent;
+      for (const { suspect } of refused) if (suspect !== undefined) gone.add(suspect);
+      return contended(sent.result.kind === 'canceled' ? sent.result : undefined);
+    });
+  }
+
+  async #send(
+    { task, own, writes = [] }: Change,
+    companions: readonly Action[],
+    children: readonly Action[],
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<Sent> {
+    const transaction = together(own, [...companions, ...writes, ...children], tokenOf(stamp, companions));
+    const actions = transaction.input.TransactItems?.length ?? 0;
+    if (actions > TRANSACTION_ACTIONS_LIMIT)
+      throw new ConfigurationError(
+        `${describeTask(task)} and what goes with it would take ${actions} actions, and ` +
+          `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}: ` +
+          `${1 + companions.length} are its own and those of lines and batches, write or spawn less together with it`,
+      );
+    return { result: await this.#sender.transact(transaction, stamp.nonce, limits), companions: companions.length };
+  }
+}
+
+function isEnd(to: Change['to']): to is ChildEnding {
+  return to !== 'ready' && to !== 'running';
+}
+
+/** What a change does to lines, one by one: the task leaves its own, and children join theirs. */
+function movesOf({
+  task,
+  to,
+  children = [],
+}: Change): readonly (LineMove & { readonly joiners: readonly NewTask[] })[] {
+  const moves = new Map<string, LineMove & { readonly joiners: NewTask[] }>();
+  const place = isEnd(to) ? task.links?.line : undefined;
+  const { queue, id } = task;
+  if (place !== undefined) {
+    const { key, ticket } = place;
+    moves.set(lineKey(queue, key).pk, { queue, key, leaver: { queue, id, ticket }, joiners: [] });
+  }
+  for (const child of children) {
+    const { line: key } = child;
+    if (key === undefined) continue;
+    const { pk } = lineKey(child.queue, key);
+    const move = moves.get(pk) ?? { queue: child.queue, key, joiners: [] };
+    move.joiners.push(child);
+    moves.set(pk, move);
+  }
+  return [...moves.values()];
+}
+
+/** Why the companion at `index` stopped a transaction, if it did. */
+function companionRefusal({ result, companions }: Sent, index: number): CancellationReason | undefined {
+  if (result.kind !== 'canceled' || index >= companions) return undefined;
+  const reason = result.reasons[1 + index];
+  return reason?.code === 'ConditionalCheckFailed' ? reason : undefined;
+}

@@ -1,0 +1,296 @@
+/**
+ * The task row, continued: what is done to a task by others than its holder.
+ * The row's picture is in `task-statements.ts`.
+ *
+ * Guards name what the operator saw, so that a decision made on an old picture changes nothing.
+ */
+import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { NewTask } from '../../task/task-store.ts';
+import type { EndedTask } from '../../task/task.ts';
+import { revocationOf } from '../../task/task.ts';
+import { deadPartitionKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
+import { directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+import { revokeFromSession } from '../../../session/row/session-statements.ts';
+import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { moveTo, unparked } from './place.ts';
+import type { Seat } from './task-statements.ts';
+import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
+
+/**
+ * Guard: it waits, and was not written since it was observed: a late attempt must not cancel other work under the id.
+ * Effect: cancelled.
+ * Outcomes: refused = it runs, has ended, or was changed: look again.
+ */
+export function cancelWaitingTask(
+  table: string,
+  observed: ReadyTask,
+  cancellation: Cancellation,
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('task.cancel', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :ready AND #nonce = :observedNonce',
+    effect: CANCEL,
+    values: { ':ready': 'ready', ':observedNonce': observed.nonce, ...cancelValues(cancellation, stamp) },
+  });
+}
+
+/**
+ * Guard: it waits, not written since it was observed, and its time to be started has passed.
+ * Effect: cancelled; it is too late for it.
+ * Outcomes: refused = claimed in the last moment, or ended.
+ */
+export function expireTask(table: string, observed: ReadyTask, reason: string, stamp: Stamp): Statement<'update'> {
+  return updateStatement('task.expire', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :ready AND #nonce = :observedNonce AND #expiresAt <= :now',
+    effect: CANCEL,
+    values: {
+      ':ready': 'ready',
+      ':observedNonce': observed.nonce,
+      ...cancelValues({ at: stamp.now, reason }, stamp),
+    },
+  });
+}
+
+/**
+ * Guard: still running under the session and counter that were observed; the caller has found that session dead, and dead it stays.
+ * Effect: cancelled.
+ * Outcomes: refused = taken over, or finished by its holder in the last moment.
+ */
+export function cancelAbandonedTask(
+  table: string,
+  observed: RunningTask,
+  cancellation: Cancellation,
+  stamp: Stamp,
+): Statement<'update'> {
+  return updateStatement('task.cancel', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: IS_OBSERVED,
+    effect: CANCEL,
+    values: { ...observedValues(observed), ...cancelValues(cancellation, stamp) },
+  });
+}
+
+/**
+ * Guard: running under the session and counter that were observed, and that session live.
+ * Effect: the wish is in the task's row, for the worker that may claim it next, and in its session's, which the next heartbeat brings back.
+ *   Asking the rows of running tasks with every heartbeat would cost a read a task for something that hardly ever happens.
+ *   The nonce stays, so that the holder goes on recognising its own writes by it: asking twice is asking once.
+ * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: look again.
+ */
+export function requestCancel(
+  table: string,
+  observed: RunningTask,
+  cancellation: Cancellation,
+  { nonce }: Stamp,
+): Statement<'transactWrite'> {
+  const ask = updateStatement('task.requestCancel', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: IS_OBSERVED,
+    effect: 'SET #cancellation = :cancellation',
+    values: { ...observedValues(observed), ':cancellation': { ...cancellation } },
+  });
+  const tell = revokeFromSession(table, observed.session, revocationOf(observed));
+  return together(ask, [actionOf(tell)], nonce);
+}
+
+/**
+ * Guard: not written since it was observed; the caller has seen that it waits.
+ * Effect: another priority, another time; its place in a line stays. One that is parked is in workers' sight again.
+ * Outcomes: refused = claimed, or changed meanwhile.
+ */
+export function rescheduleTask(
+  table: string,
+  observed: ReadyTask,
+  { priority, runAt }: { readonly priority: Priority; readonly runAt: number },
+  shards: number,
+  { nonce }: Stamp,
+): Statement<'update'> {
+  const place = moveTo({ ...observed, priority }, runAt, shards, observed.isHeld);
+  const left = unparked(observed);
+  return updateStatement('task.reschedule', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :ready AND #nonce = :observedNonce',
+    effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce${left === '' ? '' : ` REMOVE ${left}`}`,
+    values: {
+      ...place.values,
+      ':ready': 'ready',
+      ':observedNonce': observed.nonce,
+      ':priority': priority,
+      ':nonce': nonce,
+    },
+  });
+}
+
+/**
+ * Guard: not written since it was observed; the caller has seen that it has ended.
+ * Effect: ready again, as a new generation with all its attempts; the counter goes on from where it is. Its past and last error stay.
+ *   Its batch has counted its end already, and will not count it again. In a line it starts over, at the end.
+ * Outcomes: refused = revived already, or swept.
+ */
+export function reviveTask(
+  table: string,
+  observed: EndedTask,
+  runAt: number,
+  shards: number,
+  { nonce }: Stamp,
+  seat?: Seat,
+): Statement<'update'> {
+  const isHeld = seat?.isHeld === true;
+  const place = moveTo(observed, runAt, shards, isHeld);
+  return updateStatement('task.revive', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :observedState AND #nonce = :observedNonce',
+    effect:
+      'SET #state = :ready, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one, ' +
+      `${place.effect}, #nonce = :nonce${seat === undefined ? '' : SIT} ` +
+      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #children, #deaths, #failingSince, #handBacks${unlisted(observed, isHeld)}`,
+    values: {
+      ':observedState': observed.state,
+      ':observedNonce': observed.nonce,
+      ':ready': 'ready',
+      ':zero': 0,
+      ':one': 1,
+      ':nonce': nonce,
+      ...place.values,
+      ...seatValues(seat),
+    },
+  });
+}
+
+/**
+ * Guard: it waits, and was not written since it was observed.
+ * Effect: other work under the same id, which finds nothing that the work before it has saved; its place in a line stays.
+ * Outcomes: refused = claimed, ended, or replaced meanwhile.
+ */
+export function replaceTask(
+  table: string,
+  observed: ReadyTask,
+  task: NewTask,
+  shards: number,
+  stamp: Stamp,
+): Statement<'update'> {
+  const asked = ask(task, shards, stamp, observed.isHeld);
+  const left = unparked(observed);
+  return updateStatement('task.replace', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :ready AND #nonce = :observedNonce',
+    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
+    values: { ...asked.values, ':ready': 'ready', ':observedNonce': observed.nonce },
+  });
+}
+
+/**
+ * Guard: not written since it was observed; the caller has seen that it has ended.
+ * Effect: new work under the same id, with all its attempts and nothing left of the former but its counter, which goes on.
+ * Outcomes: refused = renewed meanwhile, or swept.
+ */
+export function renewTask(
+  table: string,
+  observed: EndedTask,
+  task: NewTask,
+  shards: number,
+  stamp: Stamp,
+  seat?: Seat,
+): Statement<'update'> {
+  const begin =
+    '#state = :ready, #createdAt = :now, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
+  const isHeld = seat?.isHeld === true;
+  const asked = ask(task, shards, stamp, isHeld);
+  return updateStatement('task.renew', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :observedState AND #nonce = :observedNonce',
+    effect:
+      `SET ${asked.effect}, ${begin}${seat === undefined ? '' : SIT} ` +
+      `${dropped(task)}${FORGET}${unlisted(task, isHeld)}${seat === undefined ? ', #line, #ticket' : ''}`,
+    values: {
+      ...asked.values,
+      ':observedState': observed.state,
+      ':observedNonce': observed.nonce,
+      ':ready': 'ready',
+      ':now': stamp.now,
+      ':zero': 0,
+      ':one': 1,
+      ...seatValues(seat),
+    },
+  });
+}
+
+/** Dead tasks of one part of a queue's list, the longest dead first. Eventually consistent. */
+export const pageOfDead = (table: string, queue: string, shard: number, after: unknown): Statement<'query'> =>
+  directoryStatement('task.pageOfDead', table, deadPartitionKey(queue, shard), '', after);
+
+/** Sits down in a line. */
+const SIT = ', #line = :line, #ticket = :ticket';
+/** Follows `dropped`. */
+const FORGET =
+  ', #session, #claimedAt, #finishedAt, #result, #progress, #lastError, #ttl, ' +
+  '#batch, #children, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
+
+function seatValues(seat: Seat | undefined): UpdateParts['values'] {
+  return seat === undefined ? {} : { ':line': seat.line, ':ticket': seat.ticket };
+}
+
+/** What an ended task has to be rid of, so as not to be listed as dead any more; a tenant's task stands in the same index. */
+function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: boolean): string {
+  if (tenant === undefined) return ', #directoryKey, #directoryName';
+  return isHeld ? ', #directoryKey' : '';
+}
+
+/** What only some tasks have: it is set where it is given, else dropped, for an attribute can stand in one clause only. */
+function optional(task: NewTask, nonce: string): Record<string, unknown> {
+  const { queue, expiresAt, links, payload, traceparent, policy } = task;
+  return {
+    expiresAt,
+    key: links?.concurrency && keyAttribute(queue, links.concurrency),
+    payload: payload && payloadAttribute(payload, nonce),
+    traceparent,
+    policy: policy && policyAttribute(policy),
+  };
+}
+
+function dropped(task: NewTask): string {
+  const names = Object.entries(optional(task, '')).flatMap(([name, value]) =>
+    value === undefined ? [`#${name}`] : [],
+  );
+  return `REMOVE ${['#cancellation', ...names].join(', ')}`;
+}
+
+/** What a request says of a task, as a part of a `SET` clause. */
+function ask(task: NewTask, shards: number, { nonce }: Stamp, isHeld: boolean): Pick<UpdateParts, 'effect' | 'values'> {
+  const { name, input, priority, runAt } = task;
+  const place = moveTo(task, runAt, shards, isHeld);
+  const given = Object.entries(optional(task, nonce)).filter(([, value]) => value !== undefined);
+  return {
+    effect:
+      `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
+      given.map(([attribute]) => `, #${attribute} = :${attribute}`).join(''),
+    values: {
+      ':name': name,
+      ':input': JSON.stringify(input),
+      ':priority': priority,
+      ':nonce': nonce,
+      ...place.values,
+      ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
+    },
+  };
+}
+
+/** In a line it may have been held, and of a key that is full parked. */
+const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey, #parkedKey, #parkedName`;
+
+function cancelValues(cancellation: Cancellation, stamp: Stamp) {
+  return { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation } };
+}

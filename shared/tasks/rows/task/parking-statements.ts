@@ -1,0 +1,127 @@
+/**
+ * The task row, continued: a task that waits for a place of its key, out of workers' sight. What this is for is said in `tasks/task/parking.ts`.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | directoryKey, directoryName | S | while parked: `parked#<queue>#<shard of its key>`; hash of its key, priority, `readyAt`, hash of its id | park; removed by put back |
+ * | parkedKey | S | while parked: the partition that it goes back to, of the ready index, or of tenants | park; removed by put back |
+ * | parkedName | S | while parked, of a tenant: its place in that partition | park; removed by put back |
+ *
+ * Workers before 0.2 know nothing of this. They never meet a parked task,
+ * because it is in none of their partitions, and whatever ends a task
+ * takes it out of the directory. Other writers of theirs may leave these attributes behind, or a task in both places; `isParkedItem` and
+ * putting back allow for both.
+ */
+import type { ReadyTask } from '../../task/task.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { RowKey } from '../../../dynamo/engine/keys.ts';
+import { parkedPartitionKey, parkedPlace, taskKey } from '../../../dynamo/engine/keys.ts';
+import { DIRECTORY_INDEX } from '../../../dynamo/engine/schema.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { queryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { moveInTime } from './place.ts';
+import { IS_DUE } from './task-statements.ts';
+
+/** An entry of the parked tasks: which row, and its place. */
+export interface ParkedEntry {
+  readonly key: RowKey;
+  readonly place: string;
+}
+
+/**
+ * Guard: ready, due, in workers' sight, and not written since it was observed: who has observed it before cannot claim it any more.
+ * Effect: parked.
+ * Outcomes: refused = claimed, changed, or parked by another worker.
+ */
+export function parkTask(table: string, observed: ReadyTask, key: string, { now, nonce }: Stamp): Statement<'update'> {
+  const { queue, id, tenant, priority, readyAt } = observed;
+  const [isInSight, remember, leave] =
+    tenant === undefined
+      ? ['attribute_exists(#readyKey)', '#parkedKey = #readyKey', ' REMOVE #readyKey']
+      : ['attribute_not_exists(#heldKey)', '#parkedKey = #directoryKey, #parkedName = #directoryName', ''];
+  return updateStatement('task.park', {
+    table,
+    key: taskKey(queue, id),
+    guard: `${IS_DUE} AND #nonce = :observedNonce AND ${isInSight}`,
+    effect: `SET ${remember}, #directoryKey = :parked, #directoryName = :place, #nonce = :nonce${leave}`,
+    isSilent: true,
+    values: {
+      ':ready': 'ready',
+      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
+      ':parked': parkedPartitionKey(queue, key),
+      ':place': parkedPlace({ key, priority, readyAt }, id),
+      ':now': now,
+      ':nonce': nonce,
+    },
+  });
+}
+
+/**
+ * Guard: it stands at this place among the parked ones.
+ * Effect: it is in workers' sight again. The nonce stays: done twice is done once, late or not, and a worker that observed it may go on.
+ * Outcomes: refused = it was put back before, or has ended.
+ */
+export function putBackTask(
+  table: string,
+  { key, place }: ParkedEntry,
+  { isOfTenant }: { readonly isOfTenant: boolean },
+): Statement<'update'> {
+  const dropped = 'REMOVE #parkedKey, #parkedName';
+  // A writer that knows nothing of parking may have put it into sight already: that place is the newer one.
+  const effect = isOfTenant
+    ? `SET #directoryKey = #parkedKey, #directoryName = #parkedName ${dropped}`
+    : `SET #readyKey = if_not_exists(#readyKey, #parkedKey) ${dropped}, #directoryKey, #directoryName`;
+  const isSuch = isOfTenant ? 'attribute_exists(#parkedName)' : 'attribute_not_exists(#parkedName)';
+  return updateStatement('task.putBack', {
+    table,
+    key,
+    guard: `#directoryName = :place AND attribute_exists(#parkedKey) AND ${isSuch}`,
+    effect,
+    values: { ':place': place },
+  });
+}
+
+/**
+ * Guard: ready, due, and not written since it was observed.
+ * Effect: due later, in workers' sight: when the window of its key's rate turns, it is the one that begins, and has others put back.
+ * Outcomes: refused = claimed, changed, or parked.
+ */
+export function deferTask(
+  table: string,
+  observed: ReadyTask,
+  readyAt: number,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const later = moveInTime(observed, readyAt);
+  return updateStatement('task.defer', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: `${IS_DUE} AND #nonce = :observedNonce`,
+    effect: `SET ${later.effect}, #nonce = :nonce`,
+    isSilent: true,
+    values: {
+      ...later.values,
+      ':ready': 'ready',
+      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
+      ':now': now,
+      ':nonce': nonce,
+    },
+  });
+}
+
+/** Parked tasks of one partition behind a place, in order, as keys. Eventually consistent. */
+export function pageOfParked(
+  table: string,
+  partition: string,
+  query: { readonly from: string; readonly to: string; readonly limit: number },
+): Statement<'query'> {
+  return queryStatement(
+    'task.pageOfParked',
+    table,
+    '#directoryKey = :partition AND #directoryName BETWEEN :from AND :to',
+    { ':partition': partition, ':from': query.from, ':to': query.to },
+    { IndexName: DIRECTORY_INDEX.name, Limit: query.limit },
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * The task row, continued: where a task stands in an index while it is ready or running.
+ *
+ * | task | index | attributes |
+ * | --- | --- | --- |
+ * | of no tenant | ready | `readyKey`, `readyAt` |
+ * | of a tenant | directory | `directoryKey`; `directoryName`, which says the tenant and the time that `readyAt` says |
+ * | held in a line | none | `heldKey`, which becomes the one or the other when it is called |
+ * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` say where it goes back to |
+ */
+import type { Priority, TaskKey } from '../../task/task.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import {
+  isParkedPartition,
+  readyPartitionKey,
+  shardOf,
+  tenantPartitionKey,
+  tenantPlace,
+} from '../../../dynamo/engine/keys.ts';
+import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
+
+type Standing = TaskKey & { readonly tenant?: string | undefined };
+
+/** A part of a `SET` clause, and the values that it takes. */
+interface Part {
+  readonly effect: string;
+  readonly values: UpdateParts['values'];
+}
+
+/** The attribute that brings a task into its index. */
+export function indexKeyOf({ tenant }: { readonly tenant?: string | undefined }): 'readyKey' | 'directoryKey' {
+  return tenant === undefined ? 'readyKey' : 'directoryKey';
+}
+
+/** As attributes of a new row. */
+export function placeOf(
+  task: Standing & { readonly priority: Priority; readonly runAt: number },
+  shards: number,
+  isHeld: boolean,
+): Readonly<Record<string, unknown>> {
+  const { id, tenant, runAt } = task;
+  return {
+    [isHeld ? 'heldKey' : indexKeyOf(task)]: partitionOf(task, shards),
+    readyAt: runAt,
+    ...(tenant === undefined ? {} : { directoryName: tenantPlace(tenant, runAt, id) }),
+  };
+}
+
+/** Another place, for another priority or another time. */
+export function moveTo(
+  task: Standing & { readonly priority: Priority },
+  readyAt: number,
+  shards: number,
+  isHeld: boolean,
+): Part {
+  const { effect, values } = moveInTime(task, readyAt);
+  return {
+    effect: `#${isHeld ? 'heldKey' : indexKeyOf(task)} = :place, ${effect}`,
+    values: { ...values, ':place': partitionOf(task, shards) },
+  };
+}
+
+/**
+ * Whether a row says that its task is parked.
+ * Writers that know nothing of parking put a task back by what they write, and leave `parkedKey`.
+ */
+export function isParkedItem(item: DynamoItem): boolean {
+  return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);
+}
+
+/** What is dropped from a row that goes to another place, if it was parked: a tenant's place is written over. */
+export function unparked({ isParked, tenant }: { readonly isParked: boolean } & Pick<Standing, 'tenant'>): string {
+  if (!isParked) return '';
+  const own = '#parkedKey, #parkedName';
+  return tenant === undefined ? `${own}, #directoryKey, #directoryName` : own;
+}
+
+/** The same partition, another time. */
+export function moveInTime({ id, tenant }: Standing, readyAt: number): Part {
+  if (tenant === undefined) return { effect: '#readyAt = :readyAt', values: { ':readyAt': readyAt } };
+  return {
+    effect: '#readyAt = :readyAt, #directoryName = :placeName',
+    values: { ':readyAt': readyAt, ':placeName': tenantPlace(tenant, readyAt, id) },
+  };
+}
+
+function partitionOf({ queue, id, priority, tenant }: Standing & { readonly priority: Priority }, shards: number) {
+  const shard = shardOf(id, shards);
+  return tenant === undefined ? readyPartitionKey(queue, priority, shard) : tenantPartitionKey(queue, priority, shard);
+}

@@ -1,0 +1,40 @@
+/**
+ * Which tasks may be due: the ready index, and for tenants' tasks a part of the directory.
+ * One partition per queue, priority and shard, ordered by `readyAt`; its entries are the keys of task rows and nothing else.
+ * An entry is not moved by a claim, so that a claim costs one unit: what it leads to may be running, or finished a moment ago.
+ */
+import type { ReadyPartition } from '../../task/task-store.ts';
+import { readyPartitionKey, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
+import { DIRECTORY_INDEX, READY_INDEX } from '../../../dynamo/engine/schema.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { queryStatement } from '../../../dynamo/engine/statement.ts';
+
+/** Entries of one index partition that are due, oldest first. Eventually consistent: the index proposes, the row disposes. */
+export function pageOfReady(
+  table: string,
+  { queue, priority, shard }: ReadyPartition,
+  query: { readonly now: number; readonly limit: number; readonly after?: unknown },
+): Statement<'query'> {
+  return queryStatement(
+    'task.page',
+    table,
+    '#readyKey = :partition AND #readyAt <= :now',
+    { ':partition': readyPartitionKey(queue, priority, shard), ':now': query.now },
+    { IndexName: READY_INDEX.name, Limit: query.limit, after: query.after },
+  );
+}
+
+/** Entries of tenants' tasks in one partition, behind a place in their order. Eventually consistent, as above. */
+export function pageOfTenants(
+  table: string,
+  { queue, priority, shard }: ReadyPartition,
+  query: { readonly after: string; readonly limit: number },
+): Statement<'query'> {
+  return queryStatement(
+    'task.pageOfTenants',
+    table,
+    '#directoryKey = :partition AND #directoryName > :after',
+    { ':partition': tenantPartitionKey(queue, priority, shard), ':after': query.after },
+    { IndexName: DIRECTORY_INDEX.name, Limit: query.limit },
+  );
+}

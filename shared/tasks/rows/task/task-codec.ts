@@ -1,0 +1,175 @@
+import { assertNever } from '../../../core/errors.ts';
+import type { TakenTask } from '../../task/dedup.ts';
+import type { KeyLimit } from '../../task/key-limit.ts';
+import type { Payload } from '../../task/task.ts';
+import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskPolicy, TaskRecord } from '../../task/task.ts';
+import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { isParkedItem } from './place.ts';
+import { decodeInput, decodePack } from './pack-codec.ts';
+
+const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
+
+/** A task that has the id of one that is asked for: of its row only what the two are compared by. @throws CorruptItemError */
+export function decodeTaken(item: DynamoItem): TakenTask {
+  const row = new ItemReader(item);
+  const isPack = row.has('total');
+  return {
+    name: row.string('name'),
+    state: row.oneOf('state', STATES),
+    createdAt: row.count('createdAt'),
+    generation: row.optional('generation', (attribute) => row.count(attribute)) ?? 0,
+    tenant: row.optional('tenant', (attribute) => row.string(attribute)),
+    links: { batch: row.optional('batch', (attribute) => row.string(attribute)) },
+    payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
+    // No task is a pack's like, whatever the items are.
+    input: isPack ? null : row.json('input'),
+    bulk: isPack ? {} : undefined,
+  };
+}
+
+/** @throws CorruptItemError */
+export function decodeTask(item: DynamoItem): TaskRecord {
+  const row = new ItemReader(item);
+  const count = (attribute: string): number => row.count(attribute);
+  const facts = {
+    queue: row.string('queue'),
+    id: row.string('id'),
+    name: row.string('name'),
+    input: decodeInput(row),
+    priority: row.oneOf('priority', PRIORITIES),
+    createdAt: row.count('createdAt'),
+    attempts: row.count('attempts'),
+    deaths: row.optional('deaths', count) ?? 0,
+    failingSince: row.optional('failingSince', count),
+    handBacks: row.optional('handBacks', count) ?? 0,
+    leaseCounter: row.count('leaseCounter'),
+    nonce: row.string('nonce'),
+    progress: row.optional('progress', (attribute) => row.json(attribute)),
+    lastError: row.optional('lastError', (attribute) => decodeError(row, attribute)),
+    generation: row.optional('generation', count) ?? 0,
+    cancellation: row.optional('cancellation', (attribute) => decodeCancellation(row, attribute)),
+    session: row.optional('session', (attribute) => row.string(attribute)),
+    claimedAt: row.optional('claimedAt', count),
+    links: decodeLinks(row),
+    traceparent: row.optional('traceparent', (attribute) => row.string(attribute)),
+    payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
+    policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
+    tenant: row.optional('tenant', (attribute) => row.string(attribute)),
+    children: row.optional('children', (attribute) => row.string(attribute)),
+    past: decodePast(row),
+    bulk: decodePack(row),
+  };
+  row.ensureKey(['task', facts.queue, facts.id]);
+  const state = row.oneOf('state', STATES);
+  switch (state) {
+    case 'ready':
+      return {
+        ...facts,
+        state,
+        readyAt: row.number('readyAt'),
+        expiresAt: row.optional('expiresAt', count),
+        isHeld: row.has('heldKey'),
+        isParked: isParkedItem(item),
+      };
+    case 'running':
+      return {
+        ...facts,
+        state,
+        session: row.string('session'),
+        claimedAt: row.count('claimedAt'),
+        readyAt: row.number('readyAt'),
+      };
+    case 'done':
+      return {
+        ...facts,
+        state,
+        session: row.string('session'),
+        finishedAt: row.count('finishedAt'),
+        result: row.optional('result', (attribute) => row.json(attribute)),
+      };
+    case 'dead':
+    case 'cancelled':
+      return { ...facts, state, finishedAt: row.count('finishedAt') };
+    default:
+      return assertNever(state, 'task state');
+  }
+}
+
+function decodeError(row: ItemReader, attribute: string): TaskError {
+  const { name, message, at } = row.map(attribute);
+  if (typeof name !== 'string' || typeof message !== 'string' || typeof at !== 'number')
+    throw row.corrupt(attribute, 'should hold a name, a message and a time');
+  return { name, message, at };
+}
+
+function decodeLinks(row: ItemReader): TaskLinks | undefined {
+  if (!row.has('batch') && !row.has('key') && !row.has('ticket')) return undefined;
+  return {
+    batch: row.optional('batch', (attribute) => row.string(attribute)),
+    concurrency: row.optional('key', (attribute) => decodeKeyLimit(row, attribute)),
+    line: row.optional('ticket', (attribute) => ({ key: row.string('line'), ticket: row.count(attribute) })),
+  };
+}
+
+function decodeKeyLimit(row: ItemReader, attribute: string): KeyLimit {
+  const { key, limit, count, perMs } = row.map(attribute);
+  if (typeof key !== 'string' || typeof limit !== 'number')
+    throw row.corrupt(attribute, 'should hold a key and a limit');
+  const rate = typeof count === 'number' && typeof perMs === 'number' ? { count, perMs } : undefined;
+  return { key, limit, rate };
+}
+
+function decodePayload(row: ItemReader, attribute: string): Payload {
+  const { bytes, digest, reference, nonce } = row.map(attribute);
+  if (typeof bytes !== 'number' || typeof digest !== 'string')
+    throw row.corrupt(attribute, 'should hold a size and a digest');
+  return {
+    bytes,
+    digest,
+    reference: typeof reference === 'string' ? reference : undefined,
+    nonce: typeof nonce === 'string' ? nonce : undefined,
+  };
+}
+
+function decodePolicy(row: ItemReader, attribute: string): TaskPolicy {
+  const { maxAttempts, timeoutMs } = row.map(attribute);
+  const isCount = (value: unknown): boolean =>
+    value === undefined || (Number.isSafeInteger(value) && Number(value) > 0);
+  if (!isCount(maxAttempts) || !isCount(timeoutMs))
+    throw row.corrupt(attribute, 'should hold a number of attempts, or the milliseconds of one');
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts: Number(maxAttempts) }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
+  };
+}
+
+function decodeCancellation(row: ItemReader, attribute: string): Cancellation {
+  const { at, reason } = row.map(attribute);
+  if (typeof at !== 'number' || typeof reason !== 'string')
+    throw row.corrupt(attribute, 'should hold a time and a reason');
+  return { at, reason };
+}
+
+/** The ring of past attempts, put in order by their counters. */
+function decodePast(row: ItemReader): readonly PastAttempt[] {
+  const slots = Array.from({ length: PAST_ATTEMPTS_KEPT }, (_, slot) => `past${slot}`);
+  const attempts = slots.flatMap((slot) => (row.has(slot) ? [decodePastAttempt(row, slot)] : []));
+  return attempts.sort((a, b) => a.leaseCounter - b.leaseCounter);
+}
+
+function decodePastAttempt(row: ItemReader, attribute: string): PastAttempt {
+  const { counter, session, claimedAt, endedAt, how, error } = row.map(attribute);
+  const ending = (['failed', 'released', 'snoozed', 'died'] as const).find((known) => known === how);
+  if (typeof counter !== 'number' || typeof session !== 'string' || typeof endedAt !== 'number' || ending === undefined)
+    throw row.corrupt(attribute, 'should say who had it, under which counter, until when, and how that ended');
+  return {
+    leaseCounter: counter,
+    session,
+    endedAt,
+    how: ending,
+    claimedAt: typeof claimedAt === 'number' ? claimedAt : undefined,
+    error: typeof error === 'string' ? error : undefined,
+  };
+}

@@ -1,0 +1,395 @@
+/**
+ * The task row.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | pk, sk | S | `task#<queue>#<id>`, `task` | enqueue |
+ * | v | N | schema version | enqueue |
+ * | queue, id, name, priority | S | identity; which definition runs it; which index partition it waits in | enqueue |
+ * | input | S, JSON | | enqueue |
+ * | payload | M: bytes, digest; reference, or nonce | of an input that is elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew |
+ * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
+ * | createdAt | N, epoch ms | | enqueue |
+ * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
+ * | deaths | N | those of the attempts whose holders died; absent: none. Workers before 0.2 do not count them, and leave what stands there | take over, bury, leaving a page; removed by revive, renew |
+ * | failingSince | N, epoch ms | when it first failed; absent: it has not since its last good end. Workers before 0.2 leave what stands there | retry; removed by snooze, wait, replace, revive, renew |
+ * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none. Workers before 0.2 leave what stands there | release; removed by retry, snooze, wait, replace, revive, renew |
+ * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
+ * | session, claimedAt | S; N, epoch ms | who runs it, since when; once finished, who ran it last | claim, take over; removed when it is ready again |
+ * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
+ * | progress | S, JSON | left for the next attempt | progress |
+ * | sequence | N | number of the claim's last saved progress; 0 with each claim | claim, take over, progress |
+ * | result | S, JSON | | complete, commit |
+ * | lastError | M: name, message, at | | retry, discard, bury |
+ * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
+ * | cancellation | M: at, reason | it is to end, or has ended, without a result | see `operator-statements.ts` |
+ * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
+ * | traceparent | S | the context of the span that enqueued it, or that its caller gave. Clients before 0.2 leave what stands there when they replace or renew | enqueue, replace, renew |
+ * | batch | S | the batch that counts its end | enqueue |
+ * | key | M: key, limit, count, perMs | the key of which it takes a place while it runs | enqueue |
+ * | policy | M: maxAttempts, timeoutMs | what its enqueuer asked for instead of its definition's; absent: nothing. Workers before 0.2 go by the definition, and leave what stands there | enqueue; set or removed by replace, renew |
+ * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |
+ * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
+ * | children | S | the batch of the children that it waits for | wait |
+ * | generation | N | times that it was brought back after its end; absent: none | see `operator-statements.ts` |
+ * | nonce | S | of the last write | all, but the wish to cancel a task that runs |
+ * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
+ * | parkedKey, parkedName | S | where it goes back to, while it waits for a place of its key out of sight | park, put back, see `parking-statements.ts` |
+ * | tenant | S | whose it is; it stands in the index of tenants instead of the ready index, see `place.ts` | enqueue |
+ * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |
+ * | ttl | N, epoch s | sweeping of finished tasks; a waiting or running one has none | complete, commit, discard, bury, cancel |
+ *
+ * What operators do to a task is in `operator-statements.ts`.
+ */
+import type { Claim, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { NewTask } from '../../task/task-store.ts';
+import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.ts';
+import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
+import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { pastAttempt, remember } from './history.ts';
+import { moveInTime, placeOf } from './place.ts';
+
+/** Where a task stands in the line of its key. */
+export interface Seat {
+  readonly line: string;
+  readonly ticket: number;
+  readonly isHeld: boolean;
+}
+
+/** Guard of every verb of a holder. */
+export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
+/** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
+export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
+/** Dead tasks wait for a person, who finds them by the directory; that is their extra unit. */
+const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
+export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
+/** Effect of what is listed elsewhere from now on. */
+const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
+
+/**
+ * Guard: the row is absent.
+ * Effect: ready, due at runAt; held, if others of its line come first. The counter starts at the clock:
+ * a row that was swept and comes back starts above every token it ever gave out,
+ *   because one item takes at most a thousand writes a second.
+ * Outcomes: refused = the id is taken; the row says by what.
+ */
+export function enqueueTask(
+  table: string,
+  task: NewTask,
+  shards: number,
+  { now, nonce }: Stamp,
+  seat?: Seat,
+): Statement<'put'> {
+  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload } = task;
+  return createStatement('task.enqueue', table, {
+    ...taskKey(queue, id),
+    v: SCHEMA_VERSION,
+    queue,
+    id,
+    name,
+    priority,
+    input: JSON.stringify(task.input),
+    state: 'ready',
+    createdAt: now,
+    attempts: 0,
+    leaseCounter: now,
+    nonce,
+    ...placeOf(task, shards, seat?.isHeld === true),
+    ...(seat === undefined ? {} : { line: seat.line, ticket: seat.ticket }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce) }),
+    ...(links?.batch === undefined ? {} : { batch: links.batch }),
+    ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
+    ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
+  });
+}
+
+/**
+ * Guard: ready, due, and not written since it was observed; not expired, if it can; its turn, if it stands in a line.
+ * Effect: running under `session`; counter + 1, attempts + 1.
+ * The index entry stays, so that a claim costs one unit. What is started expires no more.
+ * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
+ */
+export function claimTask(
+  table: string,
+  observed: ReadyTask,
+  session: string,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  return updateStatement('task.claim', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: [
+      IS_DUE,
+      // Other work under its id may have a key, or an expiry, of its own: what was observed is what will be run.
+      '#nonce = :observedNonce',
+      ...(observed.expiresAt === undefined ? [] : ['#expiresAt > :now']),
+      ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
+    ].join(' AND '),
+    effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
+    // It is as it was observed, and as the effect says; but of a pack, items may have been cancelled meanwhile.
+    isSilent: observed.bulk === undefined,
+    values: {
+      ':ready': 'ready',
+      ':running': 'running',
+      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
+      ':session': session,
+      ':now': now,
+      ':nonce': nonce,
+      ':zero': 0,
+      ':one': 1,
+    },
+  });
+}
+
+/**
+ * Guard: still running under the session and counter that were observed; the caller has found that session dead, and dead it stays.
+ * Effect: as a claim, and one more death.
+ * Outcomes: refused = another worker took it over, or its holder finished it in the last moment.
+ */
+export function takeOverTask(
+  table: string,
+  observed: RunningTask,
+  session: string,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  return updateStatement('task.takeOver', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: IS_OBSERVED,
+    effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}`,
+    values: {
+      ...observedValues(observed),
+      ':session': session,
+      ':now': now,
+      ':nonce': nonce,
+      ':zero': 0,
+      ':one': 1,
+      ':past': pastAttempt(observed, 'died', now),
+    },
+  });
+}
+
+/**
+ * Guard: as take over.
+ * Effect: dead; its attempts are used up and the last holder died without a word.
+ * Outcomes: as take over.
+ */
+export function buryTask(table: string, observed: RunningTask, error: TaskError, stamp: Stamp): Statement<'update'> {
+  return updateStatement('task.bury', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: IS_OBSERVED,
+    effect: `${FINISH}, #lastError = :error, ${COUNT_DEATH}, ${LIST_AS_DEAD} ${LEAVE_READY}`,
+    values: { ...observedValues(observed), ...deathValues(observed, error, stamp), ':zero': 0, ':one': 1 },
+  });
+}
+
+/**
+ * Guard: mine.
+ * Effect: done, with its result; a commit is this in one transaction with its effects.
+ * Outcomes: refused = taken over, or ended by an operator.
+ */
+export function completeTask(
+  table: string,
+  claim: Claim,
+  result: string | undefined,
+  stamp: Stamp,
+  verb: 'task.complete' | 'task.commit' = 'task.complete',
+): Statement<'update'> {
+  return updateStatement(verb, {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
+    isSilent: true,
+    values: {
+      ...mineValues(claim),
+      ...finishValues('done', stamp),
+      ...(result === undefined ? {} : { ':result': result }),
+    },
+  });
+}
+
+/**
+ * Guard: mine.
+ * Effect: ready again at readyAt, error kept; the attempt refunded if the task could not help it.
+ * Outcomes: refused = taken over.
+ */
+export function retryTask(
+  table: string,
+  claim: Claim,
+  failure: { readonly error: TaskError; readonly readyAt: number; readonly isRefunded?: boolean },
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const later = moveInTime(claim, failure.readyAt);
+  const refund = failure.isRefunded === true ? '#attempts = #attempts - :one, ' : '';
+  return updateStatement('task.retry', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: `SET #state = :ready, ${refund}${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks`,
+    values: {
+      ...mineValues(claim),
+      ...later.values,
+      ':ready': 'ready',
+      ':error': { ...failure.error },
+      ':now': now,
+      ':nonce': nonce,
+      ':past': pastAttempt(claim, failure.isRefunded === true ? 'released' : 'failed', now, failure.error),
+      ...(refund === '' ? {} : { ':one': 1 }),
+    },
+  });
+}
+
+/**
+ * Guard: mine.
+ * Effect: dead, error kept.
+ * Outcomes: refused = taken over.
+ */
+export function discardTask(table: string, claim: Claim, error: TaskError, stamp: Stamp): Statement<'update'> {
+  return updateStatement('task.discard', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: `${FINISH}, #lastError = :error, ${LIST_AS_DEAD} ${LEAVE_READY}`,
+    values: { ...mineValues(claim), ...deathValues(claim, error, stamp) },
+  });
+}
+
+/**
+ * Guard: mine.
+ * Effect: cancelled, as its holder was asked to do.
+ * Outcomes: refused = taken over, or ended by an operator.
+ */
+export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {
+  return updateStatement('task.giveUp', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}`,
+    values: {
+      ...mineValues(claim),
+      ...finishValues('cancelled', stamp),
+      ':cancellation': { at: stamp.now, reason },
+    },
+  });
+}
+
+/**
+ * Guard: mine.
+ * Effect: ready again at once, the attempt refunded. `readyAt` is left alone: it is past, and moving it would cost two index writes.
+ *   The claim may say how many hand-backs in a row this is; else what the row says of them stays.
+ * Outcomes: refused = taken over.
+ */
+export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp): Statement<'update'> {
+  const { handBacks } = claim;
+  const count = handBacks === undefined || handBacks === 0 ? '' : ', #handBacks = :handBacks';
+  const forget = handBacks === 0 ? ', #handBacks' : '';
+  return updateStatement('task.release', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,
+    values: {
+      ...mineValues(claim),
+      ':ready': 'ready',
+      ':one': 1,
+      ':nonce': nonce,
+      ...(count === '' ? {} : { ':handBacks': handBacks }),
+      ':past': pastAttempt(claim, 'released', now),
+    },
+  });
+}
+
+/**
+ * Guard: mine.
+ * Effect: ready again at readyAt, the attempt refunded.
+ * Outcomes: refused = taken over.
+ */
+export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, nonce }: Stamp): Statement<'update'> {
+  const later = moveInTime(claim, readyAt);
+  return updateStatement('task.snooze', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: IS_MINE,
+    effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
+    values: {
+      ...mineValues(claim),
+      ...later.values,
+      ':ready': 'ready',
+      ':one': 1,
+      ':nonce': nonce,
+      ':past': pastAttempt(claim, 'snoozed', now),
+    },
+  });
+}
+
+/**
+ * Guard: mine, and later than what this claim has saved before: a request that was not answered may arrive after its successor.
+ * Effect: progress kept for the next attempt.
+ * Outcomes: refused = taken over.
+ */
+export function saveProgress(
+  table: string,
+  claim: Claim,
+  progress: string,
+  { nonce, sequence }: Stamp & { readonly sequence: number },
+): Statement<'update'> {
+  return updateStatement('task.progress', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND #sequence < :sequence`,
+    effect: 'SET #progress = :progress, #sequence = :sequence, #nonce = :nonce',
+    values: { ...mineValues(claim), ':progress': progress, ':sequence': sequence, ':nonce': nonce },
+  });
+}
+
+export const readTask = (table: string, queue: string, id: string): Statement<'get'> =>
+  getStatement('task.get', table, taskKey(queue, id));
+
+export const readTasks = (
+  table: string,
+  keys: readonly { readonly queue: string; readonly id: string }[],
+): Statement<'batchGet'> =>
+  batchGetStatement(
+    'task.getMany',
+    table,
+    keys.map(({ queue, id }) => taskKey(queue, id)),
+    { consistent: false },
+  );
+
+export const IS_DUE = '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now';
+const COUNT_DEATH = '#deaths = if_not_exists(#deaths, :zero) + :one';
+export const LEAVE_CLAIM = 'REMOVE #session, #claimedAt';
+const TAKE =
+  'SET #state = :running, #session = :session, #claimedAt = :now, #nonce = :nonce, ' +
+  '#leaseCounter = #leaseCounter + :one, #attempts = #attempts + :one, #sequence = :zero';
+export const IS_OBSERVED = '#state = :running AND #leaseCounter = :observedCounter AND #session = :observedSession';
+
+export function observedValues(observed: RunningTask): UpdateParts['values'] {
+  return { ':running': 'running', ':observedCounter': observed.leaseCounter, ':observedSession': observed.session };
+}
+
+export function mineValues(claim: Claim): UpdateParts['values'] {
+  return { ':running': 'running', ':counter': claim.leaseCounter, ':session': claim.session };
+}
+
+function deathValues({ queue, id }: { readonly queue: string; readonly id: string }, error: TaskError, stamp: Stamp) {
+  return {
+    ...finishValues('dead', stamp),
+    ':error': { ...error },
+    ':deadKey': deadPartitionKey(queue, shardOf(id, DEAD_SHARDS)),
+    ':deadName': `${new Date(stamp.now).toISOString()}#${id}`,
+  };
+}
+
+export function finishValues(state: 'done' | 'dead' | 'cancelled', { now, nonce }: Stamp): UpdateParts['values'] {
+  return { ':finished': state, ':now': now, ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) };
+}

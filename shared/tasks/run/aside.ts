@@ -1,0 +1,70 @@
+/**
+ * What a run writes beside its task. Nothing of the task depends on it,
+ * so it takes no longer than code has to stop, and a failure is only logged.
+ */
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { TaskLog } from '../task/context.ts';
+import type { PayloadPorts } from '../task/payload.ts';
+import { dropPayload } from '../task/payload.ts';
+import type { RunningTask } from '../task/task.ts';
+import { claimOf } from '../task/task.ts';
+import { rejectedBy } from './ending.ts';
+import type { Thrown } from './thrown.ts';
+import { stackOf } from './thrown.ts';
+
+/** As much as fits into the row that keeps it. */
+const STACK_LIMIT_CHARACTERS = 2_000;
+
+export interface AsidePorts extends PayloadPorts {
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  readonly log: TaskLog;
+  /** How long task code may take to stop. */
+  readonly graceMs: number;
+}
+
+export class Aside {
+  readonly #task: RunningTask;
+  readonly #ports: AsidePorts;
+  /** Aborts when the run is over. */
+  readonly #finished: AbortSignal;
+
+  constructor(task: RunningTask, ports: AsidePorts, finished: AbortSignal) {
+    this.#task = task;
+    this.#ports = ports;
+    this.#finished = finished;
+  }
+
+  /** Over when the session is lost, and when the run is. */
+  grace(): Promise<void> {
+    const { runtime, session, graceMs } = this.#ports;
+    return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));
+  }
+
+  /** For a task that is done. What stays is swept in time. */
+  async dropPayload(): Promise<void> {
+    if (this.#task.payload === undefined) return;
+    await this.#try('payload not removed', (signal) => dropPayload(this.#task, this.#ports, signal));
+  }
+
+  /** For an attempt that failed; the error itself is in the task's row, and in the log. */
+  async keepStack(thrown: Thrown): Promise<void> {
+    const stack = stackOf(thrown, STACK_LIMIT_CHARACTERS);
+    if (stack === undefined) return;
+    const { tasks, runtime } = this.#ports;
+    const claim = claimOf(this.#task);
+    await this.#try('stack not kept', (signal) => tasks.keepFailure(claim, stack, stampOf(runtime), { signal }));
+  }
+
+  async #try(failed: string, send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    void this.grace().then(() => over.abort());
+    try {
+      await Promise.race([send(over.signal), rejectedBy(over.signal)]);
+    } catch (error) {
+      this.#ports.log.warn(failed, { task: this.#task.id, error: String(error) });
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/** What a worker tells those who watch it; never needed for correctness. */
+import { messageOf } from '../../core/errors.ts';
+import type { TaskLog } from '../task/context.ts';
+import type { Settlement } from './settle.ts';
+import type { ReadyTask, RunningTask, TaskError } from '../task/task.ts';
+
+export interface TaskEvents {
+  /** Claimed, or taken over from a holder that died. */
+  onClaimed?(task: RunningTask, how: { readonly takenOver: boolean }): void;
+  /** How the claim ended here. */
+  onSettled?(task: RunningTask, settlement: Settlement): void;
+  /** Dead, because it used up its attempts by killing, or outliving, its workers. */
+  onBuried?(task: RunningTask, error: TaskError): void;
+  /** Dropped, because no worker had started it in time. */
+  onExpired?(task: ReadyTask): void;
+}
+
+/** A watcher that throws is reported, and stops nothing. */
+export function tell(events: TaskEvents | undefined, log: TaskLog, say: (events: TaskEvents) => void): void {
+  if (events === undefined) return;
+  try {
+    say(events);
+  } catch (error) {
+    log.error('an event handler threw', { error: messageOf(error) });
+  }
+}

@@ -1,0 +1,202 @@
+/** What task code holds in its hands while it runs: the verbs of its claim. */
+import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { BatchCounts } from '../task/batch.ts';
+import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
+import type { CommitOptions, Committed, TaskContext, TaskLog } from '../task/context.ts';
+import { CommitRefusedError } from '../task/control.ts';
+import { storableJson } from '../task/storable-json.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { checkedIn } from '../task/payload.ts';
+import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
+import { newTaskOf, validRequests } from '../task/task-request.ts';
+import { laterBy } from '../../core/validate/moment.ts';
+import type { Settlement } from './settle.ts';
+import type { AttemptTrace } from './traced.ts';
+import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { CommitOutcome, NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
+import type { Claim, Json, RunningTask } from '../task/task.ts';
+import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
+import { taskSequencer } from '../task/verify-task.ts';
+
+/** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
+export type SendVerb = (
+  settlement: Settlement | undefined,
+  send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+  /** As its span is called; absent: by the settlement. */
+  name?: string,
+) => Promise<void>;
+
+export interface RunContextPorts {
+  readonly tasks: TaskStore;
+  readonly runtime: Runtime;
+  readonly payloads?: PayloadStore | undefined;
+  readonly log: TaskLog;
+  readonly signal: AbortSignal;
+  readonly remainingMs: () => number;
+  readonly nextSequence: () => number;
+  readonly verb: SendVerb;
+  /** Tasks were added to the queue together with a verb of this claim. */
+  readonly onFollowers: () => void;
+  /** Other progress than the attempt began with has been saved. */
+  readonly onProgress: () => void;
+  readonly trace?: AttemptTrace | undefined;
+}
+
+const SETTLED: Committed = { kind: 'leasehold.settled' };
+
+/** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
+export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
+  const verbs = new ClaimVerbs(task, ports);
+  const { id, queue, name, progress, attempts, leaseCounter, traceparent } = task;
+  return {
+    id,
+    queue,
+    name,
+    progress,
+    children,
+    traceparent,
+    attempt: attempts,
+    fencingToken: leaseCounter,
+    nextSequence: ports.nextSequence,
+    sequencer: taskSequencer(task, ports.tasks.table),
+    signal: ports.signal,
+    log: ports.log,
+    remainingMs: ports.remainingMs,
+    saveProgress: (value) => verbs.saveProgress(value),
+    commit: (result, writes, options) => verbs.commit(result, writes, options),
+    snooze: (delay) => verbs.snooze(delay),
+    waitFor: (requests) => verbs.waitFor(requests),
+  };
+}
+
+class ClaimVerbs {
+  readonly #claim: Claim;
+  readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
+  readonly #ports: RunContextPorts;
+  readonly #begunWith: string | undefined;
+  /** How often progress was sent: the store refuses one that arrives after its successor. */
+  #saved = 0;
+
+  constructor(task: RunningTask, ports: RunContextPorts) {
+    this.#claim = claimOf(task);
+    this.#inherited = { traceparent: task.traceparent, tenant: task.tenant };
+    this.#ports = ports;
+    this.#begunWith = JSON.stringify(task.progress);
+  }
+
+  async saveProgress(progress: Json): Promise<void> {
+    const stored = storableJson(`the progress of ${describeTask(this.#claim)}`, progress, PROGRESS_LIMIT_BYTES);
+    await this.#ports.verb(undefined, async (stamp, limits) => {
+      const numbered = { ...stamp, sequence: ++this.#saved };
+      const outcome = await this.#ports.tasks.progress(this.#claim, stored, numbered, limits);
+      if (outcome.kind === 'applied' && JSON.stringify(stored) !== this.#begunWith) this.#ports.onProgress();
+      return outcome.kind === 'applied';
+    });
+  }
+
+  async commit(result?: Json, writes: readonly UserWrite[] = [], options: CommitOptions = {}): Promise<Committed> {
+    const { tasks, verb } = this.#ports;
+    const key = describeTask(this.#claim);
+    validOptions(`the options of committing ${key}`, options, { spawn: true });
+    ensureWrites(`the writes of ${key}`, writes);
+    const asked = await this.#newTasks(`what ${key} spawns`, options.spawn ?? []);
+    ensureSpawnable(this.#claim, asked, writes.length);
+    const stored = result === undefined ? undefined : storableJson(`the result of ${key}`, result, RESULT_LIMIT_BYTES);
+    const children = await this.#checkedIn(asked);
+    const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
+      const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
+      return isApplied(await tasks.commit(this.#claim, stored, effects, stamp, limits), `commit of ${key}`);
+    };
+    await verb('done', send, 'commit');
+    if (children.length > 0) this.#ports.onFollowers();
+    return SETTLED;
+  }
+
+  async snooze(delay: Parameters<TaskContext['snooze']>[0]): Promise<Committed> {
+    const { tasks, runtime, verb } = this.#ports;
+    const readyAt = laterBy('snooze', runtime.clock.now(), delay);
+    await verb('snoozed', async (stamp, limits) => {
+      const outcome = await tasks.snooze(this.#claim, readyAt, stamp, limits);
+      return outcome.kind === 'applied';
+    });
+    return SETTLED;
+  }
+
+  async waitFor(requests: readonly TaskRequest[]): Promise<Committed> {
+    const { tasks, verb } = this.#ports;
+    const key = describeTask(this.#claim);
+    const { length } = validRequests(`the children of ${key}`, requests);
+    if (length < 1 || length > CHILDREN_LIMIT)
+      throw new ConfigurationError(`${key} waits for ${length} children: give 1 to ${CHILDREN_LIMIT}`);
+    const batch = childrenBatch(this.#claim);
+    const asked = (await this.#newTasks(`the children of ${key}`, requests)).map((child) => ({
+      ...child,
+      links: { ...child.links, batch },
+    }));
+    ensureAwaitable(this.#claim, asked);
+    ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
+    const children = await this.#checkedIn(asked);
+    const send: Parameters<SendVerb>[1] = async (stamp, limits) =>
+      isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`);
+    await verb('snoozed', send, 'wait_for');
+    this.#ports.onFollowers();
+    return SETTLED;
+  }
+
+  async #newTasks(what: string, requests: readonly TaskRequest[]): Promise<readonly NewTask[]> {
+    const defaults = {
+      runtime: this.#ports.runtime,
+      queue: this.#claim.queue,
+      ...this.#inherited,
+      hasPayloadStore: this.#ports.payloads !== undefined,
+    };
+    return Promise.all(
+      validRequests(what, requests).map(({ task, input, options }) => newTaskOf(task, input, options, defaults)),
+    );
+  }
+
+  #checkedIn(children: readonly NewTask[]): Promise<readonly NewTask[]> {
+    const { payloads, runtime, trace } = this.#ports;
+    const traced = children.map((child) => trace?.spans.create(child, runtime.clock.now(), trace.attempt) ?? child);
+    return allOf(traced.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
+  }
+}
+
+/** One action each, as `TransactWriteItems` has them. */
+const ACTIONS: ReadonlySet<string> = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
+
+function ensureWrites(what: string, writes: readonly UserWrite[]): void {
+  if (!Array.isArray(writes))
+    throw new ConfigurationError(`${what} are no list: give a list such as [{ Put: { TableName, Item } }]`);
+  const stranger = writes.findIndex((write: unknown) => !isWrite(write));
+  if (stranger >= 0)
+    throw new ConfigurationError(
+      `${what}: number ${stranger + 1} is not a write: give an object with one of ${[...ACTIONS].join(', ')}`,
+    );
+}
+
+function isWrite(write: unknown): boolean {
+  if (typeof write !== 'object' || write === null) return false;
+  const given = Object.entries(write).filter(([, action]) => action !== undefined);
+  const [[name, action] = []] = given;
+  return given.length === 1 && ACTIONS.has(String(name)) && typeof action === 'object' && action !== null;
+}
+
+/** The row that counts the children. */
+const BATCH_ACTIONS = 1;
+
+function isApplied(outcome: CommitOutcome, what: string): boolean {
+  if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
+  const codes = outcome.reasons.map(({ code }) => code).join(', ');
+  const refused = `${what} was refused by a write of its own (${codes})`;
+  if (outcome.earlierAttempt === 'unknown')
+    throw new StoreUnavailableError(`${refused}, but an earlier attempt was not answered and may yet be applied`, {
+      applied: 'unknown',
+    });
+  throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
+}

@@ -1,0 +1,414 @@
+/**
+ * One claim, from the task code's first line to the write that settles it.
+ *
+ * At most one verb of the claim is under way at a time, and after the one that settles it there is none:
+ * a late `saveProgress` of code that outlived its attempt is refused here, before it could be refused by the store.
+ *
+ * How an attempt ends:
+ *
+ * | task code | settled as |
+ * | --- | --- |
+ * | committed, or snoozed, itself | as it said; whatever it does afterwards is ignored |
+ * | returned | done, with what it returned |
+ * | threw, or took longer than its timeout | ready again after a wait, or dead |
+ * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
+ * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
+ * | threw, or did not stop, after it was cancelled; or was not begun because of that | cancelled |
+ * | its lease was lost | not at all: another worker has it |
+ *
+ * The write that settles it is sent until the store has decided it. A task whose end stays undecided would be `running` for as long as its
+ * worker lives, and done by no one.
+ */
+import { LeaseLostError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { limitsWithinTrust } from '../../session/limits.ts';
+import { truthfulSignal } from '../../session/truthful-signal.ts';
+import type { TaskContext, TaskLog } from '../task/context.ts';
+import {
+  DoNotRetry,
+  HandedBackError,
+  InvalidInputError,
+  TaskCancelledError,
+  TaskTimeoutError,
+} from '../task/control.ts';
+import type { AnyTask } from '../task/definition.ts';
+import { retryOf, timeoutMsOf } from '../task/definition.ts';
+import { describeIssues } from '../../core/validate/parsed-schema.ts';
+import { storableJson } from '../task/storable-json.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { asTaskCode } from '../task/inside.ts';
+import { inputOf } from '../task/payload.ts';
+import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
+import { Aside } from './aside.ts';
+import { contextOf } from './run-context.ts';
+import type { Ending } from './ending.ts';
+import { aborted, cancelled } from './ending.ts';
+import type { Failure, Settlement } from './settle.ts';
+import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage, settlementOf } from './settle.ts';
+import { describeThrown } from './thrown.ts';
+import { tracedEnd } from './traced.ts';
+import type { AttemptTrace } from './traced.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Settled, TaskStore } from '../task/task-store.ts';
+import type { Cancellation, Claim, Json, ReadyTask, RunningTask } from '../task/task.ts';
+import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from '../task/task.ts';
+
+export interface RunPorts {
+  readonly tasks: TaskStore;
+  /** Where inputs are that do not fit into the table. */
+  readonly payloads?: PayloadStore | undefined;
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  readonly log: TaskLog;
+  /** Aborts when the worker must hand its tasks back; code then has `graceMs` to stop. */
+  readonly handBack: AbortSignal;
+  /** Monotonic moment by which the worker must be done. */
+  readonly deadlineMonotonicMs: number;
+  readonly graceMs: number;
+  /** How long the worker lives in all. */
+  readonly lifeMs: number;
+  /** The task is handed back once more without having come further: so many times in a row. */
+  readonly onStalled?: (handBacks: number) => void;
+  /** What ran has added tasks to the queue. */
+  readonly onFollowers?: () => void;
+  readonly trace?: AttemptTrace | undefined;
+}
+
+export async function runClaim(task: RunningTask, definition: AnyTask, ports: RunPorts): Promise<Settlement> {
+  return new TaskRun(task, definition, ports).run();
+}
+
+class TaskRun {
+  readonly #task: RunningTask;
+  readonly #claim: Claim;
+  readonly #definition: AnyTask;
+  readonly #ports: RunPorts;
+  readonly #startedAt: number;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  /** No timer of this run lives longer. */
+  readonly #finished = new AbortController();
+  readonly #aside: Aside;
+  /** Something was saved that the next attempt did not have before. */
+  #hasProgressed = false;
+  /** Set by the verb that ends the claim. */
+  #settlement: Settlement | undefined;
+  /** The verb under way; the next one waits for it. */
+  #underWay: Promise<unknown> = Promise.resolve();
+
+  constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
+    this.#task = task;
+    this.#claim = claimOf(task);
+    this.#definition = definition;
+    this.#ports = ports;
+    this.#aside = new Aside(task, ports, this.#finished.signal);
+    this.#startedAt = ports.runtime.clock.monotonic();
+    this.#signal = truthfulSignal(this.#stop.signal, () => {
+      if (ports.session.signal.aborted) this.#stop.abort(ports.session.signal.reason);
+    });
+  }
+
+  async run(): Promise<Settlement> {
+    const unlink = this.#linkSignals();
+    try {
+      const { cancellation } = this.#task;
+      const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
+      await this.#underWay;
+      const settlement = this.#settlement ?? (await this.#settle(ending));
+      if (settlement === 'done') await this.#aside.dropPayload();
+      return settlement;
+    } finally {
+      this.#finished.abort(FINISHED);
+      unlink();
+    }
+  }
+
+  /** Runs the task code until it ends, or until it has been told to stop and its grace is over. */
+  async #execute(): Promise<Ending> {
+    const running = this.#callTask().then(
+      (value): Ending => ({ kind: 'returned', value }),
+      (error: unknown): Ending => ({ kind: 'threw', error }),
+    );
+    const stopped = this.#waitForGrace();
+    const ending = await Promise.race([running, stopped]);
+    const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : undefined;
+    if (reason instanceof LeaseLostError) return { kind: 'lost' };
+    // Code that still ended by itself, in time, has the last word; only errors after a request to stop are taken for obedience.
+    if (ending.kind === 'returned' || reason === undefined) return ending;
+    if (reason instanceof TaskCancelledError) return cancelled(reason.message);
+    if (ending.kind === 'threw' && ending.error instanceof DoNotRetry) return ending;
+    return reason instanceof HandedBackError
+      ? { kind: 'handedBack', isDeadline: reason.isDeadline }
+      : { kind: 'threw', error: reason };
+  }
+
+  async #callTask(): Promise<unknown> {
+    const { name } = this.#task;
+    this.#stop.signal.throwIfAborted();
+    const input = await inputOf(this.#task, this.#ports, this.#stop.signal);
+    const schema = this.#definition.input;
+    if (schema === undefined) return this.#runCode(input as never);
+    const validated = await schema['~standard'].validate(input);
+    if (validated.issues !== undefined)
+      throw new InvalidInputError(`input does not fit the schema of ${name}: ${describeIssues(validated.issues)}`);
+    return this.#runCode(validated.value);
+  }
+
+  async #runCode(input: never): Promise<unknown> {
+    const context = await this.#context();
+    return asTaskCode(() => this.#definition.run(input, context));
+  }
+
+  /** Resolves when the code must stop and has had its grace; at once when the lease is lost, for then nothing is left to wait for. */
+  async #waitForGrace(): Promise<Ending> {
+    await aborted(this.#stop.signal);
+    const isLost = this.#stop.signal.reason instanceof LeaseLostError;
+    if (!isLost) await this.#aside.grace();
+    return { kind: 'threw', error: this.#stop.signal.reason };
+  }
+
+  async #settle(ending: Ending): Promise<Settlement> {
+    const { tasks, runtime } = this.#ports;
+    if (ending.kind === 'lost') return 'lost';
+    if (ending.kind === 'handedBack') return this.#handBackAfter(ending.isDeadline);
+    if (ending.kind === 'cancelled')
+      return this.#finish('cancelled', (stamp, limits) => tasks.giveUp(this.#claim, ending.reason, stamp, limits));
+    if (ending.kind === 'returned') return this.#complete(ending.value);
+    const policy = retryOf(this.#definition, this.#task);
+    const at = { now: runtime.clock.now(), random: runtime.random };
+    const thrown = describeThrown(ending.error);
+    const outage = judgeOutage(ending.error, this.#task, policy, at);
+    if (outage !== undefined) {
+      this.#ports.log.warn('task handed back for an outage of the store', { ...this.#named(), ...outage });
+      return this.#finishFailed(outage);
+    }
+    const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
+    this.#ports.log.warn('task attempt failed', {
+      task: this.#claim.id,
+      attempt: this.#task.attempts,
+      error: { ...thrown, ...failure.error },
+      then: failure.kind,
+    });
+    const settlement = await this.#finishFailed(failure);
+    if (settlement === 'retried' || settlement === 'dead') await this.#aside.keepStack(thrown);
+    return settlement;
+  }
+
+  #finishFailed(failure: Failure): Promise<Settlement> {
+    const { tasks, runtime } = this.#ports;
+    const { error } = failure;
+    if (failure.kind === 'dead')
+      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
+    // Code may ask for any wait; beyond all dates it never ends.
+    const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
+    const { isRefunded = false } = failure;
+    return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
+      tasks.retry(this.#claim, { error, readyAt, isRefunded }, stamp, limits),
+    );
+  }
+
+  async #handBackAfter(isDeadline: boolean): Promise<Settlement> {
+    const { tasks, runtime, lifeMs, log, onStalled } = this.#ports;
+    const ranMs = runtime.clock.monotonic() - this.#startedAt;
+    const attempt = { isDeadline, hasProgressed: this.#hasProgressed, ranMs, lifeMs };
+    const handBack = judgeHandBack(this.#task, attempt, runtime.clock.now());
+    if (handBack.kind === 'dead') {
+      log.error('task is dead', { ...this.#named(), error: handBack.error });
+      onStalled?.(MAX_HAND_BACKS);
+      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, handBack.error, stamp, limits));
+    }
+    const { handBacks } = handBack;
+    if (handBacks !== undefined && handBacks > 0) {
+      log.warn('task handed back without progress', { ...this.#named(), handBacks, ranMs });
+      onStalled?.(handBacks);
+    }
+    return this.#finish('released', (stamp, limits) => tasks.release({ ...this.#claim, handBacks }, stamp, limits));
+  }
+
+  /**
+   * A result that cannot be stored will not become storable by doing the work again: the task is dead.
+   * A request that the service refuses, for want of a permission for instance, says nothing about the task: the worker fails, as it does
+   * when it may not claim, and the task is taken over from it once its session is over.
+   */
+  async #complete(value: unknown): Promise<Settlement> {
+    const { tasks } = this.#ports;
+    let result: Json | undefined;
+    try {
+      if (value !== undefined)
+        result = storableJson(`the result of ${describeTask(this.#claim)}`, value, RESULT_LIMIT_BYTES);
+    } catch (error) {
+      return this.#settle({ kind: 'threw', error: new DoNotRetry(messageOf(error), { cause: error }) });
+    }
+    try {
+      return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
+    } catch (error) {
+      // An item of a pack, whose results have less room.
+      if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
+      throw error;
+    }
+  }
+
+  /**
+   * Sends the settling write until it is decided, belief ends, or the worker must go.
+   * One of these requests at most is applied, for the first takes the task out of `running`; if its answer is lost, the next is refused
+   * by a row that says how the claim ended.
+   */
+  async #finish(
+    settlement: Settlement,
+    send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
+  ): Promise<Settlement> {
+    for (let requests = 1; ; requests++) {
+      try {
+        const settled = await this.#sendEnd(settlement, send);
+        if (requests > 1) this.#ports.log.info('end of a task decided', { ...this.#named(), settled, requests });
+        return settled;
+      } catch (error) {
+        if (error instanceof LeaseLostError) return 'lost';
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        this.#ports.log.warn('end of a task undecided', { ...this.#named(), settlement, error: error.message });
+        await this.#pauseBetweenEnds();
+        if (this.#ports.handBack.aborted) return 'unsettled';
+      }
+    }
+  }
+
+  /** One request, and what it shows. */
+  async #sendEnd(
+    settlement: Settlement,
+    send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
+  ): Promise<Settlement> {
+    let cancelled: ReadyTask | undefined;
+    let earlier: Settlement | undefined;
+    await this.#verb(settlement, async (stamp, limits) => {
+      const outcome = await send(stamp, limits);
+      if (outcome.kind === 'applied' && outcome.row?.state === 'ready') cancelled = outcome.row;
+      earlier = outcome.kind === 'refused' ? settlementOf(this.#claim, outcome.current) : undefined;
+      return outcome.kind === 'applied' || earlier !== undefined;
+    });
+    if (earlier !== undefined) return earlier;
+    return cancelled?.cancellation === undefined
+      ? settlement
+      : this.#cancelAfterwards(cancelled, cancelled.cancellation, settlement);
+  }
+
+  /** The store has already been asked for as long as a session is trusted; short, so that the end follows soon after the row recovers. */
+  #pauseBetweenEnds(): Promise<void> {
+    const { session, runtime, handBack } = this.#ports;
+    const over = AbortSignal.any([session.signal, handBack]);
+    return runtime.clock.sleep(RESEND_MS * (0.5 + 0.5 * runtime.random.next()), over);
+  }
+
+  #named(): { readonly task: string; readonly leaseCounter: number; readonly session: string } {
+    const { id: task, leaseCounter, session } = this.#claim;
+    return { task, leaseCounter, session };
+  }
+
+  /** It was cancelled while this attempt ended by itself, and would wait for its next one only to be given up. */
+  async #cancelAfterwards(task: ReadyTask, cancellation: Cancellation, settlement: Settlement): Promise<Settlement> {
+    const { tasks, runtime } = this.#ports;
+    try {
+      const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
+      return outcome.kind === 'applied' ? 'cancelled' : settlement;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      // The end itself is written, and the next claim gives the task up.
+      return settlement;
+    }
+  }
+
+  /**
+   * One verb of the claim: alone, believed in, and decided.
+   * @throws LeaseLostError when the claim is settled already, or no longer ours
+   */
+  #verb(
+    settlement: Settlement | undefined,
+    send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+    name?: string,
+  ): Promise<void> {
+    const { session, runtime } = this.#ports;
+    const traced = tracedEnd(this.#task, this.#ports, settlement, name);
+    const verb = this.#underWay.then(async () => {
+      const key = describeTask(this.#claim);
+      if (this.#settlement !== undefined)
+        throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
+      session.ensureBelief();
+      if (await traced(() => send(stampOf(runtime), limitsWithinTrust(session)))) {
+        this.#settlement = settlement;
+        return;
+      }
+      this.#settlement = 'lost';
+      const lost = new LeaseLostError(
+        key,
+        'superseded',
+        `counter ${this.#claim.leaseCounter} is no longer the current one`,
+      );
+      this.#stop.abort(lost);
+      throw lost;
+    });
+    this.#underWay = verb.catch(() => undefined);
+    return verb;
+  }
+
+  /** The children's counts are read only where there are any. */
+  async #context(): Promise<TaskContext> {
+    const { tasks, runtime, payloads, log, session } = this.#ports;
+    const { queue, children: batch } = this.#task;
+    const children = batch === undefined ? undefined : await tasks.getBatch({ queue, id: batch });
+    return contextOf(this.#task, children, {
+      tasks,
+      runtime,
+      payloads,
+      log,
+      signal: this.#signal,
+      remainingMs: () => this.#remainingMs(),
+      nextSequence: () => session.nextSequence(),
+      verb: (settlement, send, name) => this.#verb(settlement, send, name),
+      trace: this.#ports.trace,
+      onFollowers: () => this.#ports.onFollowers?.(),
+      onProgress: () => {
+        this.#hasProgressed = true;
+      },
+    });
+  }
+
+  #remainingMs(): number {
+    const { runtime, deadlineMonotonicMs } = this.#ports;
+    const now = runtime.clock.monotonic();
+    const timeoutMs = timeoutMsOf(this.#definition, this.#task) ?? Infinity;
+    return Math.max(0, Math.min(deadlineMonotonicMs - now, this.#startedAt + timeoutMs - now));
+  }
+
+  /** Passes every reason to stop on to the task's own signal. Returns what undoes it. */
+  #linkSignals(): () => void {
+    const { session, handBack, runtime } = this.#ports;
+    const onLost = (): void => this.#stop.abort(session.signal.reason);
+    const onHandBack = (): void => this.#stop.abort(handBack.reason);
+    session.signal.addEventListener('abort', onLost, { once: true });
+    handBack.addEventListener('abort', onHandBack, { once: true });
+    if (session.signal.aborted) onLost();
+    if (handBack.aborted) onHandBack();
+    const stopListening = session.onRevoked(revocationOf(this.#claim), () =>
+      this.#stop.abort(new TaskCancelledError('an operator or a caller cancelled it while it ran')),
+    );
+    const timeoutMs = timeoutMsOf(this.#definition, this.#task);
+    if (timeoutMs !== undefined)
+      void runtime.clock.sleep(timeoutMs, this.#finished.signal).then(() => {
+        if (!this.#finished.signal.aborted)
+          this.#stop.abort(new TaskTimeoutError(`the attempt took longer than its timeout of ${timeoutMs} ms`));
+      });
+    return () => {
+      session.signal.removeEventListener('abort', onLost);
+      handBack.removeEventListener('abort', onHandBack);
+      stopListening();
+    };
+  }
+}
+
+/** Between requests that end a task, at most. Each of them has tried for a session's whole trust, unless the row was fought over. */
+const RESEND_MS = 1_000;
+
+/** Given so that none is made: making an abort's own reason costs more than the rest of it. */
+const FINISHED = 'finished';

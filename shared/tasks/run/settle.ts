@@ -1,0 +1,139 @@
+/** Pure decisions about how an attempt ends. */
+import { StoreUnavailableError, messageOf } from '../../core/errors.ts';
+import { fullJitterMs } from '../../core/runtime/random.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { DoNotRetry, InvalidInputError, RetryAfter } from '../task/control.ts';
+import type { RetryPolicy } from '../task/definition.ts';
+import type { Claim, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
+import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
+
+/**
+ * How a claim ended here.
+ * `unsettled`: the worker had to go before the store had decided; the session's end or expiry frees the task.
+ */
+export type Settlement = 'done' | 'retried' | 'dead' | 'released' | 'snoozed' | 'cancelled' | 'lost' | 'unsettled';
+
+export type Failure =
+  | {
+      readonly kind: 'retry';
+      readonly error: TaskError;
+      readonly delayMs: number;
+      /** The attempt does not count. */
+      readonly isRefunded?: boolean;
+    }
+  | { readonly kind: 'dead'; readonly error: TaskError };
+
+/**
+ * What becomes of an attempt that threw.
+ * @param attempts claims so far, this one included
+ */
+export function judgeFailure(
+  thrown: unknown,
+  attempts: number,
+  policy: RetryPolicy,
+  at: { readonly now: number; readonly random: Random },
+): Failure {
+  const error = describeError(thrown, at.now);
+  const isFinal = thrown instanceof DoNotRetry || thrown instanceof InvalidInputError || attempts >= policy.maxAttempts;
+  if (isFinal) return { kind: 'dead', error };
+  const isDelayed = thrown instanceof RetryAfter && Number.isFinite(thrown.delayMs) && thrown.delayMs >= 0;
+  return {
+    kind: 'retry',
+    error,
+    delayMs: isDelayed ? thrown.delayMs : fullJitterMs(at.random, policy.backoff, attempts),
+  };
+}
+
+/** The pause of a task that its store keeps from ending: as long as it has been failing already, within these. */
+const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
+/** An outage that lasts so long is one of the task's own: it counts like any other failure then. */
+const OUTAGE_LIMIT_MS = 86_400_000;
+
+/**
+ * What becomes of an attempt that threw because our own store was throttled or did not answer: it is handed back, for its code is not to
+ * blame, and tried again after a while. What it asked for is not applied, or the write that hands it back finds the task ended.
+ * Undefined: it is a failure like others.
+ * So is the one attempt of a task that may have one only, because its other effects must not repeat.
+ */
+export function judgeOutage(
+  thrown: unknown,
+  { failingSince }: Pick<RunningTask, 'failingSince'>,
+  { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>,
+  { now, random }: { readonly now: number; readonly random: Random },
+): Extract<Failure, { kind: 'retry' }> | undefined {
+  if (!(thrown instanceof StoreUnavailableError) || maxAttempts === 1) return undefined;
+  const failingMs = now - (failingSince ?? now);
+  if (failingMs > OUTAGE_LIMIT_MS) return undefined;
+  const { min, max } = OUTAGE_PAUSE_MS;
+  const pauseMs = Math.min(max, Math.max(min, failingMs));
+  const delayMs = Math.round(pauseMs * (0.5 + 0.5 * random.next()));
+  return { kind: 'retry', error: describeError(thrown, now), delayMs, isRefunded: true };
+}
+
+/**
+ * How a claim has ended, by the row that refused another end of it: a request that was never answered has been applied.
+ * Undefined: it was taken over, or ended by others, or is too long ago for the row to tell.
+ */
+export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlement | undefined {
+  if (row === undefined) return undefined;
+  const isOurs = ({
+    session,
+    leaseCounter,
+  }: {
+    readonly session?: string | undefined;
+    readonly leaseCounter: number;
+  }) => session === claim.session && leaseCounter === claim.leaseCounter;
+  // Only the holder of a claim completes it;
+  // a process that buries or cancels a task of a dead session leaves the same traces as its holder.
+  if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
+  const how = row.past.find(isOurs)?.how;
+  return how === undefined || how === 'died' ? undefined : PAST_SETTLEMENTS[how];
+}
+
+const PAST_SETTLEMENTS = { failed: 'retried', released: 'released', snoozed: 'snoozed' } as const;
+
+/** So many hand-backs in a row say that a task does not fit into the life of its workers. */
+export const MAX_HAND_BACKS = 5;
+
+export type HandBack =
+  /** Absent: this one says nothing new. */
+  | { readonly kind: 'release'; readonly handBacks: number | undefined }
+  | { readonly kind: 'dead'; readonly error: TaskError };
+
+/**
+ * What becomes of a task that was handed back:
+ * dead, once it has been given most of a worker's life again and again and has come no further.
+ * Progress starts the count again. A worker that was stopped, or that began the task late, says nothing about how long it takes.
+ */
+export function judgeHandBack(
+  { handBacks, bulk }: Pick<RunningTask, 'handBacks' | 'bulk'>,
+  attempt: {
+    readonly isDeadline: boolean;
+    readonly hasProgressed: boolean;
+    readonly ranMs: number;
+    readonly lifeMs: number;
+  },
+  now: number,
+): HandBack {
+  const { isDeadline, hasProgressed, ranMs, lifeMs } = attempt;
+  if (hasProgressed) return { kind: 'release', handBacks: 0 };
+  // A pack may have come further by its items, and parts with none of them for taking long.
+  if (!isDeadline || bulk !== undefined || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
+  const count = handBacks + 1;
+  if (count < MAX_HAND_BACKS) return { kind: 'release', handBacks: count };
+  const message =
+    `was handed back at its worker's deadline ${count} times in a row without new progress, ` +
+    `the last time after ${Math.round(ranMs / 1_000)} s: ` +
+    'save progress and go on from it, split the work, or give its workers a longer life';
+  return { kind: 'dead', error: { name: 'NeverFits', message, at: now } };
+}
+
+/** The recorded form of anything thrown: short, and well-formed whatever it was. */
+function describeError(thrown: unknown, now: number): TaskError {
+  const name = thrown instanceof Error && typeof thrown.name === 'string' ? thrown.name : 'Error';
+  return { name: short(name, 100), message: short(messageOf(thrown), ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };
+}
+
+function short(text: string, limit: number): string {
+  return (text.length > limit ? `${text.slice(0, limit)}…` : text).toWellFormed();
+}

@@ -1,0 +1,113 @@
+/**
+ * What a module of tasks exports beside them, for everything that runs its tasks: deployed workers, `leasehold work`, the test kit.
+ *
+ * | export | what it is |
+ * | --- | --- |
+ * | any | definitions, made with `defineTask` |
+ * | `middleware` | a list of what runs around every attempt, the first one outermost |
+ * | `events` | who is told how attempts end |
+ * | `payloads` | the store of inputs that do not fit into the table |
+ * | `schedules` | a list of tasks that recur, made with `defineSchedule`; workers that stay define them when they begin |
+ *
+ * Under these names anything else is refused, for it would be ignored in silence where it was meant.
+ */
+import { ConfigurationError, messageOf, shown } from '../../core/errors.ts';
+import type { TaskSchedule } from '../schedule/declaration.ts';
+import { validSchedules } from '../schedule/declaration.ts';
+import type { TaskRegistry } from '../task/definition.ts';
+import { registerTasks } from '../task/definition.ts';
+import type { TaskMiddleware } from '../task/middleware.ts';
+import { withMiddleware } from '../task/middleware.ts';
+import { loadModule } from '../task/module.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { exportedPayloads } from '../task/payload.ts';
+import type { TaskEvents } from './events.ts';
+
+export interface WorkModule {
+  /** Its tasks, with its middleware around each. */
+  readonly registry: TaskRegistry;
+  readonly events: TaskEvents | undefined;
+  readonly payloads: PayloadStore | undefined;
+  readonly schedules: readonly TaskSchedule[];
+}
+
+/** What the code that runs the module gives itself. */
+export interface WorkAdditions {
+  /** Inside of the module's own. */
+  readonly middleware?: readonly TaskMiddleware[] | undefined;
+  /** Told after the module's own. */
+  readonly events?: TaskEvents | undefined;
+  /** Instead of the module's own. */
+  readonly payloads?: PayloadStore | undefined;
+}
+
+const HOOKS = ['before', 'after', 'onError'] as const satisfies readonly (keyof TaskMiddleware)[];
+const EVENTS = ['onClaimed', 'onSettled', 'onBuried', 'onExpired'] as const satisfies readonly (keyof TaskEvents)[];
+
+/** @throws ConfigurationError when an export of a name above is something else, or there is no task */
+export function workModule(exports: Readonly<Record<string, unknown>>, additions: WorkAdditions = {}): WorkModule {
+  if (typeof exports !== 'object' || (exports as unknown) === null)
+    throw new ConfigurationError(
+      `the tasks are ${shown(exports)}: give what their module exports, by import * as tasks from './tasks.ts'`,
+    );
+  const middleware = [...exportedMiddleware(exports), ...(additions.middleware ?? [])];
+  const all = [exportedEvents(exports), additions.events].filter((events) => events !== undefined);
+  return {
+    registry: withMiddleware(registerTasks(exports), middleware),
+    events: all.length > 1 ? toldToAll(all) : all[0],
+    payloads: additions.payloads ?? exportedPayloads(exports),
+    schedules: exportedSchedules(exports),
+  };
+}
+
+/** A module of the user's, by its path. Runs its code. @throws ConfigurationError */
+export async function loadWork(entry: string, additions: WorkAdditions = {}): Promise<WorkModule> {
+  return workModule(await loadModule(entry), additions);
+}
+
+function exportedMiddleware({ middleware }: Readonly<Record<string, unknown>>): readonly TaskMiddleware[] {
+  if (middleware === undefined) return [];
+  if (Array.isArray(middleware) && middleware.every((each) => hasSome(each, HOOKS)))
+    return middleware as readonly TaskMiddleware[];
+  throw new ConfigurationError(
+    `the module of tasks exports middleware = ${shown(middleware)}: export a list of ` +
+      `objects with ${HOOKS.join(', ')}, or name it otherwise`,
+  );
+}
+
+function exportedEvents({ events }: Readonly<Record<string, unknown>>): TaskEvents | undefined {
+  if (events === undefined || hasSome(events, EVENTS)) return events as TaskEvents | undefined;
+  throw new ConfigurationError(
+    `the module of tasks exports events = ${shown(events)}: export an object with ${EVENTS.join(', ')}, or name it otherwise`,
+  );
+}
+
+function exportedSchedules({ schedules }: Readonly<Record<string, unknown>>): readonly TaskSchedule[] {
+  return schedules === undefined ? [] : validSchedules('the module of tasks exports schedules', schedules);
+}
+
+/** Whether it is an object with at least one of these functions. */
+function hasSome(value: unknown, verbs: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return verbs.some((verb) => typeof (value as Readonly<Record<string, unknown>>)[verb] === 'function');
+}
+
+/** One that throws keeps no other from being told. */
+function toldToAll(all: readonly TaskEvents[]): TaskEvents {
+  const each = (say: (events: TaskEvents) => void): void => {
+    const errors: unknown[] = [];
+    for (const events of all)
+      try {
+        say(events);
+      } catch (error) {
+        errors.push(error);
+      }
+    if (errors.length > 0) throw new AggregateError(errors, errors.map(messageOf).join('; '));
+  };
+  return {
+    onClaimed: (task, how) => each((events) => events.onClaimed?.(task, how)),
+    onSettled: (task, settlement) => each((events) => events.onSettled?.(task, settlement)),
+    onBuried: (task, error) => each((events) => events.onBuried?.(task, error)),
+    onExpired: (task) => each((events) => events.onExpired?.(task)),
+  };
+}

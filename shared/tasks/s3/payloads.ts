@@ -1,0 +1,78 @@
+/**
+ * Large inputs in a bucket of the user's own.
+ *
+ * Objects are removed when their tasks are done.
+ * Give the bucket a lifecycle rule for the prefix all the same: what a worker left behind that
+ * died at the wrong moment, and the inputs of tasks that ended dead or cancelled,
+ * should go after a time in which they would have been redriven.
+ *
+ * Needs the package `@aws-sdk/client-s3`, and of clients that enqueue
+ * `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
+ */
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { ConfigurationError } from '../../core/errors.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { DoNotRetry } from '../task/control.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { isPayloadOf } from '../task/payload.ts';
+import type { TaskKey } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+
+export interface S3PayloadOptions {
+  readonly bucket: string;
+  /** Before all names of objects; what a lifecycle rule is for. */
+  readonly prefix?: string;
+  /** Absent: one with the SDK's own defaults, and bounds on how long it waits. */
+  readonly client?: S3Client;
+}
+
+const DEFAULT_PREFIX = 'leasehold/';
+/** A bucket that does not answer holds up no one. A minute is what the largest input takes at ten megabits a second. */
+const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 60_000, throwOnRequestTimeout: true };
+/** There is nothing to be sent, and no work depends on it. */
+const DELETE_TIMEOUT_MS = 2_000;
+
+/** @throws ConfigurationError */
+export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
+  const known = { bucket: true, prefix: true, client: true } as const;
+  const { bucket, prefix = DEFAULT_PREFIX } = validOptions('the options of createS3Payloads', options, known);
+  const client = options.client ?? new S3Client({ requestHandler: TIMEOUTS });
+  if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
+    throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is not the name of a bucket`);
+  const root = `s3://${bucket}/`;
+  /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere, nor what is another task's. */
+  const keyOf = (reference: string, task: TaskKey | undefined): string => {
+    if (!reference.startsWith(`${root}${prefix}`))
+      throw new ConfigurationError(
+        `${reference} is not in ${root}${prefix}: give the store that its task was enqueued with`,
+      );
+    const name = reference.slice(root.length + prefix.length);
+    if (task !== undefined && !isPayloadOf(name, task))
+      throw new DoNotRetry(`${reference} is not the input of ${describeTask(task)}: its row was written by others`);
+    return reference.slice(root.length);
+  };
+  return {
+    async put(name, text) {
+      const Key = `${prefix}${name}.json`;
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: text, ContentType: 'application/json' }));
+      return `${root}${Key}`;
+    },
+
+    async get(reference, { signal, task } = {}) {
+      try {
+        const object = new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference, task) });
+        const { Body } = await client.send(object, signal === undefined ? {} : { abortSignal: signal });
+        return await Body?.transformToString();
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined;
+        throw error;
+      }
+    },
+
+    async delete(reference, { signal, task } = {}) {
+      const object = new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(reference, task) });
+      const bounds = { requestTimeout: DELETE_TIMEOUT_MS };
+      await client.send(object, signal === undefined ? bounds : { ...bounds, abortSignal: signal });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** What code says of tasks that recur. `ScheduleClient` writes it down; until then it is only said. */
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import type { TaskReference } from '../task/task-request.ts';
+import type { Priority } from '../task/task.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { MissedPolicy } from './schedule.ts';
+
+export interface ScheduleOptions {
+  /** Five fields, or six with seconds in front. */
+  readonly cron: string;
+  /** An IANA time zone; UTC when absent. */
+  readonly zone?: string;
+  /** What happens to slots that passed while no worker or dispatcher looked; `last` when absent. */
+  readonly missed?: MissedPolicy;
+  /** By how much a slot may be late before `skip` leaves it out; an hour when absent. */
+  readonly tolerance?: Duration;
+  readonly priority?: Priority;
+  readonly queue?: string;
+}
+
+const SCHEDULE_OPTIONS = {
+  cron: true,
+  zone: true,
+  missed: true,
+  tolerance: true,
+  priority: true,
+  queue: true,
+} as const;
+
+/** A schedule that `defineSchedule` made: a module of tasks exports a list of them as `schedules`. */
+export interface TaskSchedule {
+  readonly kind: 'leasehold.schedule';
+  readonly name: string;
+  readonly task: TaskReference<unknown>;
+  readonly input: unknown;
+  readonly options: ScheduleOptions;
+}
+
+/**
+ * Declares a task that recurs, for the export `schedules` of a module of tasks; it takes what `schedules.define` takes.
+ * The expression, the zone and the input are checked when it is written down.
+ * @throws ConfigurationError for a name or an option that cannot be used
+ */
+export function defineSchedule<Given>(
+  name: string,
+  task: TaskReference<Given>,
+  input: NoInfer<Given>,
+  options: ScheduleOptions,
+): TaskSchedule {
+  const valid = validScheduleOptions(name, options);
+  return { kind: 'leasehold.schedule', name, task, input, options: valid };
+}
+
+/** @throws ConfigurationError */
+export function validScheduleOptions(name: string, options: ScheduleOptions): ScheduleOptions {
+  return validOptions(`the options of schedule ${validName('schedule name', name)}`, options, SCHEDULE_OPTIONS);
+}
+
+/** @throws ConfigurationError for anything but a list of what `defineSchedule` gives, each of its own name */
+export function validSchedules(what: string, schedules: unknown): readonly TaskSchedule[] {
+  if (!Array.isArray(schedules) || !schedules.every(isTaskSchedule))
+    throw new ConfigurationError(
+      `${what} = ${shown(schedules)}: give a list of defineSchedule(name, task, input, options)`,
+    );
+  const names = schedules.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new ConfigurationError(`${what}: two of them are named ${shown(twice)}: rename one`);
+  return schedules;
+}
+
+function isTaskSchedule(value: unknown): value is TaskSchedule {
+  return (value as Partial<TaskSchedule> | null | undefined)?.kind === 'leasehold.schedule';
+}

@@ -1,0 +1,19 @@
+/** How often a task may be tried, and for how long at a time: given with its definition, or when it is enqueued. */
+import { ConfigurationError } from '../../core/errors.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+
+export const MAX_ATTEMPTS_LIMIT = 1_000;
+
+/** @throws ConfigurationError */
+export function validMaxAttempts(what: string, maxAttempts: unknown): number {
+  return validWholeNumber(what, maxAttempts, { min: 1, max: MAX_ATTEMPTS_LIMIT });
+}
+
+/** @throws ConfigurationError */
+export function validTimeoutMs(what: string, timeout: Duration): number {
+  const timeoutMs = durationMs(what, timeout);
+  if (timeoutMs === 0) throw new ConfigurationError(`${what} = 0: give a time longer than zero`);
+  return timeoutMs;
+}

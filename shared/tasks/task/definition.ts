@@ -1,0 +1,169 @@
+/** What users write: a task's name, the schema of its input, its policy, and its code. */
+import type { BulkPolicy, BulkPolicyOptions } from './pack-policy.ts';
+import { bulkPolicy } from './pack-policy.ts';
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { givenMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import { MAX_ATTEMPTS_LIMIT, validMaxAttempts, validTimeoutMs } from './bounds.ts';
+import type { TaskContext } from './context.ts';
+import type { TaskLinks, TaskPolicy } from './task.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import type { StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
+
+export interface RetryOptions {
+  /** Claims before the task is dead, first one included. */
+  readonly maxAttempts?: number;
+  /** Claims that end with the death of their worker before the task is dead. Absent: `maxAttempts` where that is given, else 5. */
+  readonly maxDeaths?: number;
+  /** Bound of the wait before the first retry, 2 s when absent; it doubles with each, with full jitter. */
+  readonly backoff?: Duration;
+  /** Where the doubling stops; 4 h when absent. */
+  readonly backoffCap?: Duration;
+}
+
+/** `Given` is what is enqueued, `Input` what the schema makes of it and `run` gets; without a schema they are the same. */
+export interface TaskOptions<Input, Output, Given = Input> {
+  readonly name: string;
+  /** Any Standard Schema (zod, valibot, arktype, …): validates and transforms the input before `run` sees it. */
+  readonly input?: StandardSchemaV1<Given, Input>;
+  readonly retry?: RetryOptions;
+  /** One attempt's time; absent: as long as the worker lives. */
+  readonly timeout?: Duration;
+  /** How tasks that are enqueued in bulk are packed, and how their ends are recorded. */
+  readonly bulk?: BulkPolicyOptions;
+  /**
+   * The task's code. Runs at least once.
+   * What it returns is kept as the result; `task.commit` completes it together with writes of your own instead.
+   */
+  run(input: Input, task: TaskContext): Promise<Output> | Output;
+}
+
+export interface RetryPolicy {
+  readonly maxAttempts: number;
+  /** Not more than `maxAttempts`: each death is an attempt. */
+  readonly maxDeaths: number;
+  readonly backoff: { readonly baseMs: number; readonly capMs: number };
+}
+
+export interface TaskDefinition<Input = never, Output = unknown, Given = Input> {
+  readonly kind: 'leasehold.task';
+  readonly name: string;
+  readonly input: StandardSchemaV1<Given, Input> | undefined;
+  readonly retry: RetryPolicy;
+  /** The policy of tasks that stand in a line: what is given holds for them too, and what is not is shorter. */
+  readonly retryInLine: RetryPolicy;
+  readonly timeoutMs: number | undefined;
+  readonly bulk: BulkPolicy;
+  run(input: Input, task: TaskContext): Promise<Output> | Output;
+}
+
+/**
+ * 25 claims over about a day, two at most: an outage of what a task needs passes without a task being dead of it.
+ * The waits are up to 2, 4, 8, … seconds, and from the fourteenth on up to four hours, each a random part of that.
+ * What kills its worker takes others' attempts with it, so deaths are few.
+ */
+const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 25, maxDeaths: 5, backoff: { baseMs: 2_000, capMs: 4 * 3_600_000 } };
+/** Five claims within a minute: the head of a line holds up all that stand behind it. */
+const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
+  maxAttempts: 5,
+  maxDeaths: 5,
+  backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
+};
+
+const TASK_OPTIONS = { name: true, input: true, retry: true, timeout: true, bulk: true, run: true } as const;
+const RETRY_OPTIONS = { maxAttempts: true, maxDeaths: true, backoff: true, backoffCap: true } as const;
+
+/** @throws ConfigurationError */
+export function defineTask<Input, Output, Given = Input>(
+  options: TaskOptions<Input, Output, Given>,
+): TaskDefinition<Input, Output, Given> {
+  validOptions('the options of defineTask', options, TASK_OPTIONS);
+  const name = validName('task name', options.name);
+  if (typeof options.run !== 'function')
+    throw new ConfigurationError(`task ${name}: run is of type ${typeof options.run}: give its code, a function`);
+  if (options.input !== undefined && !isSchema(options.input))
+    throw new ConfigurationError(
+      `task ${name}: input = ${shown(options.input)}: give a Standard Schema, such as one of zod, valibot or arktype`,
+    );
+  return {
+    kind: 'leasehold.task',
+    name,
+    input: options.input,
+    retry: retryPolicy(name, options.retry, DEFAULT_RETRY),
+    retryInLine: retryPolicy(name, options.retry, DEFAULT_RETRY_IN_LINE),
+    timeoutMs: options.timeout === undefined ? undefined : validTimeoutMs(`task ${name}: timeout`, options.timeout),
+    bulk: bulkPolicy(`task ${name}`, options.bulk),
+    run: (input, task) => options.run(input, task),
+  };
+}
+
+/** How often a task is tried, and when again. */
+export function retryOf(
+  { retry, retryInLine }: AnyTask,
+  { links, policy }: { readonly links?: TaskLinks | undefined; readonly policy?: TaskPolicy | undefined },
+): RetryPolicy {
+  const defined = links?.line === undefined ? retry : retryInLine;
+  const { maxAttempts = defined.maxAttempts } = policy ?? {};
+  return { ...defined, maxAttempts, maxDeaths: Math.min(maxAttempts, defined.maxDeaths) };
+}
+
+/** The time of one attempt; undefined: as long as the worker lives. */
+export function timeoutMsOf(
+  definition: AnyTask,
+  { policy }: { readonly policy?: TaskPolicy | undefined },
+): number | undefined {
+  return policy?.timeoutMs ?? definition.timeoutMs;
+}
+
+function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPolicy): RetryPolicy {
+  validOptions(`task ${name}: retry`, options, RETRY_OPTIONS);
+  const { maxAttempts = defaults.maxAttempts, backoff, backoffCap } = options;
+  validMaxAttempts(`task ${name}: retry.maxAttempts`, maxAttempts);
+  const maxDeaths = options.maxDeaths ?? options.maxAttempts ?? defaults.maxDeaths;
+  validWholeNumber(`task ${name}: retry.maxDeaths`, maxDeaths, { min: 1, max: MAX_ATTEMPTS_LIMIT });
+  const baseMs = givenMs(`task ${name}: retry.backoff`, backoff) ?? defaults.backoff.baseMs;
+  const capMs = givenMs(`task ${name}: retry.backoffCap`, backoffCap) ?? defaults.backoff.capMs;
+  return {
+    maxAttempts,
+    maxDeaths: Math.min(maxAttempts, maxDeaths),
+    backoff: { baseMs, capMs: Math.max(baseMs, capMs) },
+  };
+}
+
+function isSchema(schema: unknown): boolean {
+  // Schemas of arktype are functions.
+  const isHolder = typeof schema === 'function' || (typeof schema === 'object' && schema !== null);
+  return isHolder && '~standard' in schema;
+}
+
+/** Definitions of any input type, as a worker holds them: the schema is what makes calling `run` safe. */
+export type AnyTask = TaskDefinition<never, unknown, unknown>;
+
+/** The tasks that one worker knows, by name. */
+export type TaskRegistry = ReadonlyMap<string, AnyTask>;
+
+/**
+ * Collects the task definitions among the exports of a module (or any record); other exports are ignored.
+ * @throws ConfigurationError when two share a name or there is none
+ */
+export function registerTasks(exports: Readonly<Record<string, unknown>>): TaskRegistry {
+  const registry = new Map<string, AnyTask>();
+  for (const value of Object.values(exports)) {
+    if (!isTaskDefinition(value)) continue;
+    const known = registry.get(value.name);
+    if (known !== undefined && known !== value)
+      throw new ConfigurationError(
+        `two tasks are named ${value.name}: names are what stored tasks are run by, give each its own`,
+      );
+    registry.set(value.name, value);
+  }
+  if (registry.size === 0)
+    throw new ConfigurationError('no task found among the exports: export at least one defineTask(...)');
+  return registry;
+}
+
+function isTaskDefinition(value: unknown): value is AnyTask {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'leasehold.task';
+}

@@ -1,0 +1,45 @@
+/** The module that defines tasks, loaded by its path. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import type { TaskRegistry } from './definition.ts';
+import { registerTasks } from './definition.ts';
+
+/** The tasks that a module of the user's defines. Runs its code. @throws ConfigurationError */
+export async function loadTasks(entry: string): Promise<TaskRegistry> {
+  return registerTasks(await loadModule(entry));
+}
+
+/** The exports of a module of the user's, by its path. Runs its code. @throws ConfigurationError */
+export async function loadModule(entry: string): Promise<Readonly<Record<string, unknown>>> {
+  const file = path.resolve(entry);
+  if (!existsSync(file))
+    throw new ConfigurationError(`there is no ${file}: give the module that defines the tasks, such as src/tasks.ts`);
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (cause) {
+    const hint = readsTypeScript()
+      ? ''
+      : `; Node ${process.versions.node} cannot load .ts files: use Node 22.18 or later, or compile the module`;
+    const what = `${messageOf(cause)}${placeOf(cause)}${hint}`;
+    throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${what}`, { cause });
+  }
+}
+
+/** Where in the user's code it happened, of which the messages of Node and of Leasehold say nothing. */
+function placeOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const places = [...stack.matchAll(/(file:\/\/[^\s:]+)((?::\d+){1,2})/g)];
+  const place = places.find(([, url = '']) => !url.includes('/node_modules/') && !url.startsWith(OURS));
+  if (place === undefined) return '';
+  const [, url = '', line = ''] = place;
+  return ` (${path.relative(process.cwd(), fileURLToPath(url))}${line})`;
+}
+
+const OURS = new URL('../../', import.meta.url).href;
+
+/** Undefined in versions that have never heard of it. */
+function readsTypeScript(): boolean {
+  return Boolean(process.features.typescript);
+}

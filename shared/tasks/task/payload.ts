@@ -1,0 +1,174 @@
+/**
+ * Inputs that are too large for a task's row.
+ *
+ * | size as JSON | where it is | what it costs beside the task |
+ * | --- | --- | --- |
+ * | up to 16 KB | in the task's row | nothing |
+ * | up to 384 KB | in a row beside it, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
+ * | up to 64 MB | in a store of the user's own, by reference (the claim-check pattern) | what that store charges |
+ *
+ * Guarantees
+ *   - A task never exists without its payload: it is there before, or with, the task.
+ *   - A task that has been claimed finds the payload that it was enqueued with: its digest is in the task's row.
+ *   - The payload is removed once its task is done. Of a dead or cancelled one it stays, for a redrive.
+ *
+ * Does not guarantee
+ *   - That it is removed at once: a worker that dies between its task's
+ *     end and the removal leaves it to the table's TTL, a year after it was
+ *     due, and in a store of the user's own to a lifecycle rule.
+ *     A task that has not begun within that year finds its payload gone, and is dead.
+ */
+import { sha256 } from '../../core/runtime/sha256.ts';
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import { DoNotRetry } from './control.ts';
+import { jsonText } from './storable-json.ts';
+import type { NewPayload, NewTask, TaskStore } from './task-store.ts';
+import type { Json, Payload, TaskKey } from './task.ts';
+import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
+
+/** A store of the user's own: large texts by reference. Writing the same name again replaces it. */
+export interface PayloadStore {
+  /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
+  put(name: string, text: string): Promise<string>;
+  /** Undefined: there is none any more. */
+  get(reference: string, options?: PayloadRequest): Promise<string | undefined>;
+  /** Deleting what is not there is no error. */
+  delete(reference: string, options?: PayloadRequest): Promise<void>;
+}
+
+export interface PayloadRequest {
+  /** Aborts when it is no longer waited for. */
+  readonly signal?: AbortSignal;
+  /** Whose row has the reference: a store may refuse one that was put under another task's name, see `isPayloadOf`. */
+  readonly task?: TaskKey;
+}
+
+/** An item's limit of 400 KB, less what surrounds the payload in its row. */
+export const PAYLOAD_ROW_LIMIT_BYTES = 384 * 1024;
+/** A worker holds it in memory, beside those of its other tasks. */
+export const PAYLOAD_LIMIT_BYTES = 64 * 1024 * 1024;
+const REFERENCE_LIMIT_CHARACTERS = 1_000;
+
+/**
+ * An input as a task carries it.
+ * @throws ConfigurationError when it cannot be JSON, or there is no place for one so large
+ */
+export function carriedInput(
+  what: string,
+  value: unknown,
+  hasStore: boolean,
+): { readonly input: Json; readonly payload?: NewPayload } {
+  const { text, bytes } = jsonText(what, value);
+  if (bytes <= INPUT_LIMIT_BYTES) return { input: JSON.parse(text) as Json };
+  if (bytes > PAYLOAD_LIMIT_BYTES)
+    throw new ConfigurationError(
+      `${what} has ${bytes} bytes as JSON: at most ${PAYLOAD_LIMIT_BYTES} are allowed; store it elsewhere and pass a reference`,
+    );
+  if (bytes > PAYLOAD_ROW_LIMIT_BYTES && !hasStore)
+    throw new ConfigurationError(
+      `${what} has ${bytes} bytes as JSON: at most ${PAYLOAD_ROW_LIMIT_BYTES} fit into the table; give the client a store for payloads`,
+    );
+  return { input: null, payload: { text, bytes, digest: sha256(text) } };
+}
+
+/** The input that the worker will get. */
+export function arrivingInput({ input, payload }: { readonly input: Json; readonly payload?: NewPayload }): Json {
+  return payload === undefined ? input : (JSON.parse(payload.text) as Json);
+}
+
+/** The same task, with its payload in the user's store if the table has no room for it. */
+export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
+  const { payload, queue, id } = task;
+  if (payload === undefined || payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) return task;
+  const name = [...nameOf({ queue, id }), encodeURIComponent(unique)].join('/');
+  const reference = await payloads.put(name, payload.text);
+  if (reference.length > REFERENCE_LIMIT_CHARACTERS)
+    throw new ConfigurationError(
+      `the payload store answered with a reference of ${reference.length} characters: at most ` +
+        `${REFERENCE_LIMIT_CHARACTERS} fit into a task's row`,
+    );
+  return { ...task, payload: { ...payload, reference } };
+}
+
+function nameOf({ queue, id }: TaskKey): readonly string[] {
+  return [queue, id].map(encodeURIComponent);
+}
+
+/**
+ * Whether a payload was put under this task's name, by what `put` was given.
+ * What follows a running task has the payload that was put under the id that was asked for: its own begins with that.
+ * @throws ConfigurationError
+ */
+export function isPayloadOf(name: string, task: TaskKey): boolean {
+  if (typeof name !== 'string' || !isTaskKey(task))
+    throw new ConfigurationError(
+      `isPayloadOf(${shown(name)}, ${shown(task)}): give the name of a payload and a task, as the calls of a store get them`,
+    );
+  const [queue, id] = name.split('/');
+  const [ownQueue, ownId = ''] = nameOf(task);
+  return (
+    queue === ownQueue && id !== undefined && (id === ownId || ownId.startsWith(`${id}${encodeURIComponent('+')}`))
+  );
+}
+
+function isTaskKey(value: Partial<TaskKey> | null | undefined): boolean {
+  return typeof value?.queue === 'string' && typeof value.id === 'string';
+}
+
+/** The store that a module exports as `payloads` beside its tasks, so that workers find it; undefined when it exports none. */
+export function exportedPayloads({ payloads }: Readonly<Record<string, unknown>>): PayloadStore | undefined {
+  const verbs = ['put', 'get', 'delete'] as const satisfies readonly (keyof PayloadStore)[];
+  const isStore =
+    typeof payloads === 'object' &&
+    payloads !== null &&
+    verbs.every((verb) => typeof (payloads as Partial<Record<keyof PayloadStore, unknown>>)[verb] === 'function');
+  return isStore ? (payloads as PayloadStore) : undefined;
+}
+
+export interface PayloadPorts {
+  readonly tasks: TaskStore;
+  readonly payloads?: PayloadStore | undefined;
+}
+
+/**
+ * The input of a claimed task, wherever it is.
+ * @param signal aborts when it is no longer needed: the request must not outlive the claim
+ * @throws DoNotRetry when it is gone, or another
+ */
+export async function inputOf(
+  task: TaskKey & { readonly input: Json; readonly payload: Payload | undefined },
+  { tasks, payloads }: PayloadPorts,
+  signal: AbortSignal,
+): Promise<Json> {
+  const { payload } = task;
+  if (payload === undefined) return task.input;
+  const { reference } = payload;
+  if (reference !== undefined && payloads === undefined)
+    throw new Error(`the input of ${describeTask(task)} is at ${reference}: give the worker the store for payloads`);
+  const text =
+    reference === undefined
+      ? await tasks.getPayload(task, { signal })
+      : await payloads?.get(reference, { signal, task: keyOf(task) });
+  if (text === undefined)
+    throw new DoNotRetry(`the input of ${describeTask(task)} is gone: it should be ${reference ?? 'beside its row'}`);
+  if (sha256(text) !== payload.digest)
+    throw new DoNotRetry(`the input of ${describeTask(task)} is not the one that it was enqueued with`);
+  return JSON.parse(text) as Json;
+}
+
+/** Removes what will not be read again. */
+export async function dropPayload(
+  task: TaskKey & { readonly payload: Payload | undefined },
+  { tasks, payloads }: Pick<PayloadPorts, 'payloads'> & { readonly tasks: Pick<TaskStore, 'deletePayload'> },
+  signal?: AbortSignal,
+): Promise<void> {
+  const { payload } = task;
+  if (payload === undefined) return;
+  const options = signal === undefined ? {} : { signal };
+  if (payload.reference === undefined) await tasks.deletePayload(task, payload, options);
+  else await payloads?.delete(payload.reference, { ...options, task: keyOf(task) });
+}
+
+function keyOf({ queue, id }: TaskKey): TaskKey {
+  return { queue, id };
+}

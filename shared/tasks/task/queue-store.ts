@@ -1,0 +1,70 @@
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+
+/** What is known of a queue as a whole. A queue that was never configured, and of which no dispatcher has seen a task, has none. */
+export interface QueueRecord {
+  readonly queue: string;
+  /** No task of it is claimed; those that run go on to their end. */
+  readonly isPaused: boolean;
+  readonly reason: string;
+  readonly changedAt: number;
+  readonly nonce: string;
+  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has looked, any may be in use. */
+  readonly lanes?: ReadonlySet<string> | undefined;
+  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
+  readonly shards?: number | undefined;
+  /** What a waker told the workers last. Undefined: none has, or it cannot be read. */
+  readonly announced?: Announcement | undefined;
+}
+
+/**
+ * Tasks that were just inserted, for the workers that are there: a hint. A task may be missing, there twice, or have been taken long ago.
+ * `announcement.ts` says how it is made and read.
+ */
+export interface Announcement {
+  /** By the waker's clock; later than in each announcement before. */
+  readonly at: number;
+  /** `at` of the announcement before; undefined: there was none. */
+  readonly before: number | undefined;
+  /** Ids of the last tasks, in the order that they were heard of. */
+  readonly ids: readonly string[];
+  /** Workers that were at work. */
+  readonly workers: number;
+}
+
+/** What a dispatcher has seen of how a queue is used. */
+export interface QueueUse {
+  readonly lanes: ReadonlySet<string>;
+  readonly shards: number;
+}
+
+/** Where queues' rows live. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
+export interface QueueStore {
+  /** Strongly consistent. */
+  get(queue: string): Promise<QueueRecord | undefined>;
+  /** Eventually consistent, at half the price: for callers that ask again and again. */
+  glance(queue: string): Promise<QueueRecord | undefined>;
+  /** Refused when it was written since it was observed. */
+  change(
+    queue: string,
+    observed: QueueRecord | undefined,
+    to: { readonly isPaused: boolean; readonly reason: string },
+    write: Stamp,
+  ): Promise<Outcome<QueueRecord>>;
+  /**
+   * Adds lanes that tasks were seen in, and sets how many shards are known of,
+   * which is not less than was observed; what operators have set stays.
+   * Refused when it was written since it was observed.
+   */
+  noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
+  /**
+   * Tells the workers of tasks; what operators and dispatchers have written stays, and so does the nonce.
+   * Refused when another announcement was made since it was observed, or the row is gone.
+   */
+  announce(
+    observed: QueueRecord,
+    announcement: Announcement,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<QueueRecord>>;
+}

@@ -1,0 +1,104 @@
+/** Tasks that are created in a transaction: what each of them, and all of them together, have to keep to. @throws ConfigurationError */
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from './payload.ts';
+import type { NewTask } from './task-store.ts';
+import type { Claim } from './task.ts';
+import { describeTask } from './task.ts';
+
+/** What one transaction of DynamoDB's takes: actions, of which one is the parent's own, and bytes. */
+export const TRANSACTION_ACTIONS_LIMIT = 100;
+export const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
+/** What a row has beside its input, with room to spare. */
+const ROW_BYTES = 1024;
+
+/** @param writes that go with them in the same transaction, beside the parent's */
+export function ensureSpawnable(parent: Claim, children: readonly NewTask[], writes: number): void {
+  const key = describeTask(parent);
+  const ids = new Set([idOf(parent)]);
+  for (const child of children) {
+    ensureTransactable(child, `spawned by ${key}`);
+    if (ids.has(idOf(child)))
+      throw new ConfigurationError(
+        `${key} spawns ${describeTask(child)}, which it names twice or is itself: give each task an id of its own`,
+      );
+    ids.add(idOf(child));
+  }
+  const actions = 1 + writes + children.reduce((sum, child) => sum + actionsOf(child), 0);
+  if (actions > TRANSACTION_ACTIONS_LIMIT)
+    throw new ConfigurationError(
+      `${key} would end with ${plural(writes, 'write')} and ${plural(children.length, 'task')}, ` +
+        `which take ${actions} actions with its own: ` +
+        `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}, and a task whose input is beside ` +
+        'its row takes two of them; write or spawn less at once',
+    );
+  const bytes = children.reduce((sum, child) => sum + bytesOf(child), 0);
+  if (bytes > TRANSACTION_LIMIT_BYTES)
+    throw new ConfigurationError(
+      `the ${plural(children.length, 'task')} that ${key} spawns have ${bytes} bytes: one transaction takes ` +
+        `${TRANSACTION_LIMIT_BYTES}; spawn fewer at once, or pass references`,
+    );
+}
+
+/** Children are counted in their parent's queue, and one that waits goes on to block the line that it stands in. */
+export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): void {
+  const stranger = children.find(({ queue }) => queue !== parent.queue);
+  if (stranger !== undefined)
+    throw new ConfigurationError(
+      `${describeTask(parent)} would wait for ${describeTask(stranger)}: the children that a ` +
+        'task waits for are of its own queue, leave the queue out',
+    );
+  const line = parent.links?.line?.key;
+  const behind = children.find((child) => line !== undefined && child.line === line);
+  if (behind !== undefined)
+    throw new ConfigurationError(
+      `${describeTask(parent)} would wait for ${describeTask(behind)}, which would stand behind it ` +
+        `in the line of key ${line}, so that neither ever went on: ` +
+        `give the child another key, or spawn it in the commit of its parent`,
+    );
+}
+
+/** A caller that finds an id taken has to look at what has it, and a transaction cannot: it happens, or it does not. */
+export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): void {
+  const { policy = 'reject', windowMs } = dedup ?? {};
+  if (policy === 'reject' && windowMs === undefined) return;
+  const option = policy === 'reject' ? `window = ${windowMs} ms` : `onDuplicate = ${policy}`;
+  throw new ConfigurationError(
+    `${describeTask({ queue, id })} is ${how} with ${option}: a transaction is refused when the id is ` +
+      'taken; leave the option out, or enqueue the task by itself',
+  );
+}
+
+/**
+ * A place in a line is given under the guard that the line is as it was looked at, and is looked at again when it is not.
+ * The transactions that we send do so; those that a user sends are built once.
+ */
+export function ensureUnordered({ id, queue, line }: NewTask): void {
+  if (line === undefined) return;
+  throw new ConfigurationError(
+    `${describeTask({ queue, id })} is ordered, and cannot be part of a transaction of your own: ` +
+      `to join the line of key ${line}, Leasehold reads it again ` +
+      `when another caller was faster, and writes that you send yourself cannot; enqueue it by itself, or spawn it in the commit of a task`,
+  );
+}
+
+function idOf({ queue, id }: { readonly queue: string; readonly id: string }): string {
+  return JSON.stringify([queue, id]);
+}
+
+/** Bytes of the payload that goes into the table beside the task's row; larger ones go to the user's own store. */
+function payloadBytes({ payload }: NewTask): number {
+  return payload === undefined || payload.bytes > PAYLOAD_ROW_LIMIT_BYTES ? 0 : payload.bytes;
+}
+
+function actionsOf(child: NewTask): number {
+  return payloadBytes(child) > 0 ? 2 : 1;
+}
+
+function bytesOf(child: NewTask): number {
+  return ROW_BYTES + utf8Bytes(JSON.stringify(child.input)) + payloadBytes(child);
+}
+
+function plural(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

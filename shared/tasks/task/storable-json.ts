@@ -1,0 +1,34 @@
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { ConfigurationError } from '../../core/errors.ts';
+import type { Json } from './task.ts';
+
+/**
+ * The JSON form of a value that is to be stored, checked for size.
+ * Sizes are in UTF-8 bytes: the row's cost and limit count them.
+ * @throws ConfigurationError when it cannot be JSON, or is too large
+ */
+export function storableJson(what: string, value: unknown, limitBytes: number): Json {
+  const { text, bytes } = jsonText(what, value);
+  if (bytes > limitBytes)
+    throw new ConfigurationError(
+      `${what} has ${bytes} bytes as JSON: at most ${limitBytes} fit into a task's row; store it elsewhere and pass a reference`,
+    );
+  return JSON.parse(text) as Json;
+}
+
+/** The JSON form of a value as text, and its size in UTF-8. @throws ConfigurationError when it has none */
+export function jsonText(what: string, value: unknown): { readonly text: string; readonly bytes: number } {
+  const text = stringify(what, value);
+  if (typeof text !== 'string')
+    throw new ConfigurationError(`${what} is ${typeof value}, which JSON has no form for: give null, or a value`);
+  return { text, bytes: utf8Bytes(text) };
+}
+
+/** Answers with undefined, whatever its type says, for what JSON has no form for. */
+function stringify(what: string, value: unknown): unknown {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new ConfigurationError(`${what} cannot be stored as JSON: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * What of an input reaches the worker, which gets `JSON.parse(JSON.stringify(input))`.
+ *
+ * Refused is what JSON drops or changes in silence: `Map`, `Set`, `Error`, binary data, functions, `NaN`, holes in lists.
+ * Not refused are properties that are undefined, which are left out on both sides of the queue alike, and objects with a `toJSON`
+ * (`Date`, `URL`, `Temporal`), whose authors say what they are as JSON: the schema is asked about that form.
+ */
+import { ConfigurationError, shown } from '../../core/errors.ts';
+
+type Path = readonly (string | number)[];
+
+/** The first value that would not arrive, and where it is. */
+interface Loss {
+  readonly path: Path;
+  readonly what: string;
+}
+
+/** @throws ConfigurationError naming the value that JSON would drop or change, and the way to it */
+export function ensureSurvives(what: string, value: unknown): void {
+  const loss = lossIn(what, value);
+  if (loss === undefined) return;
+  const place = loss.path.length === 0 ? 'it' : loss.path.join('.');
+  throw new ConfigurationError(
+    `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach the ` +
+      'worker; give texts, numbers, lists and plain objects',
+  );
+}
+
+/** Input is hostile: getters and `toJSON` may throw, and nesting may be deeper than the stack. */
+function lossIn(what: string, value: unknown): Loss | undefined {
+  try {
+    return value === undefined ? undefined : lossOf(value, '', new Set());
+  } catch (cause) {
+    throw new ConfigurationError(`${what} cannot be stored as JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function lossOf(value: unknown, key: string | number, above: Set<object>): Loss | undefined {
+  switch (typeof value) {
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+    case 'undefined':
+      return at(value === undefined ? 'undefined' : `a ${typeof value}, ${shown(value)}`);
+    case 'number':
+      return Number.isFinite(value) ? undefined : at(`${value}`);
+    case 'object':
+      return value === null ? undefined : lossOfObject(value, key, above);
+    default:
+      return undefined;
+  }
+}
+
+function lossOfObject(value: object, key: string | number, above: Set<object>): Loss | undefined {
+  if (above.has(value)) return at('part of a circle');
+  const strange = nameOfStranger(value);
+  if (strange !== undefined) return at(strange);
+  if (wordsItself(value)) {
+    if (tagOf(value) === 'Date') return Number.isNaN(Number(value)) ? at('an invalid Date') : undefined;
+    const worded = value.toJSON(`${key}`);
+    return worded === value ? undefined : lossOf(worded, key, above);
+  }
+  above.add(value);
+  const isList = Array.isArray(value);
+  // The keys of a list would leave out its holes.
+  const keys = isList ? value.keys() : Object.keys(value);
+  let count = 0;
+  for (const name of keys) {
+    count++;
+    const part = (value as Record<string | number, unknown>)[name];
+    if (part === undefined && !isList) continue;
+    const loss = lossOf(part, name, above);
+    if (loss !== undefined) return { ...loss, path: [name, ...loss.path] };
+  }
+  above.delete(value);
+  return isList || count > 0 || isPlain(value) ? undefined : at(`${nameOf(value)} without properties of its own`);
+}
+
+function wordsItself(value: object): value is { toJSON(key: string): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
+}
+
+/** What JSON makes an empty object of, or a list of digits, whatever is in it. */
+function nameOfStranger(value: object): string | undefined {
+  const isStrange = STRANGERS.has(tagOf(value)) || ArrayBuffer.isView(value);
+  return isStrange ? nameOf(value) : undefined;
+}
+
+const STRANGERS = new Set(['Map', 'Set', 'Error', 'RegExp', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer']);
+
+/** What it is by its own word, in whichever realm it was made. */
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
+}
+
+function nameOf(value: object): string {
+  const { constructor } = value as { readonly constructor?: unknown };
+  const name = typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'object';
+  return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${name}`;
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Those of another realm, as of `vm`, have a prototype of their own that ends the chain.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function at(what: string): Loss {
+  return { path: [], what };
+}

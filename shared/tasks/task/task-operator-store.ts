@@ -1,0 +1,26 @@
+import type { Outcome } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
+
+/** What operators may do to tasks. Every write is conditional; see `tasks/rows/task/operator-statements.ts` for the guards. */
+export interface TaskOperatorStore {
+  /**
+   * Its holder learns of it with the next heartbeat.
+   * Refused unless it still runs under the observed session and counter, and that session is live.
+   */
+  requestCancel(
+    observed: RunningTask,
+    cancellation: Cancellation,
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied' | 'refused' }>;
+  /** Refused when it was written since it was observed. */
+  reschedule(
+    observed: ReadyTask,
+    to: { readonly priority: Priority; readonly runAt: number },
+    write: Stamp,
+  ): Promise<Outcome<TaskRecord>>;
+  /** Ready again with all its attempts, its counter going on. Refused when it was written since it was observed. */
+  revive(observed: EndedTask, runAt: number, write: Stamp): Promise<Outcome<TaskRecord>>;
+  /** Dead tasks, a page at a time. Eventually consistent. */
+  pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly TaskKey[]; readonly next: unknown }>;
+}

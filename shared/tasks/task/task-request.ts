@@ -1,0 +1,308 @@
+/** A request for a task, as a user words it, and the checks that make a new task of it. */
+import { ConfigurationError, shown } from '../../core/errors.ts';
+import type { Duration } from '../../core/validate/duration.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+import { validName } from '../../core/validate/name.ts';
+import { validOptions } from '../../core/validate/options.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Dedup, DuplicatePolicy } from './dedup.ts';
+import { DUPLICATE_POLICIES } from './dedup.ts';
+import { describeIssues } from '../../core/validate/parsed-schema.ts';
+import type { RateOfKey } from './key-limit.ts';
+import { KEY_LIMIT_MAX } from './key-limit.ts';
+import { arrivingInput, carriedInput } from './payload.ts';
+import { validMaxAttempts, validTimeoutMs } from './bounds.ts';
+import type { BulkPolicy } from './pack-policy.ts';
+import type { NewTask } from './task-store.ts';
+import { ensureSurvives } from './survival.ts';
+import type { Json, Priority, TaskPolicy } from './task.ts';
+import { PRIORITIES } from './task.ts';
+import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { laterBy, validMoment } from '../../core/validate/moment.ts';
+import type { StandardIssue, StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
+
+/** A definition, or just its name where the code that enqueues does not have the code that runs. */
+export type TaskReference<Given> =
+  | string
+  | {
+      readonly kind: 'leasehold.task';
+      readonly name: string;
+      readonly bulk: BulkPolicy;
+      readonly input: StandardSchemaV1<Given, unknown> | undefined;
+    };
+
+export interface EnqueueOptions {
+  /** Identity: enqueuing the same id and input again changes nothing. Made, in order of time, when absent. */
+  readonly id?: string;
+  readonly queue?: string;
+  readonly priority?: Priority;
+  /** Not before this moment (epoch milliseconds, or a Date). */
+  readonly runAt?: number | Date;
+  /** Not before this long from now; instead of `runAt`. */
+  readonly delay?: Duration;
+  /** The trace that it belongs to, as W3C Trace Context words it; absent: that of the client, or of the parent. */
+  readonly traceparent?: string;
+  /** At most `limit` tasks of one key run at a time. */
+  readonly key?: string;
+  /** Needs a `key`; 1 when absent. */
+  readonly limit?: number;
+  /** At most so many tasks of the key begin in each span of that length; needs a `key`. */
+  readonly rate?: { readonly count: number; readonly per: Duration };
+  /** The tasks of the key that are ordered run one at a time, in the order in which they are enqueued; needs a `key`. See `line.ts`. */
+  readonly ordered?: boolean;
+  /** Whose it is: workers serve the tenants of a queue in turn; absent: that of the parent, if there is one. See `tenants.ts`. */
+  readonly tenant?: string;
+  /** What becomes of this request when its id is taken; needs an `id`. See `dedup.ts`. */
+  readonly onDuplicate?: DuplicatePolicy;
+  /** How long from its creation an id stands for the same work, once that has ended; needs an `id`. Absent: without end. */
+  readonly window?: Duration;
+  /** Dropped unless some worker starts it before this moment; what was started once does not expire any more. */
+  readonly expiresAt?: number | Date;
+  /** Dropped unless some worker starts it within this long from when it is due; instead of `expiresAt`. */
+  readonly expiresIn?: Duration;
+  /** Claims before this task is dead, instead of its definition's; its definition's `maxDeaths` holds as well. */
+  readonly maxAttempts?: number;
+  /** The time of one attempt of this task, instead of its definition's. */
+  readonly timeout?: Duration;
+}
+
+export const ENQUEUE_OPTIONS = {
+  id: true,
+  queue: true,
+  priority: true,
+  runAt: true,
+  delay: true,
+  traceparent: true,
+  key: true,
+  limit: true,
+  rate: true,
+  ordered: true,
+  tenant: true,
+  onDuplicate: true,
+  window: true,
+  expiresAt: true,
+  expiresIn: true,
+  maxAttempts: true,
+  timeout: true,
+} as const;
+
+/** What a request is completed with. */
+export interface RequestDefaults {
+  readonly runtime: Runtime;
+  readonly queue: string;
+  readonly traceparent?: string | undefined;
+  readonly tenant?: string | undefined;
+  /** Whether there is a place for inputs that do not fit into the table. */
+  readonly hasPayloadStore?: boolean;
+}
+
+/** A task to be created in a transaction with others. */
+export interface TaskRequest {
+  readonly task: TaskReference<unknown>;
+  readonly input: unknown;
+  readonly options: EnqueueOptions;
+}
+
+/** Words a request: what `enqueue` takes, for those who enqueue later. */
+export function spawn<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): TaskRequest;
+export function spawn<Given>(task: TaskReference<Given> & WithoutInput<Given>): TaskRequest;
+export function spawn(task: TaskReference<unknown>, ...given: InputAndOptions): TaskRequest {
+  return { task, ...inputAndOptions(given) };
+}
+
+/** A task whose input may be null needs none; any other lacks what this asks for. */
+export type WithoutInput<Given> = null extends Given ? unknown : { readonly inputIsRequired: never };
+
+/** What follows the task: its input, and options. */
+export type InputAndOptions = [input?: unknown, options?: EnqueueOptions];
+
+/** No input is null; one that is undefined was meant to be something, and is refused as such. */
+export function inputAndOptions(given: InputAndOptions): Omit<TaskRequest, 'task'> {
+  const [input, options = {}] = given;
+  return { input: given.length === 0 ? null : input, options };
+}
+
+/** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
+export function validRequests(what: string, requests: readonly TaskRequest[]): readonly TaskRequest[] {
+  if (!Array.isArray(requests)) throw new ConfigurationError(`${what} must be an array of spawn(task, input)`);
+  const stranger = requests.findIndex((request: unknown) => !isRequest(request));
+  if (stranger >= 0)
+    throw new ConfigurationError(
+      `${what}: number ${stranger + 1} is not a request for a task: make it with spawn(task, input)`,
+    );
+  return requests as readonly TaskRequest[];
+}
+
+/** Whether it is what `spawn` words. */
+export function isRequest(request: unknown): request is TaskRequest {
+  if (typeof request !== 'object' || request === null || !('task' in request)) return false;
+  const { task, options } = request as { readonly task: unknown; readonly options?: unknown };
+  const isTask = typeof task === 'string' || (typeof task === 'object' && task !== null && 'name' in task);
+  return isTask && typeof options === 'object' && options !== null;
+}
+
+/** Checks everything that can be checked before anything is written. @throws ConfigurationError */
+export async function newTaskOf(
+  task: TaskReference<unknown>,
+  input: unknown,
+  options: EnqueueOptions,
+  defaults: RequestDefaults,
+): Promise<NewTask> {
+  const asked = await plainTaskOf(task, input, options, defaults);
+  return { ...asked, line: validLine(options), dedup: validDedup(options, defaults.runtime.clock.now()) };
+}
+
+/** The same of a task that stands in no line, and leaves one that has its id as it is. @throws ConfigurationError */
+export async function plainTaskOf(
+  task: TaskReference<unknown>,
+  input: unknown,
+  options: EnqueueOptions,
+  defaults: RequestDefaults,
+): Promise<NewTask> {
+  validOptions('the options of a task', options, ENQUEUE_OPTIONS);
+  const { clock, ids } = defaults.runtime;
+  if (typeof task !== 'string' && ((task as unknown) === null || typeof task !== 'object'))
+    throw new ConfigurationError(`the task is ${shown(task)}: give its definition, or its name`);
+  const name = validName('task name', typeof task === 'string' ? task : task.name);
+  // Null is no way to leave a name out: with an id of ours, the task would be added again each time.
+  const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
+  const id = validName('task id', asked);
+  const what = `the input of task ${id}`;
+  ensureSurvives(what, input);
+  // The input as the worker gets it; the worker's schema transforms it when it runs.
+  const carried = carriedInput(what, input, defaults.hasPayloadStore ?? false);
+  if (typeof task !== 'string') await checkInput(task, { given: input, arriving: arrivingInput(carried) }, id);
+  const now = clock.now();
+  const runAt = validRunAt(options, now);
+  return {
+    queue: validName('queue', queue),
+    id,
+    name,
+    ...carried,
+    priority: validPriority(options.priority ?? 'normal'),
+    runAt,
+    expiresAt: validExpiry(options, runAt),
+    links: validLinks(options),
+    policy: validPolicy(options),
+    tenant: validTenant(tenant),
+    traceparent: validTraceparent(options.traceparent ?? defaults.traceparent),
+  };
+}
+
+export function validPriority(priority: string): Priority {
+  const found = PRIORITIES.find((known) => known === priority);
+  if (found === undefined)
+    throw new ConfigurationError(`priority = ${shown(priority)}: give one of ${PRIORITIES.join(', ')}`);
+  return found;
+}
+
+function validRunAt({ runAt, delay }: EnqueueOptions, now: number): number {
+  if (runAt !== undefined && delay !== undefined)
+    throw new ConfigurationError('runAt and delay are both given: give one of them');
+  if (delay !== undefined) return laterBy('delay', now, delay);
+  return runAt === undefined ? now : validMoment('runAt', runAt);
+}
+
+function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): number | undefined {
+  if (expiresAt !== undefined && expiresIn !== undefined)
+    throw new ConfigurationError('expiresAt and expiresIn are both given: give one of them');
+  if (expiresAt === undefined && expiresIn === undefined) return undefined;
+  const at =
+    expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : laterBy('expiresIn', runAt, expiresIn);
+  if (at <= runAt)
+    throw new ConfigurationError(
+      `expiresAt = ${at} is not after runAt = ${runAt}: the task would expire before it is due; give a later expiry`,
+    );
+  return at;
+}
+
+/** One task of a line runs at a time anyway, so only a rate adds a limit. */
+function validLinks(options: EnqueueOptions): NewTask['links'] {
+  const { key, limit = 1, rate, ordered = false } = options;
+  if (ordered && limit === 1 && rate === undefined) return undefined;
+  if (key === undefined) {
+    if (options.limit === undefined && rate === undefined) return undefined;
+    throw new ConfigurationError('limit and rate require a key');
+  }
+  validWholeNumber('limit', limit, { min: 1, max: KEY_LIMIT_MAX });
+  return { concurrency: { key: validName('key', key), limit, rate: rate === undefined ? undefined : validRate(rate) } };
+}
+
+function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {
+  if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${shown(ordered)}: give true or false`);
+  if (!ordered) return undefined;
+  if (key === undefined) throw new ConfigurationError('ordered is about the tasks of one key: give a key');
+  if (limit !== 1)
+    throw new ConfigurationError(`limit = ${limit} and ordered are both given: in order means one at a time`);
+  if (onDuplicate === 'replace' || onDuplicate === 'debounce')
+    throw new ConfigurationError(
+      `onDuplicate = ${onDuplicate} and ordered are both given: what is replaced would have two places`,
+    );
+  return validName('key', key);
+}
+
+function validPolicy({ maxAttempts, timeout }: EnqueueOptions): TaskPolicy | undefined {
+  if (maxAttempts === undefined && timeout === undefined) return undefined;
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts: validMaxAttempts('maxAttempts', maxAttempts) }),
+    ...(timeout === undefined ? {} : { timeoutMs: validTimeoutMs('timeout', timeout) }),
+  };
+}
+
+function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
+  const { count, per } = validOptions('rate', rate, { count: true, per: true });
+  const perMs = durationMs('rate.per', per);
+  if (!Number.isInteger(count) || count < 1)
+    throw new ConfigurationError(`rate.count = ${shown(count)}: give 1 or more`);
+  if (perMs < MIN_RATE_WINDOW_MS)
+    throw new ConfigurationError(`rate.per = ${perMs} ms: give a span of at least ${MIN_RATE_WINDOW_MS} ms`);
+  return { count, perMs };
+}
+
+/** Shorter windows are finer than clocks agree. */
+const MIN_RATE_WINDOW_MS = 1_000;
+
+function validTraceparent(traceparent: string | undefined): string | undefined {
+  if (traceparent === undefined || /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
+    return traceparent;
+  throw new ConfigurationError(
+    `traceparent = ${shown(traceparent)}: give a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
+  );
+}
+
+function validTenant(tenant: string | undefined): string | undefined {
+  return tenant === undefined ? undefined : validName('tenant', tenant);
+}
+
+function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions, now: number): Dedup | undefined {
+  if (id === undefined && (onDuplicate !== 'reject' || window !== undefined))
+    throw new ConfigurationError('onDuplicate and window are about an id that may be taken: give an id');
+  const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
+  if (policy === undefined)
+    throw new ConfigurationError(`onDuplicate = ${shown(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`);
+  if (policy === 'debounce' && delay === undefined)
+    throw new ConfigurationError('onDuplicate = debounce puts a task off by its delay each time: give a delay');
+  return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
+}
+
+async function checkInput(
+  task: Exclude<TaskReference<unknown>, string>,
+  { given, arriving }: { readonly given: unknown; readonly arriving: Json },
+  id: string,
+): Promise<void> {
+  const validated = await task.input?.['~standard'].validate(arriving);
+  if (validated?.issues === undefined) return;
+  const hint = validated.issues.some(({ path }) => valueAt(given, path) instanceof Date)
+    ? '; a Date reaches the worker as text: let the schema take that, and make a Date of it'
+    : '';
+  throw new ConfigurationError(
+    `the input of task ${id} does not fit the schema of ${task.name}: ${describeIssues(validated.issues)}${hint}`,
+  );
+}
+
+function valueAt(given: unknown, path: StandardIssue['path'] = []): unknown {
+  return path.reduce<unknown>((value, part) => {
+    const key = typeof part === 'object' ? part.key : part;
+    return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  }, given);
+}

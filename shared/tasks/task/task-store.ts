@@ -1,0 +1,239 @@
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { BatchKey, BatchRecord } from './batch.ts';
+import type { Dedup } from './dedup.ts';
+import type { Fullness } from './key-limit.ts';
+import type { ParkingStore } from './parking.ts';
+import type {
+  Cancellation,
+  Claim,
+  EndedTask,
+  Json,
+  Payload,
+  Priority,
+  ReadyTask,
+  RunningTask,
+  TaskError,
+  TaskKey,
+  TaskLinks,
+  TaskPolicy,
+  TaskRecord,
+} from './task.ts';
+import type { WriteRefusal } from './control.ts';
+
+export interface NewTask extends TaskKey {
+  readonly name: string;
+  readonly input: Json;
+  readonly priority: Priority;
+  readonly runAt: number;
+  /** Dropped unless it is started before. */
+  readonly expiresAt?: number | undefined;
+  readonly links?: Omit<TaskLinks, 'line'> | undefined;
+  /** The key whose tasks run one at a time, in the order in which they are enqueued. */
+  readonly line?: string | undefined;
+  /** An input that is too large for its row; `input` is null then. */
+  readonly payload?: NewPayload | undefined;
+  /** What it has instead of what its definition says. */
+  readonly policy?: TaskPolicy | undefined;
+  /** Whose it is, where tenants are served in turn. */
+  readonly tenant?: string | undefined;
+  /** The trace that it belongs to. */
+  readonly traceparent?: string | undefined;
+  /** What becomes of it when its id is taken; absent: `reject`. The client's business, not stored. */
+  readonly dedup?: Dedup | undefined;
+}
+
+/** An entry of the ready index: a hint that a task may be claimable, nothing more. */
+export interface ReadyHint extends TaskKey {
+  readonly readyAt: number;
+}
+
+/** One partition of the ready index. */
+export interface ReadyPartition {
+  readonly queue: string;
+  readonly priority: Priority;
+  readonly shard: number;
+}
+
+/** A commit answers without the row: transactions return none. */
+export type CommitOutcome =
+  | { readonly kind: 'applied' }
+  | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
+  | {
+      readonly kind: 'canceled';
+      readonly reasons: readonly WriteRefusal[];
+      readonly earlierAttempt: 'none' | 'unknown';
+    };
+
+/** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
+export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
+
+/** `full`: its key was seen to have no room. */
+export type ClaimOutcome =
+  | Extract<Outcome<RunningTask>, { kind: 'applied' }>
+  | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
+
+/** Where an attempt failed. */
+export interface FailureRecord {
+  /** The error's stack, and those of its causes, cut to fit. */
+  readonly stack: string;
+  /** The attempt's counter. */
+  readonly leaseCounter: number;
+}
+
+export interface ClaimLimits extends WriteLimits {
+  /**
+   * A place of the task's key was left a moment ago, so the key's row is not read first, unless the key has a rate. The claim is guarded
+   * all the same: if others were faster, it is refused.
+   */
+  readonly expectsRoom?: boolean | undefined;
+}
+
+/** Where tasks live. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */
+export interface TaskStore {
+  /** Whose tasks these are: part of what their sequencers say. */
+  readonly table: string;
+
+  /** The verbs of tasks that wait for a place of their key. */
+  readonly parking: ParkingStore;
+
+  /** Put-if-absent: refused when the id is taken, with the task that has it. */
+  enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
+
+  /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
+  replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
+  /** A new piece of work under the id of one that has ended: its counter goes on. Refused when it was written since it was observed. */
+  renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
+
+  /** A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` takes both or neither. */
+  enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
+  /** A batch, before its children: refused when its id is taken. */
+  createBatch(
+    batch: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
+    write: Stamp,
+  ): Promise<Outcome<BatchRecord>>;
+  /** Strongly consistent. */
+  getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
+
+  /** Index entries that are due at `now`, oldest first. Eventually consistent. */
+  page(
+    partition: ReadyPartition,
+    query: { readonly now: number; readonly limit: number; readonly after?: unknown },
+  ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
+  /**
+   * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
+   * Each comes with its place in the order, and the end of its tenant's part of it: `after` is one of these.
+   */
+  pageOfTenants(
+    partition: ReadyPartition,
+    query: { readonly after: string; readonly limit: number },
+  ): Promise<{
+    readonly entries: readonly { readonly hint: TenantHint; readonly place: string; readonly end: string }[];
+    readonly isLast: boolean;
+  }>;
+  /** Strongly consistent. */
+  get(key: TaskKey): Promise<TaskRecord | undefined>;
+  /** The input that is beside its row; undefined when it is gone. Strongly consistent. */
+  getPayload(key: TaskKey, limits?: WriteLimits): Promise<string | undefined>;
+  /** Nothing happens when it is gone, or belongs to other work by now. */
+  deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
+  /** Keeps where an attempt failed, for people; refused where that of a later attempt is kept. */
+  keepFailure(claim: Claim, stack: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined>>;
+  /** Where its last failed attempt failed; undefined when no attempt threw an error, or long ago. Eventually consistent. */
+  getFailure(key: TaskKey): Promise<FailureRecord | undefined>;
+  /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
+  getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
+
+  /** Refused unless it is ready, due, and was not written since it was observed. */
+  claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
+  /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
+  takeOver(
+    observed: RunningTask,
+    session: string,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<RunningTask, TaskRecord>>;
+  /** Ends a task whose attempts are used up and whose holder is dead; guarded as `takeOver`. */
+  bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
+
+  complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** `complete` in one transaction with its effects; `canceled` when one of those was refused. */
+  commit(
+    claim: Claim,
+    result: Json | undefined,
+    effects: readonly Effect[],
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** Ready again at `readyAt`, with the error kept; `isRefunded`: and the attempt not counted. */
+  retry(
+    claim: Claim,
+    failure: { error: TaskError; readyAt: number; isRefunded?: boolean },
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Settled>;
+  /** Ready once its children have ended: their batch, and they, are created in one transaction with it. The attempt is refunded. */
+  waitForChildren(
+    claim: Claim,
+    batch: string,
+    children: readonly NewTask[],
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<CommitOutcome>;
+  /** Dead, with the error kept. */
+  discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Cancelled, because its holder was told to give it up. */
+  giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /**
+   * Cancelled while it waits, or while it runs under a session that the caller has found dead.
+   * Refused once it was claimed, or no longer runs as it was observed.
+   */
+  cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
+  /** Cancelled, because its time to be started has passed; refused once it was claimed. */
+  expire(observed: ReadyTask, write: Stamp): Promise<Settled>;
+  /** Ready again at once, attempt refunded. */
+  release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Ready again at `readyAt`, attempt refunded. */
+  snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** `sequence` grows with each progress of a claim, from 1: an older one that arrives late is refused. */
+  progress(
+    claim: Claim,
+    progress: Json,
+    write: Stamp & { readonly sequence: number },
+    limits?: WriteLimits,
+  ): Promise<Outcome<TaskRecord>>;
+}
+
+/** What happens with a task's end: a write of the user's own, or a task that is created. */
+export type Effect = UserWrite | { readonly spawn: NewTask };
+
+/** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */
+export type UserWrite =
+  | {
+      readonly Put: Readonly<Record<string, unknown>> & {
+        readonly TableName: string;
+        readonly Item: Readonly<Record<string, unknown>>;
+      };
+    }
+  | { readonly Update: KeyedWrite }
+  | { readonly Delete: KeyedWrite }
+  | { readonly ConditionCheck: KeyedWrite };
+
+/** What an update, a deletion or a condition of the user's own names: a row of one of their tables, by its whole key. */
+export type KeyedWrite = Readonly<Record<string, unknown>> & {
+  readonly TableName: string;
+  readonly Key: Readonly<Record<string, unknown>>;
+};
+
+/** A payload on its way into the row beside its task, or already in the user's store. */
+export interface NewPayload {
+  readonly text: string;
+  readonly bytes: number;
+  readonly digest: string;
+  readonly reference?: string | undefined;
+}
+
+/** An entry of the index of tenants. */
+export interface TenantHint extends ReadyHint {
+  readonly tenant: string;
+}

@@ -1,0 +1,119 @@
+/**
+ * Fairness between tenants: of tasks that name a tenant,
+ * workers take some of each in turn, so that no tenant waits for the backlog of another.
+ *
+ * Tenants' tasks stand in an index of their own, ordered by tenant and then by the time they are due. A worker walks round it: it takes the
+ * few oldest of one tenant, jumps over the rest of them to the next tenant,
+ * and comes round again. Where it begins is chance, and differs from
+ * worker to worker. Nothing is counted, so a tenant costs no write, and a tenant without tasks costs nothing at all.
+ *
+ * Guarantees
+ *   - With n tenants that have due tasks in a shard, a tenant's oldest is
+ *     reached after at most n visits of a worker, however much the others have:
+ *     each visit takes at most `QUANTUM` tasks.
+ *
+ * Does not guarantee
+ *   - Order between tenants, or between a tenant's tasks in different shards.
+ *     Priorities go before tenants: a high one of any tenant goes first.
+ *   - Anything between tenants and tasks that name none: workers look at both alike.
+ *     In a queue that is to be fair, every task names its tenant.
+ */
+import type { Random } from '../../core/runtime/random.ts';
+import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './task-store.ts';
+
+/** Tasks of one tenant taken in one visit: enough to be worth a look, few enough to be soon with the next. */
+export const QUANTUM = 4;
+const PAGE_LIMIT = 50;
+/** Pages read in one round while everything on them is held by others, or not due. */
+const PAGES_LIMIT = 40;
+
+export interface WalkQuery {
+  readonly now: number;
+  /** How many are wanted; some more may come. */
+  readonly wanted: number;
+  /** How many of one tenant's are taken in one visit; absent: `QUANTUM`. */
+  readonly quantum?: number;
+  /** Absent: each is. */
+  readonly isWorthReading?: (hint: ReadyHint) => boolean;
+}
+
+/** One worker's way round the tenants of one partition. */
+export class TenantWalk {
+  readonly #partition: ReadyPartition;
+  readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
+  /** Everything before has been visited in this round. */
+  #position: string;
+  /** Where a round began that took more than one look, for it has found nothing yet. */
+  #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
+
+  /** @param random says where it begins; absent: with the first, for callers that only count */
+  constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
+    this.#partition = partition;
+    this.#tasks = tasks;
+    this.#position = random === undefined ? FIRST_PLACE : anyPlace(random);
+  }
+
+  /**
+   * The next entries worth reading, some of each tenant; fewer than wanted once round, or when so much was read that is held by others
+   * that the round goes on with the next look: `isRound` says which.
+   * Entries that others hold, or that are not due, do not count as a tenant's share.
+   */
+  async next({
+    now,
+    wanted,
+    quantum = QUANTUM,
+    isWorthReading = () => true,
+  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean; isRound: boolean }> {
+    const found: { readonly hint: TenantHint; readonly turn: number }[] = [];
+    const share = new Map<string, number>();
+    const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0 };
+    const { start } = round;
+    let isRound = false;
+    for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
+      const { entries, isLast } = await this.#tasks.pageOfTenants(this.#partition, {
+        after: this.#position,
+        limit: PAGE_LIMIT,
+      });
+      round.seen += entries.length;
+      for (const { hint, place, end } of entries) {
+        if (round.hasWrapped && place > start) break;
+        const taken = share.get(hint.tenant) ?? 0;
+        // What follows of a tenant whose share is taken, or that has nothing more that is due, is jumped over.
+        if (taken >= quantum || hint.readyAt > now) {
+          this.#position = end;
+          continue;
+        }
+        this.#position = place;
+        if (!isWorthReading(hint)) continue;
+        share.set(hint.tenant, taken + 1);
+        found.push({ hint, turn: taken });
+      }
+      isRound = round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
+      if (isRound) break;
+      if (!isLast) continue;
+      round.hasWrapped = true;
+      this.#position = FIRST_PLACE;
+      isRound = start === FIRST_PLACE;
+      if (isRound) break;
+    }
+    this.#round = isRound || found.length > 0 ? undefined : round;
+    // Where no tenant is, the next look begins at the first place, and so takes one request.
+    const isEmpty = round.hasWrapped && round.seen === 0;
+    if (isEmpty) this.#position = FIRST_PLACE;
+    // The first of each, then the second of each: a caller that takes only some of them is fair, too.
+    found.sort((one, other) => one.turn - other.turn);
+    return { hints: found.map(({ hint }) => hint), isEmpty, isRound };
+  }
+}
+
+function anyPlace(random: Random): string {
+  return Math.floor(random.next() * HASHES)
+    .toString(16)
+    .padStart(HASH_DIGITS, '0');
+}
+
+/** Places begin with so many digits of a hash of the tenant, so that neighbours on the way are strangers. */
+export const HASH_DIGITS = 8;
+const HASHES = 16 ** HASH_DIGITS;
+/** Before all places. DynamoDB allows no empty text in a condition on a key. */
+export const FIRST_PLACE = ' ';

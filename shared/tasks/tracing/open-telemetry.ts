@@ -1,0 +1,188 @@
+/**
+ * OpenTelemetry, as far as this process has registered it.
+ *
+ * All copies of `@opentelemetry/api` find each other through one global object,
+ * and this module looks there as they do. So the package needs
+ * no copy of its own: none is installed, bundled or loaded for those who trace nothing, and a copy that a Lambda layer brings is found,
+ * although a bundle cannot import from a layer. A copy of our own would have to be no younger than the one that registered, or it would be
+ * silent. `test/unit/tasks/tracing/open-telemetry.test.ts` holds what is assumed here against the real API and SDK.
+ *
+ * Nothing is remembered between two spans: a provider that is registered later is found by the next one.
+ */
+import type { Attributes, Span, SpanDraft, SpanEnd, Tracing } from './tracing.ts';
+
+/** The API's major version is 1, the only one that there is. */
+const API = Symbol.for('opentelemetry.js.api.1');
+/** Where a context keeps its span. */
+const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN');
+const TRACER = 'leasehold';
+
+const KINDS = { internal: 0, client: 2, producer: 3, consumer: 4 } as const;
+const STATUS_ERROR = 2;
+const INVALID_TRACE_ID = '0'.repeat(32);
+
+export interface SpanContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+  readonly isRemote?: boolean;
+}
+
+/** The part of the API's `Context` that spans need. */
+export interface Context {
+  getValue(key: symbol): unknown;
+  setValue(key: symbol, value: unknown): Context;
+  deleteValue(key: symbol): Context;
+}
+
+export interface ApiSpan {
+  spanContext(): SpanContext;
+  setAttributes(attributes: Attributes): unknown;
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown;
+  end(at: Date): void;
+}
+
+export interface Tracer {
+  startSpan(
+    name: string,
+    options: {
+      readonly kind: number;
+      readonly startTime: Date;
+      readonly attributes: Attributes;
+      readonly links: { readonly context: SpanContext }[];
+    },
+    context: Context,
+  ): ApiSpan;
+}
+
+/** What a process registers, as the API's global holds it. */
+export interface Registered {
+  readonly trace?: { getTracer(name: string): Tracer };
+  readonly context?: { active(): Context; with<Result>(context: Context, code: () => Result): Result };
+}
+
+/** Spans for the provider that is registered, whenever one is. */
+export const openTelemetry: Tracing = {
+  begin(draft) {
+    const registered = (globalThis as { readonly [API]?: Registered })[API];
+    return registered?.trace === undefined ? undefined : begin(registered.trace, registered.context, draft());
+  },
+};
+
+function begin(
+  provider: NonNullable<Registered['trace']>,
+  contexts: Registered['context'],
+  { name, kind, startAt, attributes, parent, fallback, isRoot = false, links = [], linksActive = false }: SpanDraft,
+): Span {
+  const active = contexts?.active() ?? EMPTY;
+  const hasActive = active.getValue(SPAN_KEY) !== undefined;
+  const wanted = isRoot ? 'none' : (parent ?? (hasActive ? undefined : fallback));
+  const around = wanted === undefined ? active : under(wanted, active);
+  const linked = links.map(parseTraceparent);
+  if (linksActive) linked.push((active.getValue(SPAN_KEY) as ApiSpan | undefined)?.spanContext());
+  const span = provider.getTracer(TRACER).startSpan(
+    name,
+    {
+      kind: KINDS[kind],
+      startTime: new Date(startAt),
+      attributes,
+      links: linked.flatMap((context) => (context === undefined ? [] : [{ context }])),
+    },
+    around,
+  );
+  return new RegisteredSpan(span, around.setValue(SPAN_KEY, span), { contexts, startAt });
+}
+
+function under(parent: Span | string, active: Context): Context {
+  if (parent instanceof RegisteredSpan) return parent.context;
+  const context = typeof parent === 'string' ? parseTraceparent(parent) : undefined;
+  // What cannot be read is no parent, and the active span is none of this one's.
+  return context === undefined ? active.deleteValue(SPAN_KEY) : active.setValue(SPAN_KEY, remoteSpan(context));
+}
+
+class RegisteredSpan implements Span {
+  readonly traceparent: string | undefined;
+  readonly context: Context;
+  readonly #span: ApiSpan;
+  readonly #contexts: Registered['context'];
+  readonly #startAt: number;
+
+  constructor(
+    span: ApiSpan,
+    context: Context,
+    { contexts, startAt }: { readonly contexts: Registered['context']; readonly startAt: number },
+  ) {
+    this.#span = span;
+    this.context = context;
+    this.traceparent = formatTraceparent(span.spanContext());
+    this.#contexts = contexts;
+    this.#startAt = startAt;
+  }
+
+  within<Result>(code: () => Result): Result {
+    return this.#contexts === undefined ? code() : this.#contexts.with(this.context, code);
+  }
+
+  end({ at, attributes, error }: SpanEnd): void {
+    if (attributes !== undefined) this.#span.setAttributes(attributes);
+    if (error !== undefined) {
+      this.#span.setAttributes({ 'error.type': error.type });
+      this.#span.setStatus({ code: STATUS_ERROR, message: error.message });
+    }
+    // It may have begun by the clock of another machine.
+    this.#span.end(new Date(Math.max(at, this.#startAt)));
+  }
+}
+
+function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string | undefined {
+  if (traceId === INVALID_TRACE_ID) return undefined;
+  return `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, '0')}`;
+}
+
+function parseTraceparent(text: string | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(text ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+/** A span that another process has made, as a parent. */
+function remoteSpan(context: SpanContext): object {
+  const nothing = (): object => span;
+  const span = {
+    spanContext: () => context,
+    isRecording: () => false,
+    setAttribute: nothing,
+    setAttributes: nothing,
+    addEvent: nothing,
+    addLink: nothing,
+    addLinks: nothing,
+    setStatus: nothing,
+    updateName: nothing,
+    recordException: nothing,
+    end: nothing,
+  };
+  return span;
+}
+
+/** The context of a process that has registered no context manager. */
+class Values implements Context {
+  readonly #values: ReadonlyMap<symbol, unknown>;
+
+  constructor(values: ReadonlyMap<symbol, unknown>) {
+    this.#values = values;
+  }
+
+  getValue(key: symbol): unknown {
+    return this.#values.get(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return new Values(new Map([...this.#values, [key, value]]));
+  }
+
+  deleteValue(key: symbol): Context {
+    return new Values(new Map([...this.#values].filter(([other]) => other !== key)));
+  }
+}
+
+const EMPTY = new Values(new Map());

@@ -1,0 +1,64 @@
+/** Spans as the code here asks for them. `open-telemetry.ts` makes them; without a listener there are none. */
+import { messageOf } from '../../core/errors.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** What a span is when it begins. Times are epoch milliseconds. */
+export interface SpanDraft {
+  readonly name: string;
+  readonly kind: 'internal' | 'client' | 'producer' | 'consumer';
+  readonly startAt: number;
+  readonly attributes: Attributes;
+  /** A span of this process, or a context as W3C Trace Context words it; absent: the active span. */
+  readonly parent?: Span | string | undefined;
+  /** The parent where no span is active. */
+  readonly fallback?: Span | undefined;
+  /** It begins a trace. */
+  readonly isRoot?: boolean;
+  /** Contexts, as W3C Trace Context words them. */
+  readonly links?: readonly (string | undefined)[];
+  /** The active span becomes a link, where it is not the parent. */
+  readonly linksActive?: boolean;
+}
+
+/** How a span ended. */
+export interface SpanEnd {
+  readonly at: number;
+  readonly attributes?: Attributes | undefined;
+  /** Absent: well. */
+  readonly error?: { readonly type: string; readonly message: string } | undefined;
+}
+
+export interface Span {
+  /** Its context, as W3C Trace Context words it: what is stored in rows. Undefined: what is registered makes no real spans. */
+  readonly traceparent: string | undefined;
+  /** Runs code with this span as the active one. */
+  within<Result>(code: () => Result): Result;
+  end(end: SpanEnd): void;
+}
+
+export interface Tracing {
+  /** Undefined while no provider is registered; the draft is not made then. */
+  begin(draft: () => SpanDraft): Span | undefined;
+}
+
+/** Runs a request within its span, if anything listens. The span ends with the answer: without `isApplied` each answer is a success. */
+export async function sendWithin<Answer>(
+  span: Span | undefined,
+  clock: Clock,
+  send: () => Promise<Answer>,
+  isApplied: (answer: Answer) => boolean = () => true,
+): Promise<Answer> {
+  if (span === undefined) return send();
+  try {
+    const answer = await span.within(send);
+    const refused = { type: 'refused', message: 'the claim is no longer the current one' };
+    span.end({ at: clock.now(), error: isApplied(answer) ? undefined : refused });
+    return answer;
+  } catch (error) {
+    const type = error instanceof Error ? error.name : 'Error';
+    span.end({ at: clock.now(), error: { type, message: messageOf(error) } });
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What a worker meets and passes by: rows that cannot be used,
+ * each reported once however often its entry is read; and a clock that is proven wrong.
+ */
+import type { ClockSkewError } from '../../core/errors.ts';
+import type { TaskLog } from '../task/context.ts';
+import type { Tally } from './tally.ts';
+
+export class Findings {
+  readonly #log: TaskLog;
+  readonly #tally: Tally;
+  readonly #damages = new Set<string>();
+  #isSkewed = false;
+
+  constructor(log: TaskLog, tally: Tally) {
+    this.#log = log;
+    this.#tally = tally;
+  }
+
+  damaged(error: unknown): void {
+    const found = String(error);
+    if (this.#damages.has(found)) return;
+    this.#damages.add(found);
+    this.#tally.count('damaged');
+    this.#log.error('row skipped', { error: found });
+  }
+
+  skewed({ message: error }: ClockSkewError): void {
+    if (!this.#isSkewed) this.#log.error('nothing is taken over', { error });
+    this.#isSkewed = true;
+  }
+}

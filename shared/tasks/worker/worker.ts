@@ -1,0 +1,420 @@
+/**
+ * A worker: claims and runs tasks under one session until the backlog is empty or it is told to stop.
+ *
+ * `concurrency` slots work side by side, each one claim at a time; one backlog feeds them all.
+ * When nothing is due, the slots that have nothing to do wait as long as others are at work, for their tasks may come back, or new
+ * ones come in. No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that
+ * is fenced.
+ */
+import { runTraced } from '../bulk/run-traced.ts';
+import {
+  CorruptItemError,
+  InvariantError,
+  LeaseLostError,
+  StoreUnavailableError,
+  messageOf,
+} from '../../core/errors.ts';
+import type { SkewGauge } from '../../core/lease/skew.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { SessionHolder } from '../../session/keep-alive.ts';
+import { limitsOf } from '../../session/limits.ts';
+import type { SessionStore } from '../../session/session-store.ts';
+import { Backlog } from '../backlog/backlog.ts';
+import type { Candidate } from '../backlog/candidates.ts';
+import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
+import { Findings } from './findings.ts';
+import { SharedPause } from './pause.ts';
+import { Company } from './solo-gate.ts';
+import type { TaskLog } from '../task/context.ts';
+import type { AnyTask, TaskRegistry } from '../task/definition.ts';
+import { retryOf } from '../task/definition.ts';
+import type { TaskEvents } from '../run/events.ts';
+import { tell } from '../run/events.ts';
+import { QueueGate } from './gate.ts';
+import type { Fullness } from '../task/key-limit.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import type { QueueStore } from '../task/queue-store.ts';
+import type { TaskAndPackStore } from '../bulk/pack-store.ts';
+import type { RunningTask } from '../task/task.ts';
+import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
+import { decidedClaim } from './decided-claim.ts';
+import { Tally, timesOfDone } from './tally.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
+import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
+
+export interface WorkerSettings {
+  readonly queue: string;
+  readonly shards: number;
+  readonly homeShards: readonly number[];
+  /** Ids of tasks to try first, whether or not the index shows them. */
+  readonly named?: readonly string[] | undefined;
+  /** Tasks at work side by side. */
+  readonly concurrency: number;
+  /**
+   * Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each,
+   * see `tasks/backlog/partition-turns.ts`.
+   */
+  readonly pollMs: number;
+  /** The same from a minute without a find on; absent: no slower. */
+  readonly idlePollMs?: number | undefined;
+  /** How long it stays with nothing to do; absent: not at all. `Infinity`: until it is told to go, also while its queue is paused. */
+  readonly lingerMs?: number | undefined;
+  /** Whether ticks of a dispatcher look at lanes that are not in use yet; absent: the worker looks there before it goes home. */
+  readonly hasDispatcher?: boolean | undefined;
+  /** How long task code may take to stop once asked to hand back, or past its timeout. */
+  readonly graceMs: number;
+  /** Monotonic moment by which everything must be handed back. */
+  readonly deadlineMonotonicMs: number;
+}
+
+export interface WorkerPorts {
+  readonly tasks: TaskAndPackStore;
+  readonly sessions: SessionStore;
+  /** Where inputs are that do not fit into the table; absent: nowhere. */
+  readonly payloads?: PayloadStore | undefined;
+  /** What operators have set; absent: nothing. */
+  readonly queues?: QueueStore | undefined;
+  readonly session: SessionHolder;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+  readonly log: TaskLog;
+  readonly events?: TaskEvents | undefined;
+  readonly spans?: TaskSpans | undefined;
+  /** Listens for tasks of its queue that were enqueued, by their ids if known; returns how to stop listening. Absent: looks find them. */
+  readonly onEnqueued?: ((listener: (ids?: readonly string[]) => void) => () => void) | undefined;
+  /** Told of each figure of the report when it changes. */
+  readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
+  /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A pack is one task. */
+  readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
+}
+
+/** What one worker did. */
+export interface WorkerReport extends WorkerCounts {
+  readonly ended: 'drained' | 'handedBack' | 'paused' | 'sessionLost' | 'storeUnavailable';
+}
+
+/** Runs until the backlog is drained, `handBack` aborts, or the session is lost. */
+export function runWorker(
+  registry: TaskRegistry,
+  ports: WorkerPorts,
+  settings: WorkerSettings,
+  handBack: AbortSignal,
+): Promise<WorkerReport> {
+  return new Worker(registry, ports, settings, handBack).run();
+}
+
+/** One may be chance; the next makes it likely that the task never fits into a worker's life. */
+const STALLED_HAND_BACKS = 2;
+
+/** The pause of a worker that stays, between looks at whether its queue is still paused. */
+const CLOSED_MS = 1_000;
+const EXPECTING_POLL_MS = 1_000;
+/** Where the backlog is worth a look at once, a third of the time between looks: workers would try sooner for one key's tasks in vain. */
+const SHORTEST = 3;
+
+class Worker {
+  readonly #registry: TaskRegistry;
+  readonly #ports: WorkerPorts;
+  readonly #settings: WorkerSettings;
+  readonly #handBack: AbortSignal;
+  readonly #backlog: Backlog;
+  readonly #gate: QueueGate;
+  readonly #company = new Company();
+  readonly #tally: Tally;
+  readonly #lifeMs: number;
+  readonly #findings: Findings;
+  readonly #unknown: UnknownNames;
+  readonly #over = new AbortController();
+  readonly #pause: SharedPause;
+  readonly #lingerMs: number;
+  #busyAtMonotonicMs: number;
+  #storeFailure: unknown;
+  /** An unforeseen error: thrown when all slots have ended. */
+  #mistake: Error | undefined;
+  #isPaused = false;
+
+  constructor(registry: TaskRegistry, ports: WorkerPorts, settings: WorkerSettings, handBack: AbortSignal) {
+    this.#registry = registry;
+    this.#ports = ports;
+    this.#settings = settings;
+    this.#handBack = handBack;
+    this.#lifeMs = settings.deadlineMonotonicMs - ports.runtime.clock.monotonic();
+    this.#tally = new Tally(ports.onCounted);
+    this.#findings = new Findings(ports.log, this.#tally);
+    this.#unknown = new UnknownNames(registry, ports.log);
+    this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
+    const { queue, shards, homeShards, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
+    const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
+    this.#lingerMs = lingerMs;
+    this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
+    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
+    this.#backlog = new Backlog(
+      ports.session.id,
+      {
+        queue,
+        shards,
+        homeShards,
+        pollMs,
+        idlePollMs,
+        maxClockSkewMs,
+        heartbeatMs,
+        hasDispatcher,
+        goesHome: this.#lingerMs < Infinity,
+      },
+      {
+        ...ports,
+        lanes: () => this.#gate.lanes,
+        shards: () => this.#gate.shards,
+        onDamaged: (error) => this.#findings.damaged(error),
+        onSkewed: (error) => this.#findings.skewed(error),
+      },
+    );
+  }
+
+  /** Until the backlog is empty, or there is a reason to stop. */
+  async run(): Promise<WorkerReport> {
+    const stop = (): void => this.#over.abort();
+    const stopListening = this.#ports.onEnqueued?.((ids) => this.#expect(ids));
+    this.#handBack.addEventListener('abort', stop, { once: true });
+    this.#ports.session.signal.addEventListener('abort', stop, { once: true });
+    // No listener hears of what was before: told to go while its session was opened, it would claim and hand back for ever.
+    if (this.#handBack.aborted) stop();
+    try {
+      await this.#beginWithNamed();
+      // Each slot is seen to its end, whatever becomes of the others.
+      await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
+      await this.#backlog.finish();
+      if (this.#mistake !== undefined) throw this.#mistake;
+    } finally {
+      stopListening?.();
+      this.#handBack.removeEventListener('abort', stop);
+      this.#ports.session.signal.removeEventListener('abort', stop);
+    }
+    return { ...this.#tally.read(), ended: this.#ended() };
+  }
+
+  #expect(ids?: readonly string[]): void {
+    this.#backlog.expectTasks(ids);
+    this.#pause.end();
+  }
+
+  async #beginWithNamed(): Promise<void> {
+    const { queue, named = [] } = this.#settings;
+    if (named.length === 0) return;
+    try {
+      if (await this.#isOpen()) await this.#backlog.beginWith(named.map((id) => ({ queue, id })));
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  async #slot(): Promise<void> {
+    const { clock } = this.#ports.runtime;
+    while (!this.#mustStop()) {
+      const candidate = await this.#next();
+      if (candidate !== undefined) {
+        await this.#work(candidate);
+        this.#busyAtMonotonicMs = clock.monotonic();
+      } else if (this.#backlog.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
+        this.#over.abort();
+      } else if (!this.#backlog.isIdle || this.#backlog.isExpecting || this.#lingerMs > 0) {
+        await this.#rest();
+      }
+    }
+  }
+
+  /**
+   * Until the backlog is worth another look; where it is already, for a while all the same, because others have what is there.
+   * What waits for a key is looked at no more often, however often its worker looks.
+   */
+  #rest(): Promise<void> {
+    const ms = Math.max(this.#settings.pollMs, this.#backlog.isExpecting ? EXPECTING_POLL_MS : 0);
+    const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
+    return this.#pause.wait(Math.max(this.#backlog.restMs, shortestMs));
+  }
+
+  async #next(): Promise<Candidate | undefined> {
+    try {
+      if (await this.#isOpen()) return await this.#backlog.next();
+      if (this.#lingerMs < Infinity) {
+        this.#isPaused = true;
+        this.#over.abort();
+      } else await this.#pause.wait(CLOSED_MS);
+      return undefined;
+    } catch (error) {
+      this.#giveUp(error);
+      await this.#rest();
+      return undefined;
+    }
+  }
+
+  /** A queue whose row is damaged may be paused: it is closed until the row is repaired. */
+  async #isOpen(): Promise<boolean> {
+    try {
+      return await this.#gate.isOpen();
+    } catch (error) {
+      if (!(error instanceof CorruptItemError)) throw error;
+      this.#findings.damaged(error);
+      return false;
+    }
+  }
+
+  /** Claims a candidate and sees it through. */
+  async #work(candidate: Candidate): Promise<void> {
+    const { log, session, runtime } = this.#ports;
+    const definition = this.#registry.get(candidate.task.name);
+    // What was not started in time is over, whether or not its name is known.
+    if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
+      this.#unknown.note(candidate.task);
+      this.#tally.count('unknown');
+      this.#backlog.skip(candidate.task, UNKNOWN_RECHECK_MS);
+      this.#backlog.putBack(candidate.task);
+      return;
+    }
+    const leave = await this.#company.enter(isLastChance(candidate, definition));
+    try {
+      // Waiting for the place may have taken long.
+      const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
+      if (task === undefined || definition === undefined) {
+        this.#backlog.putBack(candidate.task);
+        return;
+      }
+      this.#tally.count('claimed');
+      const { id, name, leaseCounter, attempts } = task;
+      const takenOver = candidate.kind === 'abandoned';
+      log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
+      // A window that has turned has room for more than the one that waited for it in sight.
+      if (task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(task);
+      this.#tell((events) => events.onClaimed?.(task, { takenOver }));
+      if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
+      const { settlement, settled } = await runTraced(
+        task,
+        definition,
+        { takenOver },
+        {
+          ...this.#ports,
+          handBack: this.#handBack,
+          deadlineMonotonicMs: this.#settings.deadlineMonotonicMs,
+          graceMs: this.#settings.graceMs,
+          lifeMs: this.#lifeMs,
+          onStalled: (handBacks) => {
+            if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
+          },
+          onFollowers: () => this.#backlog.expectFollowers(),
+        },
+      );
+      if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
+      this.#tally.countSettled(settled);
+      if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
+      this.#tell((events) => events.onSettled?.(task, settlement));
+      log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
+      if (settlement === 'unsettled') this.#backlog.park(task);
+      else this.#backlog.settle(task);
+      // What is handed back keeps its turn, and what was lost has left no place.
+      const hasLeftPlace = settlement !== 'released' && settlement !== 'lost';
+      if (hasLeftPlace && this.#backlog.leavePlace(task)) this.#pause.end();
+    } catch (error) {
+      if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
+      else this.#backlog.settle(candidate.task);
+      this.#giveUp(error);
+    } finally {
+      leave();
+    }
+  }
+
+  /** @param definition absent: the candidate is overdue, and nothing of it is run */
+  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | undefined> {
+    const { tasks, session, runtime } = this.#ports;
+    if (candidate.kind === 'adopted') return candidate.task;
+    // A pack loses the item that killed its holder, and lives on.
+    const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
+    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task))) {
+      await this.#bury(candidate.task);
+      return undefined;
+    }
+    const stamp = stampOf(runtime);
+    if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
+      const { kind } = await tasks.expire(candidate.task, stamp);
+      if (kind === 'applied') {
+        this.#tally.count('expired');
+        this.#tell((events) => events.onExpired?.(candidate.task));
+        // It may have been the one that stood in sight for this window, with others parked behind it.
+        if (candidate.task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(candidate.task);
+        this.#backlog.settle(candidate.task);
+      }
+      this.#backlog.skip(candidate.task);
+      return undefined;
+    }
+    const limits = limitsOf(session);
+    const send = () =>
+      candidate.kind === 'ready'
+        ? tasks.claim(candidate.task, session.id, stampOf(runtime), { ...limits, expectsRoom: candidate.expectsRoom })
+        : tasks.takeOver(candidate.task, session.id, stampOf(runtime), limits);
+    const outcome = await decidedClaim(candidate.task, send, { ...this.#ports, handBack: this.#handBack });
+    if (outcome.kind === 'applied') {
+      if (candidate.kind === 'abandoned') this.#tally.count('takenOver');
+      return outcome.row;
+    }
+    const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
+    if (full === undefined) this.#tally.count('claimsRefused');
+    if (candidate.kind !== 'ready' || candidate.task.links?.concurrency === undefined)
+      this.#backlog.skip(candidate.task);
+    else await this.#backlog.turnAway(candidate.task, full);
+    return undefined;
+  }
+
+  /** The task used up its attempts by killing, or outliving, every worker that took it. */
+  async #bury(task: RunningTask): Promise<void> {
+    const { tasks, runtime, log } = this.#ports;
+    const now = runtime.clock.now();
+    const deaths = task.deaths + 1;
+    const message =
+      `its worker died ${deaths} times without a word, the last in session ${task.session}` +
+      (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '') +
+      '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
+    const error = { name: 'WorkerDied', message, at: now };
+    const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
+    if (outcome.kind === 'applied') {
+      this.#tally.count('buried');
+      this.#tell((events) => events.onBuried?.(task, error));
+      this.#ports.spans?.buried(task, now);
+      log.error('task is dead', { task: task.id, name: task.name, error });
+      this.#backlog.settle(task);
+      this.#backlog.leavePlace(task);
+    }
+    this.#backlog.skip(task);
+  }
+
+  #tell(say: (events: TaskEvents) => void): void {
+    tell(this.#ports.events, this.#ports.log, say);
+  }
+
+  #mustStop(): boolean {
+    return this.#over.signal.aborted || this.#ports.session.remainingTrustMs() <= 0;
+  }
+
+  #ended(): WorkerReport['ended'] {
+    if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
+    if (this.#storeFailure !== undefined) return 'storeUnavailable';
+    // A worker that only lingered leaves nothing behind.
+    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#backlog.isDrained ? 'drained' : 'handedBack';
+    return this.#isPaused ? 'paused' : 'drained';
+  }
+
+  /** A row that cannot be understood stops no worker; a store that is gone stops claiming, while the tasks at work settle as they can. */
+  #giveUp(error: unknown): void {
+    if (error instanceof LeaseLostError) return;
+    if (error instanceof CorruptItemError) {
+      this.#findings.damaged(error);
+      return;
+    }
+    if (error instanceof StoreUnavailableError) {
+      this.#storeFailure = error;
+      this.#ports.log.error('store unavailable, no more claims', { error: error.message });
+    } else {
+      this.#mistake ??= error instanceof Error ? error : new InvariantError(messageOf(error));
+    }
+    this.#over.abort();
+  }
+}

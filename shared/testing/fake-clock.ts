@@ -1,0 +1,102 @@
+/**
+ * Time that passes only when a test says so.
+ * Sleepers are woken in the order of their deadlines, each at its own time, and all that follows from one happens before the next.
+ */
+import { setImmediate as settled } from 'node:timers/promises';
+import type { Cancel, Clock } from '../core/runtime/clock.ts';
+
+interface Sleeper {
+  readonly wakeAt: number;
+  readonly wake: () => void;
+}
+
+/** Stands still until it is advanced. */
+export class FakeClock implements Clock {
+  #now: number;
+  #elapsed = 0;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(startsAt: Date) {
+    this.#now = startsAt.getTime();
+  }
+
+  /** Whole, as clocks on walls are, whatever fractions were slept. */
+  now(): number {
+    return Math.floor(this.#now);
+  }
+
+  monotonic(): number {
+    return this.#elapsed;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted === true) {
+        resolve();
+        return;
+      }
+      const sleeper: Sleeper = {
+        wakeAt: this.#elapsed + Math.max(0, ms),
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          signal?.removeEventListener('abort', sleeper.wake);
+          resolve();
+        },
+      };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', sleeper.wake, { once: true });
+    });
+  }
+
+  after(ms: number, call: () => void): Cancel {
+    const sleeper: Sleeper = {
+      wakeAt: this.#elapsed + Math.max(0, ms),
+      wake: () => {
+        this.#sleepers.delete(sleeper);
+        call();
+      },
+    };
+    this.#sleepers.add(sleeper);
+    return () => {
+      this.#sleepers.delete(sleeper);
+    };
+  }
+
+  /** Lets a span pass. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#elapsed + ms;
+    await settled();
+    for (let next = this.#next(); next !== undefined && next.wakeAt <= until; next = this.#next()) {
+      this.#move(next.wakeAt);
+      next.wake();
+      await settled();
+    }
+    this.#move(until);
+  }
+
+  /** Lets as much time pass as the work needs: as long as it is not done, and `mayPass`, the next sleeper is woken. */
+  async runUntil<T>(work: Promise<T>, mayPass: () => boolean): Promise<T> {
+    const state = { isDone: false };
+    const done = (): void => {
+      state.isDone = true;
+    };
+    work.then(done, done);
+    for (;;) {
+      await settled();
+      if (state.isDone) return work;
+      const next = mayPass() ? this.#next() : undefined;
+      if (next === undefined) continue;
+      this.#move(Math.max(this.#elapsed, next.wakeAt));
+      next.wake();
+    }
+  }
+
+  #next(): Sleeper | undefined {
+    return [...this.#sleepers].sort((a, b) => a.wakeAt - b.wakeAt)[0];
+  }
+
+  #move(to: number): void {
+    this.#now += to - this.#elapsed;
+    this.#elapsed = to;
+  }
+}

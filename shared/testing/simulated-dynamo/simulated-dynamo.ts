@@ -1,0 +1,102 @@
+/**
+ * DynamoDB in memory, at the level of its commands: the store of the simulation, and the one that tests of users run on.
+ *
+ * It is exact in what a request means: expressions, conditions, errors, limits, indexes, transactions, capacity.
+ * What is left out: scans as a request, batch writes, PartiQL, local indexes, streams, throttling and the network.
+ * Faults of the network and of the service are another layer's business, which wraps the driver.
+ * Time is whatever `now` says; nothing here waits, or happens by itself.
+ *
+ * @see test/conformance/simulated-dynamo.test.ts for what it is compared with, and how
+ */
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../dynamo/engine/driver.ts';
+import type { StoredItem } from './attribute-value.ts';
+import { IdempotencyTokens } from './idempotency-tokens.ts';
+import { copyItemOut } from './item-copy.ts';
+import { query } from './query.ts';
+import { batchGet, get } from './reads.ts';
+import { put, remove, update } from './single-writes.ts';
+import type { StaleReads } from './stale-reads.ts';
+import type { Store } from './store.ts';
+import { tableOf } from './store.ts';
+import type { TableObserver } from './table.ts';
+import { Table } from './table.ts';
+import type { TableDefinition } from './table-definition.ts';
+import { transactWrite } from './transaction.ts';
+import { isExpired } from './ttl.ts';
+
+export interface SimulatedDynamoOptions {
+  /** Wall clock, milliseconds since 1970: ages idempotency tokens and TTL attributes. */
+  now(): number;
+  readonly staleReads?: StaleReads | undefined;
+}
+
+type Operations = {
+  readonly [K in DynamoKind]: (store: Store, input: DynamoCalls[K]['input']) => DynamoCalls[K]['output'];
+};
+
+const OPERATIONS: Operations = { get, batchGet, query, put, update, delete: remove, transactWrite };
+
+export class SimulatedDynamo {
+  readonly #now: () => number;
+  readonly #isHistoryKept: boolean;
+  readonly #tables = new Map<string, Table>();
+  readonly #store: Store;
+
+  constructor(options: SimulatedDynamoOptions) {
+    this.#now = () => options.now();
+    this.#isHistoryKept = options.staleReads !== undefined;
+    this.#store = {
+      tables: this.#tables,
+      tokens: new IdempotencyTokens(this.#now),
+      staleReads: options.staleReads ?? {},
+    };
+  }
+
+  /** @param onWrite told of each item that was put, changed or deleted, as it was and as it is: for streams */
+  createTable(definition: TableDefinition, onWrite?: TableObserver): void {
+    const options = { now: this.#now, isHistoryKept: this.#isHistoryKept, onWrite };
+    this.#tables.set(definition.name, new Table(definition, options));
+  }
+
+  deleteTable(name: string): void {
+    this.#tables.delete(name);
+  }
+
+  /** @throws DynamoFault */
+  apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
+    const operation: Operations[K] = OPERATIONS[kind];
+    return operation(this.#store, input);
+  }
+
+  /**
+   * An item as it is stored, without a copy: for onlookers, who must not change it; not a request.
+   * Nor does the store change it: another object stands there after every write, and the same one for as long as there was none.
+   */
+  peek(table: string, key: DynamoItem): Readonly<DynamoItem> | undefined {
+    return tableOf(this.#store, table).find(key as StoredItem)?.item;
+  }
+
+  /** All items of a table, in no particular order: for tests to look at, not a request. */
+  scan(table: string): DynamoItem[] {
+    return [...tableOf(this.#store, table).rows.all()].map((row) => copyItemOut(row.item));
+  }
+
+  /**
+   * Deletes items whose TTL attribute has passed, as the service does in its own time, without charge.
+   * @param chooses which of the expired items go now; without it, all
+   * @returns how many went
+   */
+  sweepExpired(chooses: (item: DynamoItem) => boolean = () => true): number {
+    const nowSeconds = this.#now() / 1000;
+    let swept = 0;
+    for (const table of this.#tables.values()) {
+      const expired = [...table.rows.all()].filter((row) => isExpired(table.definition, row.item, nowSeconds));
+      for (const row of expired) {
+        if (!chooses(copyItemOut(row.item))) continue;
+        table.write(row, undefined);
+        swept++;
+      }
+    }
+    return swept;
+  }
+}

@@ -1,0 +1,142 @@
+/** `createWorker` against the engine in memory, through the same HTTP as in a container. */
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { MemoryEngine } from '../../../local/engine/memory.ts';
+import { startMemoryEngine } from '../../../local/engine/memory.ts';
+import type { WorkerOptions } from '../../../shared/client/create-worker.ts';
+import { createWorker } from '../../../shared/client/create-worker.ts';
+import type { Leasehold } from '../../../shared/client/leasehold.ts';
+import { createLeasehold } from '../../../shared/client/leasehold.ts';
+import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+
+let engine: MemoryEngine;
+let leasehold: Leasehold;
+
+beforeAll(async () => {
+  engine = await startMemoryEngine(undefined);
+  leasehold = createLeasehold({ endpoint: engine.endpoint });
+  await leasehold.createTable();
+});
+afterAll(async () => {
+  leasehold.close();
+  await engine.stop();
+});
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const greet = defineTask({ name: 'greet', run: ({ name }: { readonly name: string }) => `hello ${name}` });
+
+describe('a worker of one’s own process', () => {
+  const create = (exports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}) =>
+    createWorker(exports, { endpoint: engine.endpoint, log: quiet, ...options });
+
+  test('listens to the stream of an engine on this machine', async () => {
+    const asked = vi.spyOn(globalThis, 'fetch');
+    const reads = (): number =>
+      asked.mock.calls.filter(([, init]) => JSON.stringify(init?.headers).includes('GetRecords')).length;
+    try {
+      const worker = create({ greet }, { queue: 'listening' });
+      const running = worker.run();
+      await vi.waitFor(() => expect(reads()).toBeGreaterThan(0), { timeout: 120_000 });
+      worker.stop();
+      await running;
+    } finally {
+      asked.mockRestore();
+    }
+  });
+
+  test('runs what waits, and says how it ended', async () => {
+    const fails = defineTask({
+      name: 'fails',
+      run: () => {
+        throw new DoNotRetry('as it should');
+      },
+    });
+    const settled: string[] = [];
+    await leasehold.tasks.enqueue(greet, { name: 'Ada' }, { queue: 'drained', id: 'ada' });
+    await leasehold.tasks.enqueue('fails', null, { queue: 'drained', id: 'fails' });
+
+    const worker = create(
+      { greet, fails },
+      {
+        queue: 'drained',
+        untilDrained: true,
+        events: { onSettled: ({ id }, end) => void settled.push(`${id} ${end}`) },
+      },
+    );
+
+    expect(await worker.run()).toEqual({ done: 1, retried: 0, dead: 1, other: 0 });
+    expect(await leasehold.tasks.get('ada', 'drained')).toMatchObject({ state: 'done', result: 'hello Ada' });
+    expect(settled.sort()).toEqual(['ada done', 'fails dead']);
+    await expect(worker.run()).rejects.toThrow('has been run already');
+  });
+
+  test('defines the schedules that its module exports, in its own queue, and runs what they enqueue', async () => {
+    const every = { cron: '* * * * * *' };
+    const ran = Promise.withResolvers<string>();
+    const tell = defineTask({ name: 'tell', run: (words: string) => ran.resolve(words) });
+    const worker = create(
+      { tell, schedules: [defineSchedule('each second', tell, 'it is time', every)] },
+      { queue: 'own' },
+    );
+    const running = worker.run();
+
+    expect(await ran.promise).toBe('it is time');
+    worker.stop();
+    await running;
+
+    const defined = await Array.fromAsync(leasehold.schedules.list({ queue: 'own' }));
+    expect(defined).toMatchObject([{ name: 'each second', task: 'tell', input: 'it is time' }]);
+  });
+
+  test('hands back what runs when it is stopped, its attempt not counted', async () => {
+    const begun = Promise.withResolvers<string>();
+    const long = defineTask({
+      name: 'long',
+      run: async (_: null, { signal }) => {
+        begun.resolve('begun');
+        await once(signal, 'abort');
+        signal.throwIfAborted();
+      },
+    });
+    await leasehold.tasks.enqueue(long, null, { queue: 'stopped', id: 'long' });
+    const worker = create({ long }, { queue: 'stopped' });
+    const running = worker.run();
+    await begun.promise;
+    worker.stop();
+    worker.stop();
+
+    expect(await running).toEqual({ done: 0, retried: 0, dead: 0, other: 1 });
+    expect(await leasehold.tasks.get('long', 'stopped')).toMatchObject({ state: 'ready', attempts: 0 });
+  });
+
+  test('that is stopped before it has begun begins nothing', async () => {
+    await leasehold.tasks.enqueue(greet, { name: 'Ada' }, { queue: 'early', id: 'ada' });
+    const worker = create({ greet }, { queue: 'early' });
+    worker.stop();
+
+    expect(await worker.run()).toEqual({ done: 0, retried: 0, dead: 0, other: 0 });
+    expect(await leasehold.tasks.get('ada', 'early')).toMatchObject({ state: 'ready' });
+  });
+
+  test('ends with the reason when a schedule cannot be defined', async () => {
+    const never = defineSchedule('never', greet, { name: 'Ada' }, { cron: '0 0 31 2 *' });
+
+    await expect(create({ greet, schedules: [never] }, { queue: 'never' }).run()).rejects.toThrow('no such day exists');
+  });
+
+  test.each([
+    ['concurrency', { concurrency: 0 }, 'concurrency = 0'],
+    ['ttl', { ttl: '30s' }, 'did you mean sessionTtl?'],
+    ['attemptSpans', { attemptSpans: 'none' }, 'attemptSpans = "none": give one of parent, link'],
+    ['grace', { grace: 'soon' }, 'grace'],
+  ])('refuses %s that it cannot use', (_what, options, message) => {
+    expect(() => createWorker({ greet }, options as WorkerOptions)).toThrow(message);
+  });
+
+  test('refuses exports without a task', () => {
+    expect(() => createWorker({})).toThrow('defineTask');
+  });
+});

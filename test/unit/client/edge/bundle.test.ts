@@ -1,0 +1,37 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { bundleEdge, openIsolate } from '../../../support/isolates.ts';
+
+describe('the bundle of leasehold/edge', () => {
+  test('asks its host for no module, and has nothing of Node, of the SDK, or of its transports in it', async () => {
+    const { external, inputs, text } = await bundleEdge();
+
+    expect(external).toEqual([]);
+    expect(inputs.filter((file) => /@aws-sdk|@smithy|wire\/(http|destination|sdk|body|signature)/.test(file))).toEqual(
+      [],
+    );
+    expect(inputs.filter((file) => file.includes('node_modules'))).toEqual([]);
+    expect(text).not.toMatch(/from\s*"node:|require\("/);
+  });
+
+  test('is evaluated where there are only the globals of the web', async () => {
+    const { edge } = openIsolate(await bundleEdge());
+
+    expect(Object.keys(edge)).toEqual(
+      expect.arrayContaining(['createLeasehold', 'connect', 'lockSession', 'enqueuer']),
+    );
+  });
+
+  test('has at most 30 KB gzipped for what locks and enqueues', async () => {
+    const { text } = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
+
+    expect(gzipSync(text, { level: 9 }).length / 1024).toBeLessThanOrEqual(30);
+  });
+
+  test('leaves out what a bundle that locks and enqueues does not use', async () => {
+    const whole = await bundleEdge();
+    const part = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
+
+    expect(part.text.length).toBeLessThan(0.6 * whole.text.length);
+  });
+});

@@ -1,0 +1,99 @@
+/** Clocks at the edge stand still while a program computes, and go on with each answer: what a holder may believe then. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import type { EdgeConnection } from '../../../../shared/client/edge/edge-connection.ts';
+import { lockSession } from '../../../../shared/client/edge/edge-sessions.ts';
+import { LeaseLostError } from '../../../../shared/core/errors.ts';
+import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
+import type { Clock } from '../../../../shared/core/runtime/clock.ts';
+import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
+import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
+import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
+
+const TABLE = 'edge';
+const TTL_MS = 10_000;
+const BOUND_MS = 1_000;
+
+/** What the world's clock says, and what an isolate sees of it: the moment of its last answer. Its timers never come. */
+class Isolate {
+  readonly connection: EdgeConnection;
+  #seen: number;
+
+  constructor(world: { now: number }, store: DynamoDriver, table: string) {
+    this.#seen = world.now;
+    const clock: Clock = {
+      now: () => this.#seen,
+      monotonic: () => this.#seen,
+      sleep: () => Promise.withResolvers<undefined>().promise,
+      after: () => () => undefined,
+    };
+    const driver: DynamoDriver = {
+      attempt: async <K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input'], signal: AbortSignal) => {
+        try {
+          return await store.attempt(kind, input, signal);
+        } finally {
+          this.#seen = world.now;
+        }
+      },
+    };
+    const runtime = { ...systemRuntime, clock };
+    this.connection = {
+      table,
+      queue: undefined,
+      shards: 1,
+      maxClockSkewMs: BOUND_MS,
+      gauge: noSkewGauge,
+      runtime,
+      sender: new Sender({ driver, runtime }),
+    };
+  }
+}
+
+describe('with a clock that stands still between answers', () => {
+  let world: { now: number };
+  let open: () => Isolate;
+
+  beforeEach(() => {
+    const moment = { now: Date.parse('2026-11-22T12:00:00Z') };
+    const store = simulatedDriver(memoryDynamo(TABLE, () => moment.now));
+    world = moment;
+    open = () => new Isolate(moment, store, TABLE);
+  });
+
+  const sessionIn = (isolate: Isolate) => lockSession(isolate.connection, { ttl: TTL_MS, lockDelay: 0 });
+
+  test('a belief is not judged by computing, but by the answer that renew asks for', async () => {
+    const session = await sessionIn(open());
+    world.now += TTL_MS + 1;
+
+    // By its own clock not a moment has passed.
+    expect(session.signal.aborted).toBe(false);
+    await expect(session.renew()).rejects.toThrow(LeaseLostError);
+    expect(session.signal.aborted).toBe(true);
+  });
+
+  test('a session lives as long as it is renewed by use', async () => {
+    const session = await sessionIn(open());
+    for (let round = 0; round < 5; round++) {
+      world.now += 0.8 * TTL_MS;
+      // The first renewal is sent by the old clock; what it leaves is what is left after that.
+      expect(await session.renew().catch((error: unknown) => error)).toEqual(expect.any(Number));
+      await session.renew();
+    }
+    expect(session.signal.aborted).toBe(false);
+    expect(session.remainingTrustMs()).toBeGreaterThan(0.8 * TTL_MS);
+  });
+
+  test('what a holder sends after it has computed too long is refused, once another has its lock', async () => {
+    const late = await sessionIn(open());
+    const lock = await late.lock('key');
+    world.now += TTL_MS + BOUND_MS + 1;
+    const other = await (await sessionIn(open())).tryLock('key');
+    expect(other).toMatchObject({ kind: 'acquired', lock: { fencingToken: lock.fencingToken + 1 } });
+
+    // It believes yet, and sends; the row knows better.
+    expect(lock.signal.aborted).toBe(false);
+    await expect(lock.update('mine')).rejects.toThrow(LeaseLostError);
+  });
+});

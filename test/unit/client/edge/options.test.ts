@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { EdgeOptions } from '../../../../shared/client/edge/edge-connection.ts';
+import { connect } from '../../../../shared/client/edge/edge-connection.ts';
+import type { AddOptions } from '../../../../shared/client/edge/enqueuer.ts';
+import { enqueuer } from '../../../../shared/client/edge/enqueuer.ts';
+import { createLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';
+
+const GIVEN: EdgeOptions = {
+  table: 'leasehold',
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'a', secretAccessKey: 's' },
+};
+
+test.each([
+  [{ region: undefined }, /^region = undefined: give the region of the table/],
+  [{ region: 'EU West' }, /^region = "EU West": give the region of the table/],
+  [{ credentials: undefined }, /^credentials: give accessKeyId and secretAccessKey/],
+  [{ credentials: { accessKeyId: 'a' } }, /^credentials: give accessKeyId and secretAccessKey/],
+  [{ endpoint: 'nowhere' }, /^endpoint "nowhere" is not a URL/],
+  [{ maxInFlight: 0 }, /^maxInFlight = 0: give a whole number/],
+  [{ maxRequests: 1.5 }, /^maxRequests = 1.5: give a whole number/],
+  [{ shards: 0 }, /^shards = 0/],
+  [{ driver: 'wire' }, /driver/],
+])('leasehold/edge refuses %o', (wrong, message) => {
+  expect(() => createLeasehold({ ...GIVEN, ...wrong } as EdgeOptions)).toThrow(message);
+});
+
+test.each([
+  ['eu-west-1', 'https://dynamodb.eu-west-1.amazonaws.com/'],
+  ['cn-north-1', 'https://dynamodb.cn-north-1.amazonaws.com.cn/'],
+])('leasehold/edge sends to the DynamoDB of %s', async (region, address) => {
+  const asked: string[] = [];
+  const leasehold = createLeasehold({
+    ...GIVEN,
+    region,
+    fetch: (url) => {
+      asked.push((url as URL).href);
+      return Promise.resolve(new Response('{}'));
+    },
+  });
+  await leasehold.tasks.get('id');
+
+  expect(asked).toEqual([address]);
+});
+
+test('leasehold/edge says that its requests are used up, and sends no more', async () => {
+  let sent = 0;
+  const leasehold = createLeasehold({
+    ...GIVEN,
+    maxRequests: 2,
+    fetch: () => {
+      sent++;
+      return Promise.resolve(new Response('{}'));
+    },
+  });
+  await leasehold.tasks.get('first');
+  await leasehold.tasks.get('second');
+
+  await expect(leasehold.tasks.get('third')).rejects.toThrow(/maxRequests = 2 have been sent, and this one was not/);
+  expect(sent).toBe(2);
+});
+
+test.each([
+  ['ordered', { key: 'k', ordered: true }],
+  ['onDuplicate', { id: 'a', onDuplicate: 'replace' }],
+  ['window', { id: 'a', window: '1d' }],
+])('an enqueuer refuses %s, for which it has no code, and sends nothing', async (option, options) => {
+  const never = (): never => {
+    throw new Error('something was sent');
+  };
+  const small = enqueuer(connect({ ...GIVEN, fetch: never }));
+
+  await expect(small.enqueue('task', {}, options as AddOptions)).rejects.toThrow(
+    `${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`,
+  );
+});

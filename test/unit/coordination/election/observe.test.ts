@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import type { Reign } from '../../../../shared/coordination/election/election.ts';
+import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+
+/**
+ * Answers every third of the eventually consistent reads from a moment in the past:
+ * replicas that disagree. A look has two, so that each of them meets the old one.
+ */
+function withStaleReplica(driver: DynamoDriver): DynamoDriver & { freeze(): void } {
+  const past = new Map<string, object>();
+  let isFrozen = false;
+  let turn = 0;
+  return {
+    freeze() {
+      isFrozen = true;
+    },
+    async attempt<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input'], signal: AbortSignal) {
+      const answer = await driver.attempt(kind, input, signal);
+      const request = JSON.stringify(input);
+      if (kind !== 'batchGet' || request.includes('"ConsistentRead":true')) return answer;
+      if (!isFrozen) past.set(request, answer);
+      const old = isFrozen && turn++ % 3 === 0 ? past.get(request) : undefined;
+      return old ?? answer;
+    },
+  };
+}
+
+test('an observer never goes back, whatever an old replica answers', async () => {
+  const world = simulatedWorld();
+  const one = world.start();
+  const other = world.start();
+  const replica = withStaleReplica(world.driver);
+  other.driver.attempt = (kind, input, signal) => replica.attempt(kind, input, signal);
+  const mine = await one.leasehold.session({ name: 'one', ttl: null });
+  const theirs = await one.leasehold.session({ name: 'two', ttl: null });
+  const stop = new AbortController();
+  const seen: Reign[] = [];
+  const first = await mine.campaign('boss', { value: 'a' });
+  const observing = (async () => {
+    for await (const reign of other.leasehold.elections.observe('boss', { signal: stop.signal })) seen.push(reign);
+  })();
+  await passTime(world, world.clock.sleep(5_000));
+  replica.freeze();
+  await first.resign();
+  await passTime(world, world.clock.sleep(5_000));
+  await theirs.campaign('boss', { value: 'b' });
+  await passTime(world, world.clock.sleep(20_000));
+  stop.abort();
+  await passTime(world, observing);
+
+  expect(seen.map(({ term, leader }) => [term - first.term, leader?.value])).toEqual([
+    [0, 'a'],
+    [0, undefined],
+    [1, 'b'],
+  ]);
+});
+
+test('an observer that may only read sees the end of a leader, once', async () => {
+  const world = simulatedWorld();
+  const one = world.start();
+  const reader = world.start();
+  const replica = withStaleReplica(world.driver);
+  reader.driver.attempt = (kind, input, signal) =>
+    kind === 'get' || kind === 'batchGet' || kind === 'query'
+      ? replica.attempt(kind, input, signal)
+      : Promise.reject(new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'read only' }));
+  const session = await one.leasehold.session({ name: 'one', ttl: null });
+  const stop = new AbortController();
+  const seen: (string | undefined)[] = [];
+  await session.campaign('boss', { value: 'a' });
+  const observing = (async () => {
+    for await (const { leader } of reader.leasehold.elections.observe('boss', { signal: stop.signal }))
+      seen.push(leader?.value);
+  })();
+  await passTime(world, world.clock.sleep(5_000));
+  replica.freeze();
+  await one.leasehold.sessions.destroy(session.id);
+  await passTime(world, world.clock.sleep(60_000));
+  stop.abort();
+  await passTime(world, observing);
+
+  expect(seen).toEqual(['a', undefined]);
+});

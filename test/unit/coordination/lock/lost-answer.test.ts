@@ -1,0 +1,146 @@
+/** An acquire or a release whose answer is lost: nothing but `unknown` is said of it, and the key is free again soon. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { LockUnavailableError } from '../../../../shared/coordination/lock/lock-record.ts';
+import type { Session } from '../../../../shared/client/session.ts';
+import type { Process, World } from '../../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+import { LossyNetwork } from '../../../support/lossy-network.ts';
+
+const KEY = 'job';
+const IS_UNKNOWN = { name: 'StoreUnavailableError', applied: 'unknown' };
+
+describe('a lost answer', () => {
+  let world: World;
+  let here: Process;
+  let there: Process;
+  let network: LossyNetwork;
+  let mine: Session;
+  let theirs: Session;
+
+  beforeEach(async () => {
+    world = simulatedWorld();
+    here = world.start();
+    there = world.start();
+    network = new LossyNetwork(here, /"lock#/);
+    mine = await here.leasehold.session({ ttl: '30s' });
+    theirs = await there.leasehold.session({ ttl: '30s' });
+  });
+
+  const verbs: [string, (session: Session) => Promise<unknown>][] = [
+    ['tryLock', (session) => session.tryLock(KEY)],
+    ['lock', (session) => session.lock(KEY, { wait: '5s' })],
+    ['tryLockAll', (session) => session.tryLockAll([KEY, 'other'])],
+    ['lockAll', (session) => session.lockAll([KEY, 'other'], { wait: '5s' })],
+  ];
+
+  test.each(verbs)('of %s is unknown, and the key is free within two heartbeats', async (_verb, acquire) => {
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+
+    const lock = await passTime(world, theirs.lock(KEY, { wait: '20s' }));
+
+    expect(lock.fencingToken).toBeGreaterThan(0);
+    expect(mine.remainingTrustMs()).toBeGreaterThan(0);
+  });
+
+  test('of a campaign leaves no leader that does not know that it leads', async () => {
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, mine.tryCampaign('e', { value: 'me' }))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    await world.clock.advance(20_000);
+
+    expect(await there.leasehold.elections.get('e')).toBeUndefined();
+  });
+
+  test('of a release that is not repeated frees the key within two heartbeats', async () => {
+    const lock = await mine.lock(KEY);
+    network.fate = 'late';
+    await expect(passTime(world, lock.release())).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+
+    await passTime(world, theirs.lock(KEY, { wait: '20s' }));
+
+    expect(await lock.release()).toBe(true);
+  });
+
+  test.each(verbs)('of %s: what arrives after it was settled is refused', async (_verb, acquire) => {
+    network.fate = 'late';
+    await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    await world.clock.advance(20_000);
+
+    expect(await network.deliver()).toBe(0);
+    expect(await theirs.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
+  });
+
+  test('of an acquire of a key that was seen free: what arrives after it was settled is refused', async () => {
+    await (await mine.lock(KEY)).release();
+    network.fate = 'late';
+    await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    await world.clock.advance(20_000);
+
+    expect(await network.deliver()).toBe(0);
+    expect(await theirs.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
+  });
+
+  test('of a take-over: what arrives after it was settled is refused', async () => {
+    const dying = await there.leasehold.session({ ttl: '30s', lockDelay: 0 });
+    await dying.lock(KEY);
+    there.driver.isDown = true;
+    await world.clock.advance(40_000);
+    there.driver.isDown = false;
+    expect((await here.leasehold.sessions.get(dying.id))?.status).toBe('live');
+    network.fate = 'late';
+    await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    await world.clock.advance(20_000);
+
+    expect(await network.deliver()).toBe(0);
+    const next = await there.leasehold.session({ ttl: '30s' });
+    expect(await next.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
+  });
+
+  test('does not end the tenure of a caller of the same session that came after it', async () => {
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    const later = await mine.lock(KEY);
+    await world.clock.advance(60_000);
+
+    await expect(later.confirm(undefined)).resolves.toBeUndefined();
+    expect((await there.leasehold.locks.get(KEY))?.leaseCounter).toBe(later.fencingToken);
+  });
+
+  test('is never told as a refusal: the wait that was cut off ends as unknown, or with the lock', async () => {
+    for (let n = 0; n < 20; n++) {
+      const held = await theirs.lock(`${KEY}-${n}`);
+      const waiting = mine.lock(`${KEY}-${n}`, { wait: '10s' }).catch((error: unknown) => error);
+      await world.clock.advance(500);
+      network.fate = 'loseAnswer';
+      await held.release();
+
+      const result = await passTime(world, waiting);
+
+      network.fate = 'none';
+      expect(result).not.toBeInstanceOf(LockUnavailableError);
+      expect(result).toMatchObject(IS_UNKNOWN);
+      await world.clock.advance(20_000);
+      expect((await there.leasehold.locks.get(`${KEY}-${n}`))?.holder).toBeUndefined();
+    }
+  });
+
+  test('costs nothing once it is settled', async () => {
+    const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });
+    await mine.end();
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, quiet.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    const settling = await here.cost(() => world.clock.advance(20_000));
+    const after = await here.cost(() => world.clock.advance(60_000));
+
+    expect(settling.verbs).toEqual({ 'lock.get': 1, 'lock.disown': 1 });
+    expect(after.requests).toBe(0);
+  });
+});

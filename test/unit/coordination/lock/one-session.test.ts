@@ -1,0 +1,142 @@
+/** Callers of one session who want the same key: each has it for itself, one after the other. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { LockUnavailableError } from '../../../../shared/coordination/lock/lock-record.ts';
+import type { Session } from '../../../../shared/client/session.ts';
+import type { Process, World } from '../../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+
+const KEY = 'report';
+
+describe('a key that several callers of one session want', () => {
+  let world: World;
+  let here: Process;
+  let session: Session;
+
+  beforeEach(async () => {
+    world = simulatedWorld();
+    here = world.start();
+    session = await here.leasehold.session({ ttl: '30s' });
+  });
+
+  test('is given to one at a time, each with a larger token, in the order in which they came', async () => {
+    const [inside, most] = [{ count: 0 }, { count: 0 }];
+    const order: number[] = [];
+    const tokens: number[] = [];
+    const use = async (caller: number): Promise<void> => {
+      await using lock = await session.lock(KEY);
+      most.count = Math.max(most.count, ++inside.count);
+      order.push(caller);
+      tokens.push(lock.fencingToken);
+      await world.clock.sleep(2_000);
+      expect(lock.signal.aborted).toBe(false);
+      inside.count--;
+    };
+
+    await passTime(world, Promise.all([1, 2, 3].map(use)));
+
+    expect(most.count).toBe(1);
+    expect(order).toEqual([1, 2, 3]);
+    expect(tokens).toEqual([tokens[0], (tokens[0] ?? 0) + 1, (tokens[0] ?? 0) + 2]);
+  });
+
+  test('is waited for without a request for as long as the session has it', async () => {
+    const lock = await session.lock(KEY);
+    const waiting = session.lock(KEY);
+
+    const cost = await here.cost(() => passTime(world, world.clock.sleep(60_000)));
+    await lock.release();
+    await passTime(world, waiting);
+
+    expect(Object.keys(cost.verbs)).toEqual(['session.renew']);
+  });
+
+  test('is asked for only when a release that is under way has been answered', async () => {
+    const lock = await session.lock(KEY);
+    // The release is sent once more after a while; an acquire that does not wait for it would overtake it.
+    here.driver.accidents.push('throttle');
+    const releasing = lock.release();
+    const again = session.tryLock(KEY);
+
+    expect(await passTime(world, releasing)).toBe(true);
+    expect(await passTime(world, again)).toMatchObject({
+      kind: 'acquired',
+      lock: { fencingToken: lock.fencingToken + 1 },
+    });
+  });
+
+  test('tells a caller whose wait is over that its own session has it', async () => {
+    await session.lock(KEY);
+
+    const error: unknown = await passTime(world, session.lock(KEY, { wait: '3s' })).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(error).toMatchObject({ refusal: { kind: 'held', isOwn: true, by: { session: session.id } } });
+    expect(String(error)).toContain('by this very session');
+  });
+
+  test('tells a caller of another session behind it whose session has it', async () => {
+    const other = await here.leasehold.session({ ttl: '30s' });
+    await session.lock(KEY);
+    const inFront = session.lock(KEY, { wait: '20s' }).catch(() => undefined);
+
+    const error: unknown = await passTime(world, other.lock(KEY, { wait: '3s' })).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ refusal: { kind: 'held', by: { session: session.id } } });
+    expect(error).not.toHaveProperty('refusal.isOwn');
+    await passTime(world, inFront);
+  });
+
+  test('is free for the next caller when an operator took it from the one before', async () => {
+    const lock = await session.lock(KEY);
+    const waiting = session.lock(KEY);
+    const { leaseCounter } = lock;
+    await here.leasehold.locks.forceRelease(KEY, { by: 'ann', reason: 'stuck', lockDelay: 0, leaseCounter });
+
+    const next = await passTime(world, waiting);
+
+    expect(lock.signal.aborted).toBe(true);
+    expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
+  });
+
+  test('is shared by callers that ask for that, even while others wait', async () => {
+    const lock = await session.lock(KEY);
+    const waiting = session.lock(KEY, { wait: '60s' });
+
+    expect(await session.lock(KEY, { reentrant: true })).toBe(lock);
+    expect(await session.tryLock(KEY, { reentrant: true })).toEqual({ kind: 'acquired', lock });
+    await lock.release();
+    expect((await passTime(world, waiting)).fencingToken).toBe(lock.fencingToken + 1);
+  });
+
+  test('is given to no waiter when the session ends', async () => {
+    await session.lock(KEY);
+    const waiting = session.lock(KEY).catch((thrown: unknown) => thrown);
+    await world.clock.advance(1_000);
+
+    await session.end();
+
+    expect(await passTime(world, waiting)).toMatchObject({ name: 'LeaseLostError', reason: 'released' });
+    expect(session.locks).toEqual([]);
+  });
+
+  describe('without a limit', () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+    afterEach(() => {
+      warned.mockReset();
+    });
+
+    test('is warned of once when the session itself has had it for long', async () => {
+      const lock = await session.lock(KEY);
+      const waiting = session.lock(KEY);
+      await world.clock.advance(20_000);
+      expect(warned).not.toHaveBeenCalled();
+
+      await world.clock.advance(60_000);
+      await lock.release();
+      await passTime(world, waiting);
+
+      expect(warned).toHaveBeenCalledOnce();
+      expect(warned.mock.calls[0]?.[0]).toMatch(/waits for lock report, .*by this very session/);
+    });
+  });
+});

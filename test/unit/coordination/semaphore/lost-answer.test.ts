@@ -1,0 +1,176 @@
+/** Permits and places in a queue that no code knows, because an answer was lost: their session gives them back. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Session } from '../../../../shared/client/session.ts';
+import type { Process, World } from '../../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+import { LossyNetwork } from '../../../support/lossy-network.ts';
+
+const NAME = 'vendor';
+const LIMIT = { limit: 1 } as const;
+const IS_UNKNOWN = { name: 'StoreUnavailableError', applied: 'unknown' };
+
+describe('a lost answer', () => {
+  let world: World;
+  let here: Process;
+  let there: Process;
+  let network: LossyNetwork;
+  let mine: Session;
+  let theirs: Session;
+
+  beforeEach(async () => {
+    world = simulatedWorld();
+    here = world.start();
+    there = world.start();
+    network = new LossyNetwork(here, /"semaphore#/);
+    mine = await here.leasehold.session({ ttl: '30s' });
+    theirs = await there.leasehold.session({ ttl: '30s' });
+    await (await theirs.permit(NAME, LIMIT)).release();
+  });
+
+  const verbs: [string, (session: Session) => Promise<unknown>][] = [
+    ['tryPermit', (session: Session) => session.tryPermit(NAME, LIMIT)],
+    ['permit', (session: Session) => session.permit(NAME, { ...LIMIT, wait: '5s' })],
+    ['a limiter', (session: Session) => session.limiter(NAME, { limit: 1 }).add({ wait: '5s' })],
+  ];
+
+  test.each(verbs)('of %s is unknown, and the room comes back within two heartbeats', async (_verb, take) => {
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, take(mine))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of a release that is not repeated costs the room two heartbeats', async () => {
+    const permit = await mine.permit(NAME, LIMIT);
+    network.fate = 'late';
+    await expect(passTime(world, permit.release())).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('and a request that arrives a minute late take nothing for long', async () => {
+    network.fate = 'late';
+    await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    await world.clock.advance(60_000);
+    expect(await network.deliver()).toBe(1);
+    expect(await theirs.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'full' });
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of a place in the queue holds no contender up: a place without a caller is given back', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    const queueing = new LossyNetwork(here, /list_append/);
+    queueing.fate = 'late';
+    const stop = new AbortController();
+    const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h', signal: stop.signal });
+    const gaveUp = expect(waiting).rejects.toThrow('changed my mind');
+    await world.clock.advance(1_000);
+    stop.abort(new Error('changed my mind'));
+    await passTime(world, gaveUp);
+    queueing.fate = 'none';
+    await world.clock.advance(20_000);
+    expect(await queueing.deliver()).toBe(1);
+    expect((await there.leasehold.semaphores.get(NAME))?.waiting).toHaveLength(1);
+    await held.release();
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '30s' }))).resolves.toBeDefined();
+  });
+
+  test('of an admission that was repeated takes no permit for long once that is released', async () => {
+    network.fate = 'lateOnce';
+    const permit = await passTime(world, mine.permit(NAME, LIMIT));
+    await permit.release();
+    expect(await network.deliver()).toBe(1);
+    expect(await theirs.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'full' });
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of two attempts is one that may arrive yet, though the third finds that one was applied', async () => {
+    const lost = new LossyNetwork(here, /leaseCounter = #leaseCounter/);
+    lost.fate = 'lateOnce';
+    const taking = mine.permit(NAME, LIMIT);
+    await world.clock.advance(0);
+    lost.fate = 'loseAnswer';
+    await world.clock.advance(40);
+    lost.fate = 'none';
+    const permit = await passTime(world, taking);
+    await permit.release();
+    expect(await lost.deliver()).toBe(1);
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of a slot that another process gives back takes none for long', async () => {
+    network.fate = 'lateOnce';
+    const id = (await passTime(world, mine.limiter(NAME, { limit: 1 }).add())) ?? '';
+    await theirs.limiter(NAME, { limit: 1 }).done(id);
+    expect(await network.deliver()).toBe(1);
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('of a place in the queue that was taken again holds no contender up, while its permit is held', async () => {
+    const two = { limit: 2 } as const;
+    const pair = 'pair';
+    const held = [await theirs.permit(pair, two), await theirs.permit(pair, two)];
+    const queueing = new LossyNetwork(here, /list_append/);
+    queueing.fate = 'lateOnce';
+    const waiting = mine.permit(pair, { ...two, fair: true, wait: '1h' });
+    await world.clock.advance(5_000);
+    for (const one of held) await one.release();
+    const permit = await passTime(world, waiting);
+    expect(await queueing.deliver()).toBe(1);
+    expect(await theirs.tryPermit(pair, two)).toMatchObject({ kind: 'full' });
+
+    await expect(passTime(world, theirs.permit(pair, { ...two, wait: '30s' }))).resolves.toBeDefined();
+    expect(await permit.check()).toBe(true);
+  });
+
+  test('while leaving the queue holds no contender up', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    const stop = new AbortController();
+    const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h', signal: stop.signal });
+    const gaveUp = expect(waiting).rejects.toThrow('changed my mind');
+    await world.clock.advance(1_000);
+    network.fate = 'late';
+    stop.abort(new Error('changed my mind'));
+    await passTime(world, gaveUp);
+    network.fate = 'none';
+    await held.release();
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+  });
+
+  test('leaves alone what callers of the session hold and wait for', async () => {
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    const held = await mine.permit(NAME, LIMIT);
+    const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h' });
+    await world.clock.advance(120_000);
+
+    expect(await held.check()).toBe(true);
+    expect((await there.leasehold.semaphores.get(NAME))?.waiting).toHaveLength(1);
+    await held.release();
+    await expect(passTime(world, waiting)).resolves.toBeDefined();
+  });
+
+  test('costs a read a heartbeat for fifteen minutes, and then nothing', async () => {
+    const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });
+    await mine.end();
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, quiet.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+    const during = await here.cost(() => world.clock.advance(16 * 60_000));
+    const after = await here.cost(() => world.clock.advance(60 * 60_000));
+
+    expect(during.verbs['semaphore.release']).toBe(1);
+    expect(during.requests).toBeLessThan(110);
+    expect(after.requests).toBe(0);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { allOf } from '../../../../shared/core/runtime/all-of.ts';
+
+test('gives the values of all in their order', async () => {
+  const slow = Promise.withResolvers<string>();
+  const both = allOf([slow.promise, Promise.resolve(2)]);
+  slow.resolve('one');
+
+  expect(await both).toEqual(['one', 2]);
+});
+
+test('throws what the first of them threw, and not before all have ended: nothing is left behind', async () => {
+  const slow = Promise.withResolvers<string>();
+  const ended: string[] = [];
+  const all = allOf([
+    slow.promise.then(() => void ended.push('slow')),
+    Promise.reject(new Error('the first')),
+    Promise.reject(new Error('the second')),
+  ]).catch((error: unknown) => {
+    ended.push('all');
+    return error;
+  });
+  // Turns enough for a failure to be handed on.
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  expect(ended).toEqual([]);
+  slow.resolve('one');
+
+  expect(await all).toMatchObject({ message: 'the first' });
+  expect(ended).toEqual(['slow', 'all']);
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { inFlight, sideBySide } from '../../../../shared/core/runtime/in-flight.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+
+describe('inFlight', () => {
+  function open(count: number) {
+    const run = inFlight(2);
+    const begun: number[] = [];
+    const works = Array.from({ length: count }, () => Promise.withResolvers<number>());
+    const outcomes = Promise.allSettled(
+      works.map(({ promise }, at) =>
+        run(() => {
+          begun.push(at);
+          return promise;
+        }),
+      ),
+    );
+    /** What has begun by the time that all else has been done. */
+    const begunByNow = async (): Promise<readonly number[]> => {
+      await new ManualClock('2026-11-22T00:00:00Z').advance(0);
+      return begun;
+    };
+    return { works, outcomes, begunByNow };
+  }
+
+  test('begins so much at a time, and the next as one ends', async () => {
+    const { works, outcomes, begunByNow } = open(4);
+    expect(await begunByNow()).toEqual([0, 1]);
+
+    works[1]?.resolve(1);
+
+    expect(await begunByNow()).toEqual([0, 1, 2]);
+    works.forEach(({ resolve }, at) => {
+      resolve(at);
+    });
+    expect(await outcomes).toEqual([0, 1, 2, 3].map((value) => ({ status: 'fulfilled', value })));
+  });
+
+  test('begins nothing after a failure: what was not begun fails with it, what was begun ends as it would', async () => {
+    const { works, outcomes, begunByNow } = open(4);
+    const failure = new Error('the table is not there');
+
+    works[1]?.reject(failure);
+
+    expect(await begunByNow()).toEqual([0, 1]);
+    works[0]?.resolve(0);
+    expect(await begunByNow()).toEqual([0, 1]);
+    const failed = { status: 'rejected', reason: failure };
+    expect(await outcomes).toEqual([{ status: 'fulfilled', value: 0 }, failed, failed, failed]);
+  });
+});
+
+describe('sideBySide', () => {
+  const refusal = (): Error => new Error('it took too long');
+
+  function open() {
+    const run = sideBySide(1);
+    const first = Promise.withResolvers<undefined>();
+    const begun = ['first'];
+    const running = run(() => first.promise);
+    const begin = (name: string, signal: AbortSignal): Promise<void> =>
+      run(
+        async () => {
+          begun.push(name);
+        },
+        { signal, refusal },
+      );
+    return { begun, begin, end: () => first.resolve(undefined), running };
+  }
+
+  test('passes a place from the one who leaves to the one who came first', async () => {
+    const { begun, begin, end, running } = open();
+    const { signal } = new AbortController();
+    const later = Promise.all([begin('second', signal), begin('third', signal)]);
+
+    end();
+    await Promise.all([running, later]);
+
+    expect(begun).toEqual(['first', 'second', 'third']);
+    await expect(begin('fourth', AbortSignal.abort())).rejects.toThrow('it took too long');
+    await begin('fifth', signal);
+    expect(begun).toEqual(['first', 'second', 'third', 'fifth']);
+  });
+
+  test('does not begin what gives up while it waits, and its turn is the next one’s', async () => {
+    const { begun, begin, end, running } = open();
+    const impatient = new AbortController();
+    const second = begin('second', impatient.signal);
+    const third = begin('third', new AbortController().signal);
+
+    impatient.abort();
+    await expect(second).rejects.toThrow('it took too long');
+    end();
+    await Promise.all([running, third]);
+
+    expect(begun).toEqual(['first', 'third']);
+  });
+});

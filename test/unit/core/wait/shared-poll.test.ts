@@ -1,0 +1,152 @@
+/** Looks that watchers share, in virtual time. */
+import { describe, expect, test } from 'vitest';
+import type { Due } from '../../../../shared/core/wait/shared-poll.ts';
+import { SharedPoll } from '../../../../shared/core/wait/shared-poll.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+
+type Look = (due: readonly Due<undefined>[], tell: (key: string, seen: number) => void) => Promise<void>;
+
+/** Looks see how many there were before; each is written down with its time and keys. */
+function open(options: { readonly togetherMs?: number; readonly look?: Look } = {}) {
+  const clock = new ManualClock('2026-08-01T00:00:00Z');
+  const startedAt = clock.monotonic();
+  const looks: { readonly at: number; readonly keys: readonly string[]; readonly isNudged: boolean }[] = [];
+  const poll = new SharedPoll<number>(clock, {
+    begin: () => undefined,
+    pauseMs: (count) => 100 * 2 ** count,
+    ...(options.togetherMs === undefined ? {} : { togetherMs: options.togetherMs }),
+    look: async (due, tell) => {
+      const seen = looks.length;
+      looks.push({
+        at: clock.monotonic() - startedAt,
+        keys: due.map(({ key }) => key),
+        isNudged: due.some((one) => one.isNudged),
+      });
+      if (options.look !== undefined) await options.look(due, tell);
+      else for (const { key } of due) tell(key, seen);
+    },
+  });
+  const forever = new AbortController();
+  return { clock, looks, poll, forever };
+}
+
+const never = (): boolean => false;
+
+describe('a key that is watched', () => {
+  test('is looked at once for all who wait, at pauses that grow, and not after the last has left', async () => {
+    const { clock, looks, poll, forever } = open();
+    const waits = [1, 1, 2].map((first) => poll.next('a', (seen) => seen >= first, forever.signal));
+
+    await clock.advance(10_000);
+
+    expect(await Promise.all(waits)).toEqual([1, 1, 2]);
+    expect(looks.map(({ at }) => at)).toEqual([100, 300, 700]);
+  });
+
+  test('is left by one whose signal aborts, who is told of nothing', async () => {
+    const { clock, looks, poll } = open();
+    const stop = new AbortController();
+    const waiting = poll.next('a', never, stop.signal);
+    await clock.advance(150);
+
+    stop.abort();
+
+    expect(await waiting).toBeUndefined();
+    await clock.advance(10_000);
+    expect(looks).toHaveLength(1);
+    expect(await poll.next('a', () => true, stop.signal)).toBeUndefined();
+  });
+
+  test('that is nudged is looked at at once, and again when a look was under way', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    const { clock, looks, poll, forever } = open({
+      look: async ([one], tell) => {
+        if (looks.length === 1) await gate.promise;
+        if (one?.isNudged) tell(one.key, 7);
+      },
+    });
+    const waiting = poll.next('a', () => true, forever.signal);
+    await clock.advance(150);
+
+    poll.nudge((key) => key === 'b');
+    poll.nudge((key) => key === 'a');
+    await clock.advance(20);
+    expect(looks).toHaveLength(1);
+    gate.resolve(undefined);
+    await clock.advance(5);
+
+    expect(await waiting).toBe(7);
+    expect(looks).toMatchObject([
+      { at: 100, isNudged: false },
+      { at: 170, isNudged: true },
+    ]);
+  });
+
+  test('tells its look of one who came since the last', async () => {
+    const newcomers: boolean[] = [];
+    const { clock, poll, forever } = open({
+      look: ([one]) => {
+        newcomers.push(one?.hasNewcomer === true);
+        return Promise.resolve();
+      },
+    });
+    void poll.next('a', never, forever.signal);
+    await clock.advance(400);
+    void poll.next('a', never, forever.signal);
+    await clock.advance(400);
+    forever.abort();
+
+    expect(newcomers).toEqual([true, false, true]);
+  });
+});
+
+describe('keys that are watched beside each other', () => {
+  test('do not wait for a look at another that is not answered', async () => {
+    const { clock, looks, poll, forever } = open({
+      look: async ([one], tell) => {
+        if (one?.key === 'stuck') await Promise.withResolvers<undefined>().promise;
+        else if (one !== undefined) tell(one.key, 1);
+      },
+    });
+    void poll.next('stuck', () => true, forever.signal);
+    await clock.advance(150);
+    const other = poll.next('other', () => true, forever.signal);
+    await clock.advance(150);
+
+    expect(await other).toBe(1);
+    await clock.advance(60_000);
+    expect(looks.map(({ keys }) => keys)).toEqual([['stuck'], ['other']]);
+  });
+
+  test('share a look when they are due at about the same time', async () => {
+    const { clock, looks, poll, forever } = open({ togetherMs: 50 });
+    const waits = [poll.next('a', () => true, forever.signal)];
+    await clock.advance(40);
+    waits.push(poll.next('b', () => true, forever.signal));
+    await clock.advance(20);
+    const late = poll.next('c', () => true, forever.signal);
+    await clock.advance(200);
+
+    await Promise.all([...waits, late]);
+    expect(looks).toMatchObject([
+      { at: 100, keys: ['a', 'b'] },
+      { at: 160, keys: ['c'] },
+    ]);
+  });
+
+  test('end with the error of a look that asked for them, and only those', async () => {
+    const { clock, poll, forever } = open({
+      look: async ([one], tell) => {
+        if (one?.key === 'damaged') throw new TypeError('unreadable');
+        if (one !== undefined) tell(one.key, 1);
+        await Promise.resolve();
+      },
+    });
+    const damaged = Promise.allSettled([1, 2].map(() => poll.next('damaged', () => true, forever.signal)));
+    const sound = poll.next('sound', () => true, forever.signal);
+    await clock.advance(150);
+
+    expect(await damaged).toMatchObject([{ reason: { message: 'unreadable' } }, { reason: { message: 'unreadable' } }]);
+    expect(await sound).toBe(1);
+  });
+});

@@ -1,0 +1,206 @@
+/** The one engine of waiting: when it looks, when it ends, and what it makes of a store that is away. */
+import { setImmediate as drained } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { CorruptItemError, StoreUnavailableError } from '../../../../shared/core/errors.ts';
+import { Turns } from '../../../../shared/core/wait/turns.ts';
+import type { Look, Patience, WaitOptions } from '../../../../shared/core/wait/wait.ts';
+import { waitFor } from '../../../../shared/core/wait/wait.ts';
+import type { World } from '../../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+
+const PAUSES = { firstMs: 100, longestMs: 1_000, spreadMs: 2_000 };
+const BUSY: Look<string, string> = { kind: 'blocked', by: 'busy', until: null };
+const away = (): StoreUnavailableError => new StoreUnavailableError('no answer', { applied: 'no' });
+
+/** Knows how many sleep by it. */
+class CountingClock extends ManualClock {
+  sleeping = 0;
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeping++;
+    await super.sleep(ms, signal);
+    this.sleeping--;
+  }
+}
+
+describe('a wait', () => {
+  let clock: CountingClock;
+  let turns: Turns<string>;
+
+  beforeEach(() => {
+    clock = new CountingClock('2026-03-01T12:00:00Z');
+    turns = new Turns(clock);
+  });
+
+  function start(
+    look: () => Look<string, string>,
+    options: WaitOptions,
+    rest: Partial<Patience<string>> = {},
+  ): { readonly result: Promise<unknown>; readonly at: number[] } {
+    const at: number[] = [];
+    const startedAt = clock.monotonic();
+    const seeing = (): Promise<Look<string, string>> => {
+      at.push(clock.monotonic() - startedAt);
+      return new Promise((resolve) => {
+        resolve(look());
+      });
+    };
+    const waiting = waitFor(seeing, { options, pauses: PAUSES, ...rest }, { clock, random: { next: () => 0.999 } });
+    return { result: waiting.catch((error: unknown) => error), at };
+  }
+
+  test('of 0 is one look, and needs no time to pass', async () => {
+    const { result, at } = start(() => BUSY, { wait: 0 }, { line: { turns, key: 'k' } });
+
+    expect(await result).toMatchObject({ kind: 'blocked', by: 'busy', waitedMs: 0 });
+    expect(at).toEqual([0]);
+  });
+
+  test('looks at growing pauses, and for the last time when its time is over', async () => {
+    const { result, at } = start(() => BUSY, { wait: 2_000 });
+    await clock.advance(3_000);
+
+    expect(await result).toMatchObject({ kind: 'blocked', waitedMs: 2_000 });
+    expect(at).toEqual([0, 99, 298, 697, 1_496, 2_000]);
+  });
+
+  test('does not look before a closed time is over, and soon after', async () => {
+    const opensAt = clock.now() + 10_000;
+    const look = (): Look<string, string> =>
+      clock.now() < opensAt
+        ? { kind: 'blocked', by: 'closed', until: opensAt, isClosed: true }
+        : { kind: 'found', found: 'it' };
+    const { result, at } = start(look, {});
+    await clock.advance(12_000);
+
+    expect(await result).toEqual({ kind: 'found', found: 'it' });
+    expect(at).toEqual([0, 10_999]);
+  });
+
+  test('outlasts a store that is away', async () => {
+    let isAway = true;
+    const { result } = start(() => {
+      if (isAway) throw away();
+      return { kind: 'found', found: 'it' };
+    }, {});
+    await clock.advance(60_000);
+    isAway = false;
+    await clock.advance(1_000);
+
+    expect(await result).toEqual({ kind: 'found', found: 'it' });
+  });
+
+  test('ends with the error of the store when that is still away at its end', async () => {
+    const { result } = start(
+      () => {
+        throw away();
+      },
+      { wait: 5_000 },
+    );
+    await clock.advance(5_000);
+
+    expect(await result).toBeInstanceOf(StoreUnavailableError);
+  });
+
+  test('ends at once with any other error', async () => {
+    const { result, at } = start(() => {
+      throw new CorruptItemError('lock k', 'session', 'is a number');
+    }, {});
+
+    expect(await result).toBeInstanceOf(CorruptItemError);
+    expect(at).toEqual([0]);
+  });
+
+  test('in line ends with what the first in it has met', async () => {
+    const first = start(() => BUSY, {}, { line: { turns, key: 'k' } });
+    const second = start(() => BUSY, { wait: 500 }, { line: { turns, key: 'k' } });
+    await clock.advance(600);
+
+    expect(await second.result).toMatchObject({ kind: 'blocked', by: 'busy', waitedMs: 500 });
+    expect(second.at).toEqual([]);
+    expect(first.at.length).toBeGreaterThan(1);
+  });
+
+  test('of another kind stands in a line of its own, and is woken by the same release', async () => {
+    let isFree = false;
+    start(() => BUSY, {}, { line: { turns, key: 'k', kind: 'big' } });
+    const look = (): Look<string, string> => (isFree ? { kind: 'found', found: 'it' } : BUSY);
+    const small = start(look, { pause: '1h' }, { line: { turns, key: 'k', kind: 'small' } });
+    await drained();
+    isFree = true;
+    turns.wake('k');
+
+    expect(await small.result).toEqual({ kind: 'found', found: 'it' });
+    expect(small.at).toEqual([0, 0]);
+  });
+
+  test('leaves no timer behind, however it ends', async () => {
+    const stop = new AbortController();
+    const session = { signal: stop.signal, ensureBelief: () => undefined };
+    const { result } = start(() => BUSY, { signal: stop.signal, wait: '1h' }, { session, line: { turns, key: 'k' } });
+    await clock.advance(5_000);
+    stop.abort(new Error('changed my mind'));
+
+    expect(await result).toMatchObject({ message: 'changed my mind' });
+    await drained();
+    expect(clock.sleeping).toBe(0);
+  });
+});
+
+describe('an outage of the store', () => {
+  let world: World;
+
+  beforeEach(() => {
+    world = simulatedWorld();
+  });
+
+  test.each([
+    ['lock', false],
+    ['leadership', false],
+    ['permit', false],
+    ['fair permit', false],
+    ['wait group', false],
+    ['rate limit', false],
+    ['permit', true],
+    ['wait group', true],
+  ])('is waited out by a wait for a %s (from the first look on: %s)', async (what, isDownFirst) => {
+    const here = world.start();
+    const there = world.start();
+    const quiet = { ttl: null, heartbeat: '1d' } as const;
+    const one = await here.leasehold.session(quiet);
+    const other = await there.leasehold.session(quiet);
+    const group = await here.leasehold.waitGroup('g');
+    await group.add(['member'], { seal: true });
+    const theirs = await there.leasehold.waitGroup('g');
+    const rate = { rate: 1, per: '1m', burst: 1 } as const;
+    const [lock, leadership, permit] = await Promise.all([
+      one.lock('k'),
+      one.campaign('e'),
+      one.permit('s', { limit: 1 }),
+      here.leasehold.rateLimiter('r', rate).tryTake('key'),
+    ]);
+    there.driver.isDown = isDownFirst;
+    const wait = '10m';
+    const waits: Record<string, () => Promise<unknown>> = {
+      lock: () => other.lock('k', { wait }),
+      leadership: () => other.campaign('e', { wait }),
+      permit: () => other.permit('s', { limit: 1, wait }),
+      'fair permit': () => other.permit('s', { limit: 1, wait, fair: true }),
+      'wait group': () => theirs.wait({ wait }),
+      'rate limit': () => there.leasehold.rateLimiter('r', rate).take('key', { wait }),
+    };
+    const waiting = waits[what]!();
+    waiting.catch(() => undefined);
+    await world.clock.advance(5_000);
+
+    there.driver.isDown = true;
+    await world.clock.advance(90_000);
+    there.driver.isDown = false;
+    await Promise.all([lock.release(), leadership.resign(), permit.release(), group.done('member')]);
+
+    await expect(passTime(world, waiting)).resolves.toBeDefined();
+    expect(await waiting).not.toMatchObject({ kind: 'pending' });
+    expect(await waiting).not.toMatchObject({ kind: 'limited' });
+  });
+});

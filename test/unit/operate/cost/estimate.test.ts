@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { Workload } from '../../../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
+import { PRICES } from '../../../../shared/operate/cost/prices.ts';
+import { verbTable } from '../../../../shared/operate/cost/verbs.ts';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+
+const estimate = (changes: Partial<Workload> = {}) => estimateCost({ ...DEFAULT_WORKLOAD, ...changes }, PRICES);
+const dollarsOf = (changes: Partial<Workload>, what: RegExp): number =>
+  estimate(changes).parts.find((part) => what.test(part.what))?.dollars ?? NaN;
+
+describe('verbTable', () => {
+  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0, packSize: 1, deflatedShare: 0.5 };
+
+  test('charges five units for a small task: enqueue 2, claim 1, complete 2', () => {
+    const { enqueue, claim, complete, retry, heartbeat } = verbTable(SMALL);
+
+    expect([enqueue, claim, complete, retry, heartbeat].map(({ total }) => total)).toEqual([2, 1, 2, 3, 1]);
+    expect(enqueue).toEqual({ table: 1, readyIndex: 1, directoryIndex: 0, total: 2 });
+  });
+
+  test('charges every write for the whole row, so a large input is paid for again and again', () => {
+    const { enqueue, claim, complete } = verbTable({ ...SMALL, inputBytes: 4_000 });
+
+    expect([enqueue, claim, complete].map(({ table }) => table)).toEqual([5, 5, 5]);
+    expect(enqueue.readyIndex).toBe(1);
+  });
+
+  test('doubles the table in a commit, and not the index', () => {
+    expect(verbTable({ ...SMALL, commitItems: 2 }).commit).toEqual({
+      table: 2 + 4,
+      readyIndex: 1,
+      directoryIndex: 0,
+      total: 7,
+    });
+  });
+});
+
+describe('estimateCost', () => {
+  test('prices a million tasks a day at 5 units each', () => {
+    const { writeUnitsPerTask, parts } = estimate({ refusedPerTask: 0 });
+
+    expect(writeUnitsPerTask).toBe(5);
+    expect(parts[0]).toMatchObject({ perMonth: 150e6, unit: 'write units' });
+    expect(parts[0]?.dollars).toBeCloseTo(93.75);
+  });
+
+  test('has each tick look at every lane of every shard, and of two beyond', () => {
+    const looks = (workload: Partial<Workload>): number =>
+      estimate(workload).parts.find(({ what }) => what === 'ticks: looks')?.perMonth ?? 0;
+
+    const [few, many] = [looks({ shards: 8 }), looks({ shards: 16 })];
+    expect(few).toBeCloseTo(43_200 * (6 * 10 * 0.5 + 3.5));
+    expect(many - few).toBeCloseTo(43_200 * 6 * 8 * 0.5);
+  });
+
+  test('has no wake, session or lingering in a queue that is empty, and bounds wakes of a busy one', () => {
+    const { empty, trickle, asGiven } = estimate({
+      tasksPerDay: 1e8,
+      secondsPerTask: 0.01,
+      lingerSeconds: 30,
+    }).standing;
+
+    expect(empty.dollars).toMatchObject({ wakes: 0, lingering: 0, 'sessions and permits of workers': 0 });
+    expect(empty.dollarsPerMonth).toBe(empty.dollars.ticks);
+    expect(trickle.dollars.wakes).toBeGreaterThan(0);
+    // Four a second, each a read, an invocation, and a moment of compute.
+    expect(asGiven.dollars.wakes).toBeLessThan(30 * 86_400 * 4 * (0.125e-6 + 0.2e-6 + 0.1e-6) + 1);
+  });
+
+  test('prices lingering by the time that workers stay, and saves their starts', () => {
+    const [none, some] = [estimate({ tasksPerDay: 1_440 }), estimate({ tasksPerDay: 1_440, lingerSeconds: 60 })];
+
+    expect(none.standing.asGiven.dollars.lingering).toBe(0);
+    expect(some.standing.asGiven.dollars.lingering).toBeGreaterThan(1);
+    const sessions = 'sessions and permits of workers';
+    expect(some.standing.asGiven.dollars[sessions]).toBeLessThan(none.standing.asGiven.dollars[sessions]);
+    expect(dollarsOf({ tasksPerDay: 1_440, lingerSeconds: 60 }, /lingering: compute/)).toBeGreaterThan(1);
+  });
+
+  test('needs as many workers as the busiest time has tasks at work', () => {
+    const { tasksInFlightAtPeak, workersAtPeak } = estimate({
+      tasksPerDay: 864_000,
+      secondsPerTask: 3,
+      peakFactor: 7,
+      concurrency: 10,
+      utilisation: 0.5,
+    });
+
+    expect(tasksInFlightAtPeak).toBeCloseTo(210);
+    expect(workersAtPeak).toBe(42);
+  });
+
+  test('halves compute when workers do twice as much side by side', () => {
+    const one = dollarsOf({ concurrency: 5, tasksPerDay: 1e8 }, /^compute of workers/);
+    const two = dollarsOf({ concurrency: 10, tasksPerDay: 1e8 }, /^compute of workers/);
+
+    expect(one / two).toBeCloseTo(2, 1);
+  });
+
+  test('grows in proportion to the tasks, once there are many', () => {
+    const { dollarsPerMillionTasks: small } = estimate({ tasksPerDay: 3e7 });
+    const { dollarsPerMillionTasks: large } = estimate({ tasksPerDay: 3e8 });
+
+    expect(large / small).toBeCloseTo(1, 2);
+  });
+
+  test('names the limit that is met first, and at how many tasks', () => {
+    const few = estimate({ maxWorkers: 1, secondsPerTask: 10 }).limits[0];
+    const hot = estimate({ shards: 1, maxWorkers: 10_000, secondsPerTask: 0.001, tasksPerDay: 1e8 }).limits;
+
+    expect(few).toMatchObject({ what: 'maxWorkers = 1' });
+    expect(few?.used).toBeGreaterThan(1);
+    expect(hot.find(({ what }) => what.startsWith('1 shards'))?.atTasksPerDay).toBeCloseTo(500 * 86_400);
+  });
+
+  test('counts retries as claims, and as moves in the index', () => {
+    expect(estimate({ attemptsPerTask: 2, refusedPerTask: 0 }).writeUnitsPerTask).toBe(5 + 1 + 3);
+  });
+
+  test.each([
+    ['tasksPerDay', 0],
+    ['secondsPerTask', NaN],
+    ['attemptsPerTask', 0.5],
+    ['utilisation', 1.5],
+    ['commitItems', -1],
+    ['shards', Infinity],
+    ['packSize', 0],
+    ['packSize', 101],
+    ['packSize', 2.5],
+    ['deflatedShare', 0],
+    ['flushSeconds', -1],
+    ['lingerSeconds', -1],
+    ['inputBytes', 400_000],
+  ] as const)('refuses %s = %s', (figure, value) => {
+    expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
+  });
+
+  test('counts fewer tasks in a pack than asked for, where so many inputs do not fit', () => {
+    expect(estimate({ packSize: 100, inputBytes: 1_000 }).verbs.pack?.tasks).toBe(8);
+    expect(() => estimate({ packSize: 16, inputBytes: 20_000 })).toThrow('take no part in packs');
+  });
+
+  test('says what packs save: a task of sixteen costs a sixteenth of what one of its own does', () => {
+    const alone = estimate({ inputBytes: 60, refusedPerTask: 0 });
+    const inPacks = estimate({ inputBytes: 60, refusedPerTask: 0, packSize: 16, secondsPerTask: 0.01 });
+
+    expect(inPacks.writeUnitsPerTask).toBe(alone.writeUnitsPerTask / 16);
+    expect(inPacks.readUnitsPerTask).toBeCloseTo(alone.readUnitsPerTask / 16);
+  });
+
+  test('needs fewer shards for packs, and no fewer workers', () => {
+    const many = { tasksPerDay: 1e8, secondsPerTask: 0.05, inputBytes: 60 };
+    const [alone, inPacks] = [estimate(many), estimate({ ...many, packSize: 16 })];
+
+    expect(alone.shardsNeeded).toBe(4);
+    expect(inPacks.shardsNeeded).toBe(1);
+    expect(inPacks.workersAtPeak).toBe(alone.workersAtPeak);
+    expect(inPacks.limits[0]?.what).toBe('maxWorkers = 10');
+  });
+
+  test('gives each part its price', () => {
+    for (const { perMonth, price, dollars } of estimate().parts) expect(perMonth * price).toBe(dollars);
+  });
+});

@@ -1,0 +1,101 @@
+/** The estimate of units beside those that the simulated store charges for the very tasks. */
+import { hash } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { Workload } from '../../../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
+import { PRICES } from '../../../../shared/operate/cost/prices.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';
+import type { MemoryQueue } from '../../../support/memory-queue.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const TASKS = 48;
+const estimated = (changes: Partial<Workload>): number =>
+  estimateCost({ ...DEFAULT_WORKLOAD, resultBytes: 0, ...changes }, PRICES).writeUnitsPerTask;
+const measured = (q: MemoryQueue): number =>
+  Object.values(q.taskUnits()).reduce((sum, units) => sum + units, 0) / TASKS;
+
+/** 60 bytes as JSON and more, of which half cannot be compressed. */
+const inputs = (bytes = 60): readonly { readonly key: string }[] =>
+  Array.from({ length: TASKS }, (_, n) => {
+    const random = hash('sha256', String(n)).slice(0, 30);
+    return { key: random.padEnd(bytes - '{"key":""}'.length, 'x') };
+  });
+const shareOf = (pack: readonly unknown[]): number => {
+  const text = JSON.stringify(pack);
+  return deflateRawSync(text, { level: 9 }).byteLength / text.length;
+};
+const writes = (q: MemoryQueue, id: string, count: number): UserWrite[] =>
+  Array.from({ length: count }, (_, n) => ({ Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: String(n) } } }));
+/** A task that lasts so long, fails when it is told to, and commits so many writes. */
+const working = (
+  q: MemoryQueue,
+  {
+    seconds = 0,
+    fails = () => false,
+    commits = 0,
+  }: { seconds?: number; fails?: (n: number) => boolean; commits?: number },
+) => {
+  let run = 0;
+  return defineTask({
+    name: 'work',
+    retry: { backoff: 10 },
+    async run(_: unknown, task) {
+      if (seconds > 0) await q.clock.sleep(seconds * 1000, task.signal);
+      if (fails(run++)) throw new Error('not now');
+      if (commits > 0) await task.commit(undefined, writes(q, task.id, commits));
+    },
+  });
+};
+
+describe('tasks with rows of their own', () => {
+  test.each<[string, number, Parameters<typeof working>[1], Partial<Workload>]>([
+    ['small ones', 60, {}, {}],
+    ['ones of 3 KB', 3_000, {}, {}],
+    ['ones whose inputs are beside their rows', 40_000, {}, {}],
+    ['ones that commit two rows', 60, { commits: 2 }, { commitItems: 2 }],
+    ['ones of which half are tried twice', 60, { seconds: 0.02, fails: (n) => n % 3 === 0 }, { attemptsPerTask: 1.5 }],
+  ])('%s', async (_what, inputBytes, behaviour, workload) => {
+    const q = openMemoryQueue();
+    const work = working(q, behaviour);
+    for (const input of inputs(inputBytes)) await q.client.enqueue(work, input);
+
+    const report = await q.work({ work });
+
+    expect(report?.settled.done).toBe(TASKS);
+    const refusedPerTask = (report?.claimsRefused ?? 0) / TASKS;
+    expect(measured(q)).toBeCloseTo(estimated({ inputBytes, refusedPerTask, ...workload }), 5);
+  });
+});
+
+describe('tasks in packs', () => {
+  test.each<[string, number, Parameters<typeof working>[1], Partial<Workload>]>([
+    ['of 16, fast', 16, {}, { secondsPerTask: 0.001 }],
+    ['of 48, fast', 48, {}, { secondsPerTask: 0.001 }],
+    ['of 6, fast', 6, {}, { secondsPerTask: 0.001 }],
+    ['of 16, each of them slower than its end may wait', 16, { seconds: 0.8 }, { secondsPerTask: 0.8 }],
+    ['of 16, two of which fit into that wait', 16, { seconds: 0.3 }, { secondsPerTask: 0.3 }],
+    ['of 16 that commit a row each', 16, { commits: 1 }, { secondsPerTask: 0.001, commitItems: 1 }],
+    [
+      'of 16, of which three fail once',
+      16,
+      { seconds: 0.01, fails: (n) => n < 48 && n % 16 === 5 },
+      { secondsPerTask: 0.01, attemptsPerTask: 1 + 3 / 48 },
+    ],
+  ])('%s', async (_what, packSize, behaviour, workload) => {
+    const q = openMemoryQueue();
+    const work = working(q, behaviour);
+    const all = inputs();
+    await q.client.enqueueBulk(work, all, { packSize });
+
+    const report = await q.work({ work });
+
+    expect(report?.settled.done).toBe(TASKS);
+    const deflatedShare = shareOf(all.slice(0, packSize));
+    expect(measured(q)).toBeCloseTo(
+      estimated({ inputBytes: 60, refusedPerTask: 0, packSize, deflatedShare, ...workload }),
+      5,
+    );
+  });
+});

@@ -1,0 +1,39 @@
+/** What `leasehold cost` says of a queue with little to do, beside what the same queue sends in simulated time. */
+import { describe, expect, test } from 'vitest';
+import { measureDeployed } from '../../../../bench/idle.ts';
+import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
+import { PRICES } from '../../../../shared/operate/cost/prices.ts';
+
+const SECONDS_PER_MONTH = 30 * 86_400;
+
+/** A month, of everything but enqueues, rows kept, and the compute of task code. */
+function estimatedDollars(tasksPerDay: number): number {
+  const { standing, parts, verbs } = estimateCost({ ...DEFAULT_WORKLOAD, tasksPerDay, secondsPerTask: 0.001 }, PRICES);
+  const ofTasks = parts.slice(0, 2).reduce((sum, { dollars }) => sum + dollars, 0);
+  const enqueues = (tasksPerDay * 30 * verbs.enqueue.total * PRICES.perMillionWriteUnits) / 1e6;
+  return standing.asGiven.dollarsPerMonth + ofTasks - enqueues;
+}
+
+async function measuredDollars(load: 'empty' | 'trickle'): Promise<number> {
+  const { writeUnits, readUnits, invocations, gbSeconds, seconds } = await measureDeployed(load);
+  const spent =
+    (writeUnits * PRICES.perMillionWriteUnits) / 1e6 +
+    (readUnits * PRICES.perMillionReadUnits) / 1e6 +
+    (invocations * PRICES.perMillionInvocations) / 1e6 +
+    gbSeconds * PRICES.perGbSecond.arm64;
+  return (spent / seconds) * SECONDS_PER_MONTH;
+}
+
+describe('what a deployed queue costs a month', () => {
+  test.each([
+    ['empty', 1e-9],
+    ['trickle', 0.9 * 1_440],
+  ] as const)('is estimated within a tenth of what it is measured to be: %s', async (load, tasksPerDay) => {
+    const measured = await measuredDollars(load);
+
+    const estimated = estimatedDollars(tasksPerDay);
+
+    expect(estimated / measured).toBeGreaterThan(0.9);
+    expect(estimated / measured).toBeLessThan(1.1);
+  });
+});

@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import type { CandidatePorts } from '../../../../shared/tasks/backlog/candidates.ts';
+import { Candidates } from '../../../../shared/tasks/backlog/candidates.ts';
+import type { Linked } from '../../../../shared/tasks/backlog/key-places.ts';
+import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { childrenBatch } from '../../../../shared/tasks/task/batch.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
+import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+describe('tasks that found their key full', () => {
+  let clock: FakeClock;
+  let candidates: Candidates;
+
+  beforeEach(() => {
+    clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+    const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
+    // Nothing is read here.
+    candidates = new Candidates({ session: 'mine', queue: 'q', maxClockSkewMs: 0, hasDispatcher: false }, {
+      runtime,
+    } as unknown as CandidatePorts);
+  });
+
+  const taskOf = (id: string, key: string): Linked => ({
+    queue: 'q',
+    id,
+    links: { concurrency: { key, limit: 1, rate: undefined } },
+  });
+  const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id });
+
+  test('are worth another look when one of that key ends', () => {
+    const tasks = [taskOf('a', 'k'), taskOf('b', 'k'), taskOf('c', 'other')];
+    for (const task of tasks) candidates.turnAway(task);
+    expect(tasks.map(isWorthReading)).toEqual([false, false, false]);
+
+    candidates.callBack(taskOf('ended', 'k'));
+
+    expect(tasks.map(isWorthReading)).toEqual([true, true, false]);
+  });
+
+  const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;
+
+  test('are the next for a place that is left here, in turn, and once each', () => {
+    for (const id of ['a', 'b']) candidates.turnAwayForNow(rowOf(id));
+    const next = () => candidates.nextOfKey(taskOf('ended', 'k')).map(({ task }) => task.id);
+
+    expect(candidates.nextOfKey(taskOf('ended', 'other'))).toEqual([]);
+    expect([next(), next(), next()]).toEqual([['a'], ['b'], []]);
+    candidates.turnAwayForNow(rowOf('a'));
+    expect(next()).toEqual([]);
+    candidates.putBack(rowOf('a'));
+    candidates.turnAwayForNow(rowOf('a'));
+    expect(next()).toEqual(['a']);
+  });
+
+  test('are not the next any more when their rows may have changed', async () => {
+    candidates.turnAwayForNow(rowOf('a'));
+    await clock.advance(501);
+
+    expect(candidates.nextOfKey(taskOf('ended', 'k'))).toEqual([]);
+  });
+
+  test('are forgotten when their time is over', async () => {
+    const task = taskOf('a', 'k');
+    candidates.turnAway(task);
+    await clock.advance(5_000);
+    candidates.forgetHeld();
+    candidates.skip(task, 60_000);
+
+    candidates.callBack(taskOf('ended', 'k'));
+
+    expect(isWorthReading(task)).toBe(false);
+  });
+});
+
+describe('a task whose entry in the index is older than its row', () => {
+  const NAME = { queue: 'q', id: 'p' };
+  const CHILD: Linked = { queue: 'q', id: 'c', links: { batch: childrenBatch({ id: 'p', leaseCounter: 3 }) } };
+  let asleepUntil: number;
+  let whileReading: () => void;
+  let candidates: Candidates;
+
+  beforeEach(() => {
+    const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+    asleepUntil = Infinity;
+    whileReading = () => undefined;
+    const rowOf = () => ({ ...NAME, state: 'ready', readyAt: asleepUntil, isParked: false }) as unknown as ReadyTask;
+    const getMany = () => {
+      const rows = [rowOf()];
+      whileReading();
+      return Promise.resolve(rows);
+    };
+    const ports = { runtime: { clock, random: { next: () => 0.5 }, ids: systemIds }, tasks: { getMany } };
+    candidates = new Candidates(
+      { session: 'mine', queue: 'q', maxClockSkewMs: 0, hasDispatcher: false },
+      ports as unknown as CandidatePorts,
+    );
+  });
+
+  test('is left alone for a while, unless a child that it waits for has ended here', async () => {
+    expect(await candidates.choose([NAME])).toEqual([]);
+    expect(candidates.isWorthReading(NAME)).toBe(false);
+
+    candidates.callBack(CHILD);
+    asleepUntil = 0;
+
+    expect((await candidates.choose([NAME])).map(({ task }) => task.id)).toEqual(['p']);
+  });
+
+  test('is not left alone when that happened while its row was read', async () => {
+    whileReading = () => candidates.callBack(CHILD);
+
+    expect(await candidates.choose([NAME])).toEqual([]);
+
+    expect(candidates.isWorthReading(NAME)).toBe(true);
+  });
+});
+
+test('a worker goes home only after the parent that its last child has woken, though the index shows the parent all the time', async () => {
+  let entry: DynamoItem | undefined;
+  // An index that lags: once the parent was in it, it stays.
+  const lagging = (driver: DynamoDriver): DynamoDriver => ({
+    ...driver,
+    async attempt(verb, input, signal) {
+      const output = await driver.attempt(verb, input, signal);
+      const { Items } = output as { readonly Items?: DynamoItem[] };
+      if (verb !== 'query' || Items === undefined) return output;
+      const found = Items.find(({ pk }) => String(pk).endsWith('#p'));
+      entry ??= found;
+      return found !== undefined || entry === undefined ? output : { ...output, Items: [...Items, entry] };
+    },
+  });
+  const q = openMemoryQueue(lagging);
+  const child = defineTask({ name: 'child', run: () => undefined });
+  const parent = defineTask({
+    name: 'parent',
+    run: (_input: unknown, task: TaskContext) =>
+      task.children === undefined ? task.waitFor([spawn(child, {})]) : Promise.resolve(undefined),
+  });
+  await q.client.enqueue(parent, {}, { id: 'p' });
+
+  expect(await q.work({ parent, child }, { concurrency: 2 })).toMatchObject({ ended: 'drained', claimed: 3 });
+  expect(await q.client.get('p')).toMatchObject({ state: 'done' });
+});

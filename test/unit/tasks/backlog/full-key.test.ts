@@ -1,0 +1,111 @@
+/** A key without room, in virtual time: it holds up its own tasks and nothing else. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
+import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { MemoryQueue } from '../../../support/memory-queue.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const MINUTE_MS = 60_000;
+let q: MemoryQueue;
+
+beforeEach(() => {
+  q = openMemoryQueue();
+});
+
+const fill = (count: number, options: EnqueueOptions) =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      q.client.enqueue('keyed', {}, { id: `k${n}`, key: 'customer', ...options }),
+    ),
+  );
+
+describe('a key that is full', () => {
+  test('keeps none waiting that stand behind its tasks', async () => {
+    await fill(500, { limit: 1 });
+    await q.clock.advance(1_000);
+    for (let n = 0; n < 5; n++) await q.client.enqueue('free', {}, { id: `f${n}` });
+    const startedAt = q.clock.monotonic();
+    const waited: number[] = [];
+    const free = defineTask({ name: 'free', run: () => void waited.push(q.clock.monotonic() - startedAt) });
+    const keyed = defineTask({
+      name: 'keyed',
+      async run(_input, { signal }) {
+        await q.clock.sleep(60 * MINUTE_MS, signal);
+        signal.throwIfAborted();
+      },
+    });
+    const handBack = new AbortController();
+    void q.clock.sleep(20_000).then(() => {
+      handBack.abort(new HandedBackError('deadline'));
+    });
+
+    const report = await q.work({ keyed, free }, { concurrency: 5, handBack: handBack.signal });
+
+    expect(waited).toHaveLength(5);
+    expect(Math.max(...waited)).toBeLessThan(3_000);
+    expect(report?.claimsRefused).toBeLessThan(10);
+  });
+
+  test('passes its place on without a look at the key, as long as it knows the next', async () => {
+    await fill(60, { limit: 1 });
+
+    const report = await q.work(
+      { keyed: defineTask({ name: 'keyed', run: () => q.clock.sleep(5) }) },
+      { concurrency: 4 },
+    );
+
+    expect(report?.claimed).toBe(60);
+    const { byVerb } = q.meter.read();
+    expect(byVerb['key.get']?.requests).toBeLessThan(40);
+  });
+
+  test('has its next tasks read while the last one runs that is known', async () => {
+    q = openMemoryQueue((driver) => ({
+      ...driver,
+      attempt: async (verb, input, signal) => {
+        await q.clock.sleep(5);
+        return driver.attempt(verb, input, signal);
+      },
+    }));
+    await q.clock.runUntil(fill(200, { limit: 1 }), () => true);
+    let endedAt = Infinity;
+    let late = 0;
+    const keyed = defineTask({
+      name: 'keyed',
+      async run() {
+        // Its claim, and the end before it, take five each.
+        if (q.clock.monotonic() - endedAt > 10) late++;
+        await q.clock.sleep(20);
+        endedAt = q.clock.monotonic();
+      },
+    });
+
+    expect(await q.work({ keyed }, { concurrency: 2 })).toMatchObject({ claimed: 200 });
+    // 75 when the row of the next was read only after the last one known had ended.
+    expect(late).toBeLessThan(15);
+  });
+
+  test('passes its place on for a moment only: then a higher priority has its turn', async () => {
+    await fill(100, { limit: 1 });
+    let waitedMs = Infinity;
+    const keyed = defineTask({ name: 'keyed', run: () => q.clock.sleep(100) });
+    const enqueuedAt = q.clock.monotonic() + 250;
+    const urgent = defineTask({ name: 'urgent', run: () => void (waitedMs = q.clock.monotonic() - enqueuedAt) });
+    void q.clock.sleep(250).then(() => q.client.enqueue('urgent', {}, { priority: 'high' }));
+
+    await q.work({ keyed, urgent }, { concurrency: 1 });
+
+    expect(waitedMs).toBeLessThan(2_000);
+  });
+
+  test('lets its worker go home when its rate is used up for long', async () => {
+    await fill(200, { limit: 1, rate: { count: 1, per: '1h' } });
+
+    const report = await q.work({ keyed: defineTask({ name: 'keyed', run: () => undefined }) }, { concurrency: 5 });
+
+    expect(report).toMatchObject({ ended: 'drained', claimed: 1 });
+    expect(report?.claimsRefused).toBeLessThan(10);
+    expect(q.clock.monotonic()).toBeLessThan(MINUTE_MS);
+  });
+});

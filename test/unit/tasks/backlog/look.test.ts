@@ -1,0 +1,68 @@
+/**
+ * What workers pay for finding their tasks, and that they find all of them:
+ * in time that is simulated, so the figures are the same on any machine.
+ */
+import { describe, expect, test } from 'vitest';
+import { drain } from '../../../../bench/drain.ts';
+import { simulatedWorld } from '../../../../bench/table.ts';
+import { PLAIN, enqueueMix, noop } from '../../../../bench/task-mix.ts';
+import type { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+
+const settings = { queue: 'q', shards: 8, workers: 1, concurrency: 4, pollMs: 1_000 };
+
+describe('the look for tasks', () => {
+  test.each([1, 4, 8])('costs little more than the reading of each row once, with %d workers', async (workers) => {
+    const tasks = 1_000;
+    const { cost, claimsRefused, done } = await drain(
+      simulatedWorld(),
+      { ...settings, workers },
+      { noop },
+      (client: TaskClient) => enqueueMix(client, tasks, PLAIN, 32),
+    );
+
+    expect(done).toBe(tasks);
+    expect(cost.readUnits / tasks).toBeLessThan(0.75);
+    expect(claimsRefused / tasks).toBeLessThan(0.05);
+  });
+
+  test.each([
+    { hasPriorities: true },
+    { tenants: 7 },
+    { keys: 5 },
+    { lines: 5 },
+    { retries: 20 },
+    { hasPriorities: true, tenants: 3, retries: 10 },
+  ])('leaves nothing behind of %o', async (mix) => {
+    const { done } = await drain(simulatedWorld(), { ...settings, workers: 3 }, { noop }, (client) =>
+      enqueueMix(client, 120, { ...PLAIN, ...mix }, 32),
+    );
+
+    expect(done).toBe(120);
+  });
+
+  test('no tenants are asked for in a queue that has none, but for once before going home', async () => {
+    const { cost } = await drain(simulatedWorld(), settings, { noop }, (client) => enqueueMix(client, 500, PLAIN, 32));
+
+    // Three priorities in each shard.
+    expect(cost.byVerb['task.pageOfTenants']?.requests).toBeLessThanOrEqual(3 * settings.shards);
+  });
+
+  test('a task in a lane that no tick has seen is found before the worker goes home', async () => {
+    const world = simulatedWorld();
+    let queue: TaskClient | undefined;
+    const parent = defineTask({
+      name: 'parent',
+      run: async () => {
+        await queue?.enqueue('noop', { n: 1 }, { id: 'child', priority: 'high', tenant: 'acme' });
+      },
+    });
+
+    const { done } = await drain(world, settings, { parent, noop }, async (client) => {
+      queue = client;
+      await client.enqueue(parent, {}, { id: 'parent' });
+    });
+
+    expect(done).toBe(2);
+  });
+});

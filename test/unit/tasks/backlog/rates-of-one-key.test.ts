@@ -1,0 +1,50 @@
+/** Tasks of one key that were given rates of different spans: the key has one window. */
+import { expect, test } from 'vitest';
+import { fullnessOf } from '../../../../shared/tasks/task/key-limit.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const MINUTE_MS = 60_000;
+const SECOND = { count: 1, perMs: 1_000 };
+const MINUTE = { count: 1, perMs: MINUTE_MS };
+
+test('a task of the longer span waits for its next window once the shorter has turned, and is not tried in vain before', () => {
+  const state = { running: 0, window: 5_000, started: 1, enteredAt: 5_000 };
+  const limit = { key: 'k', limit: 1 };
+
+  expect(fullnessOf({ ...limit, rate: MINUTE }, state, 7_000)).toEqual({ until: MINUTE_MS, enteredAt: 5_000 });
+  expect(fullnessOf({ ...limit, rate: SECOND }, state, 7_000)).toBeUndefined();
+  expect(fullnessOf({ ...limit, rate: MINUTE }, state, MINUTE_MS)).toBeUndefined();
+});
+
+test('none of their rates is exceeded, and each task begins in the end', async () => {
+  const queue = openMemoryQueue();
+  const begun: { readonly id: string; readonly at: number }[] = [];
+  const work = defineTask({
+    name: 'work',
+    run: (_input, { id }) => {
+      begun.push({ id, at: queue.clock.now() });
+      return Promise.resolve();
+    },
+  });
+  const options = { key: 'k', limit: 5 };
+  for (let n = 0; n < 12; n++)
+    await queue.client.enqueue(work, {}, { ...options, id: `short-${n}`, rate: { count: 1, per: '1s' } });
+  for (const n of [1, 2])
+    await queue.client.enqueue(work, {}, { ...options, id: `long-${n}`, rate: { count: 1, per: '10s' } });
+
+  // A worker goes home while all wait for a window; the schedule starts the next.
+  for (let tick = 0; tick < 200 && begun.length < 14; tick++) {
+    await queue.work({ work });
+    await queue.clock.runUntil(queue.clock.sleep(250), () => true);
+  }
+
+  expect(begun).toHaveLength(14);
+  for (const [kind, perMs] of [
+    ['short', 1_000],
+    ['long', 10_000],
+  ] as const) {
+    const windows = begun.filter(({ id }) => id.startsWith(kind)).map(({ at }) => Math.floor(at / perMs));
+    expect(new Set(windows).size).toBe(windows.length);
+  }
+});

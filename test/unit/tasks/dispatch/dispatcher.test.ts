@@ -1,0 +1,331 @@
+/** Ticks of the dispatcher, over the whole stack down to a DynamoDB in memory. */
+import { describe, expect, test } from 'vitest';
+import type { DispatchReport, DispatchSettings, WorkEvent } from '../../../../shared/tasks/dispatch/dispatcher.ts';
+import { dispatch } from '../../../../shared/tasks/dispatch/dispatcher.ts';
+import { shardOf } from '../../../../shared/dynamo/engine/keys.ts';
+import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
+import { createQueueStore } from '../../../../shared/tasks/rows/dynamo-queue-store.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { createSessionStore } from '../../../../shared/session/row/dynamo-session-store.ts';
+import { createSlotStore } from '../../../../shared/tasks/rows/dynamo-slot-store.ts';
+import { createTaskStore } from '../../../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
+import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
+import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
+import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
+import { runWorker } from '../../../../shared/tasks/worker/worker.ts';
+import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
+import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
+import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
+import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
+import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
+
+const TABLE = 'leasehold';
+const QUEUE = 'q';
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const SETTINGS: DispatchSettings = { queue: QUEUE, shards: 2, maxWorkers: 10, tasksPerWorker: 100, concurrency: 10 };
+
+interface TickOptions {
+  readonly slot?: string;
+  readonly by?: string;
+  readonly store?: TaskStore;
+}
+
+function open({
+  shards = 2,
+  clientShards = shards,
+}: { readonly shards?: number; readonly clientShards?: number } = {}) {
+  const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+  const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
+  const sender = new Sender({ driver: simulatedDriver(memoryDynamo(TABLE, () => clock.now())), runtime });
+  const tasks = createTaskStore(sender, { table: TABLE, shards });
+  const slots = createSlotStore(sender, TABLE);
+  const queues = createQueueStore(sender, TABLE);
+  const stamp = () => ({ now: clock.now(), nonce: systemIds.unique() });
+  const client = new TaskClient(
+    { store: createTaskStore(sender, { table: TABLE, shards: clientShards }), runtime },
+    { queue: QUEUE },
+  );
+  const sessions = createSessionStore(sender, TABLE);
+  const started: WorkEvent[] = [];
+  const done: string[] = [];
+  const task = defineTask({ name: 'task', run: (_, { id }) => void done.push(id) });
+  const work = async (homeShards: readonly number[]): Promise<void> => {
+    const timing = sessionTiming({ ttlMs: 30_000, heartbeatMs: 10_000, lockDelayMs: 0 });
+    const session = await SessionHolder.create(
+      { timing, name: 'test', node: 'test', behaviour: 'release' },
+      { store: sessions, runtime, gauge: noSkewGauge },
+    );
+    const settings = {
+      queue: QUEUE,
+      shards,
+      homeShards,
+      concurrency: 10,
+      pollMs: 1_000,
+      graceMs: 1_000,
+      deadlineMonotonicMs: Infinity,
+    };
+    const ports = { tasks, sessions, queues, session, runtime, gauge: noSkewGauge, log: silent };
+    await runWorker(registerTasks({ task }), ports, settings, new AbortController().signal);
+    await session.end();
+  };
+  let ticks = 0;
+  return {
+    clock,
+    tasks,
+    queues,
+    started,
+    done,
+    work: (homeShards: readonly number[]) => clock.runUntil(work(homeShards), () => true),
+    async enqueue(...ids: readonly string[]): Promise<void> {
+      for (const id of ids) await client.enqueue(task, {}, { id });
+    },
+    /** One of a key with limit 1 runs, and as many wait for its place, parked. */
+    async park(...ids: readonly string[]): Promise<() => Promise<unknown>> {
+      for (const id of ['running', ...ids]) await client.enqueue(task, {}, { id, key: 'k', limit: 1 });
+      const rows = await Promise.all(['running', ...ids].map((id) => tasks.get({ queue: QUEUE, id })));
+      const [first, ...others] = rows.filter((row) => row?.state === 'ready');
+      const claimed = first && (await tasks.claim(first, 'session', stamp()));
+      if (claimed?.kind !== 'applied') throw new Error('refused');
+      await tasks.parking.park(
+        others.map((other) => ({ task: other, write: stamp() })),
+        'k',
+      );
+      return () => tasks.complete(claimed.row, null, stamp());
+    },
+    async claim(...ids: readonly string[]): Promise<void> {
+      for (const id of ids) {
+        const row: TaskRecord | undefined = await tasks.get({ queue: QUEUE, id });
+        if (row?.state !== 'ready') throw new Error(`${id} is not ready`);
+        await tasks.claim(row, 'session', stamp());
+      }
+    },
+    tick(
+      settings: Partial<DispatchSettings> = {},
+      { slot = String(++ticks), by = `request of ${slot}`, store = tasks }: TickOptions = {},
+    ): Promise<DispatchReport> {
+      const workers = {
+        startWorker: (event: WorkEvent) => Promise.resolve(void started.push(event)),
+        declareLimit: () => Promise.resolve(),
+        countLive: () => Promise.resolve(0),
+      };
+      const onDamaged = (error: unknown): never => {
+        throw error;
+      };
+      return dispatch(
+        { schedule: 'schedule', slot },
+        by,
+        { tasks: store, slots, queues, runtime, workers, onDamaged },
+        { ...SETTINGS, shards, ...settings },
+      );
+    },
+  };
+}
+
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+function ignore(): undefined {
+  return undefined;
+}
+
+function named(prefix: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(4, '0')}`);
+}
+
+describe('the age of the oldest task that waits', () => {
+  test.each([0, 24, 25, 100, 250])('is told of those behind the %i that run', async (running) => {
+    const q = open();
+    await q.enqueue(...named('runs', running));
+    await q.claim(...named('runs', running));
+    await q.clock.advance(1_000);
+    await q.enqueue(...named('waits', 30));
+    await q.clock.advance(HOUR_MS);
+
+    expect(await q.tick()).toMatchObject({ backlog: running + 30, oldestReadyAgeMs: HOUR_MS });
+  });
+
+  test('is zero when all run', async () => {
+    const q = open();
+    await q.enqueue(...named('runs', 30));
+    await q.claim(...named('runs', 30));
+    await q.clock.advance(HOUR_MS);
+
+    expect(await q.tick()).toMatchObject({ backlog: 30, oldestReadyAgeMs: 0 });
+  });
+
+  test('is told where workers run more than they are started for', async () => {
+    const q = open();
+    await q.enqueue(...named('runs', 50));
+    await q.claim(...named('runs', 50));
+    await q.clock.advance(1_000);
+    await q.enqueue(...named('waits', 30));
+    await q.clock.advance(HOUR_MS);
+
+    expect(await q.tick({ maxWorkers: 1, tasksPerWorker: 1, concurrency: 60 })).toMatchObject({
+      oldestReadyAgeMs: HOUR_MS,
+    });
+  });
+});
+
+test('however many shards there are, a few are looked at at a time', async () => {
+  const q = open({ shards: 64 });
+  let [now, atMost] = [0, 0];
+  const counted = async <T>(look: Promise<T>): Promise<T> => {
+    atMost = Math.max(atMost, ++now);
+    return look.finally(() => {
+      now--;
+    });
+  };
+  const store: TaskStore = {
+    ...q.tasks,
+    page: (...query) => counted(q.tasks.page(...query)),
+    pageOfTenants: (...query) => counted(q.tasks.pageOfTenants(...query)),
+  };
+
+  await q.tick({}, { store });
+
+  expect(atMost).toBe(16);
+});
+
+describe('a tick that failed after it had taken its slot', () => {
+  async function failOnce() {
+    const q = open();
+    await q.enqueue('a');
+    const store: TaskStore = {
+      ...q.tasks,
+      page: () => Promise.reject(new StoreUnavailableError('task.page: gave up', { applied: 'no' })),
+    };
+    await expect(q.tick({}, { slot: 'noon', by: 'first', store })).rejects.toThrow('gave up');
+    return q;
+  }
+
+  test('goes on when its invocation is tried again', async () => {
+    const q = await failOnce();
+
+    expect(await q.tick({}, { slot: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
+  });
+
+  test('belongs to no other', async () => {
+    const q = await failOnce();
+
+    expect(await q.tick({}, { slot: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
+  });
+});
+
+test('a tick that is delivered twice is dispatched once', async () => {
+  const q = open();
+  await q.enqueue('a');
+
+  expect(await q.tick({}, { slot: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
+  expect(await q.tick({}, { slot: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
+  expect(q.started).toHaveLength(1);
+});
+
+describe('a client with more shards than the deployment', () => {
+  /** As many tasks as make sure that there are some in each shard, but one in the last. */
+  const IDS = named('t', 64);
+
+  async function tickAndWork(q: ReturnType<typeof open>, times: number): Promise<void> {
+    for (let time = 0; time < times; time++) {
+      q.started.length = 0;
+      await q.tick();
+      for (const { homeShards } of q.started) await q.work(homeShards);
+      await q.clock.advance(MINUTE_MS);
+    }
+  }
+
+  test('has its tasks run, by workers that are at home where they are', async () => {
+    const q = open({ shards: 2, clientShards: 5 });
+    await q.enqueue(...IDS);
+
+    await tickAndWork(q, 4);
+
+    expect(q.done.toSorted()).toEqual(IDS);
+    expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 5 });
+  });
+
+  test('has a single task run, wherever it is, once the ticks have come round', async () => {
+    const q = open({ shards: 1, clientShards: 256 });
+    await q.enqueue('alone');
+
+    await tickAndWork(q, 257);
+
+    expect(q.done).toEqual(['alone']);
+  });
+
+  test('is told of, while its tasks wait', async () => {
+    const q = open({ shards: 2, clientShards: 3 });
+    await q.enqueue(...IDS);
+    await q.tick();
+
+    const report = await q.tick();
+    expect(report).toMatchObject({ shards: 3, backlog: IDS.length });
+    expect(report.strays).toBe(IDS.filter((id) => shardOf(id, 3) === 2).length);
+  });
+
+  test('is known to workers that are at work', async () => {
+    const q = open({ shards: 2, clientShards: 3 });
+    await q.enqueue(...IDS);
+    await q.tick();
+
+    await q.work([0, 1]);
+
+    expect(q.done.toSorted()).toEqual(IDS);
+  });
+
+  test('costs one write, and none with the ticks that follow', async () => {
+    const q = open({ shards: 2, clientShards: 3 });
+    await q.enqueue(...IDS);
+    await q.tick();
+    const { nonce } = (await q.queues.get(QUEUE)) ?? {};
+
+    await q.tick();
+
+    expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 3, nonce });
+  });
+});
+
+describe('the shards that a queue ever had', () => {
+  test('are looked at when a deployment has fewer', async () => {
+    const before = open({ shards: 4 });
+    await before.enqueue(...named('t', 32));
+    await before.tick();
+
+    const report = await before.tick({ shards: 1 });
+
+    expect(report).toMatchObject({ shards: 4, backlog: 32 });
+    expect(new Set(before.started.flatMap(({ homeShards }) => homeShards))).toEqual(new Set([0, 1, 2, 3]));
+  });
+
+  test('are those of the deployment where the row says nothing, or less', async () => {
+    const q = open({ shards: 4 });
+    await q.queues.change(QUEUE, undefined, { isPaused: true, reason: 'because' }, { now: q.clock.now(), nonce: 'n' });
+
+    await q.tick({ shards: 2 });
+    expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 2, isPaused: true, reason: 'because' });
+
+    await q.tick({ shards: 4 });
+    expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 4, lanes: undefined });
+  });
+
+  test('are never more than there can be, whatever the row says', async () => {
+    const q = open({ shards: 1 });
+    const stamp = { now: q.clock.now(), nonce: 'n' };
+    await q.queues.noteUse(QUEUE, undefined, { lanes: new Set(), shards: 1_000_000 }, stamp);
+
+    expect(await q.tick()).toMatchObject({ shards: 256 });
+  });
+});
+
+test('a task that waits for a place of its key is not due, and comes back when it was not put back', async () => {
+  const q = open();
+  const end = await q.park('a', 'b');
+
+  // The entry of the one that runs is still there.
+  expect(await q.tick()).toMatchObject({ backlog: 1, putBack: 0 });
+  await end();
+  expect(await q.tick()).toMatchObject({ backlog: 1, putBack: 1, started: 1 });
+});

@@ -1,0 +1,338 @@
+/** Wakes of a queue, over the whole stack down to a DynamoDB in memory that counts what each look costs. */
+import { describe, expect, test } from 'vitest';
+import type { WorkEvent } from '../../../../shared/tasks/dispatch/dispatcher.ts';
+import { workersSemaphore } from '../../../../shared/tasks/dispatch/dispatcher.ts';
+import type { WakerSettings } from '../../../../shared/tasks/dispatch/wake.ts';
+import { Waker } from '../../../../shared/tasks/dispatch/wake.ts';
+import { createMeter } from '../../../../shared/dynamo/engine/meter.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { createTaskStores } from '../../../../shared/client/task-stores.ts';
+import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
+import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
+import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import { SemaphoreClient } from '../../../../shared/coordination/semaphore/semaphore-client.ts';
+import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
+import type { ReadyPartition } from '../../../../shared/tasks/task/task-store.ts';
+import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
+import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
+import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
+
+const QUEUE = 'q';
+const TTL_MS = 30_000;
+const SETTINGS: WakerSettings = {
+  queue: QUEUE,
+  shards: 2,
+  maxWorkers: 3,
+  tasksPerWorker: 10,
+  concurrency: 10,
+  maxClockSkewMs: 1_000,
+};
+
+function open(settings: Partial<WakerSettings> = {}) {
+  const all = { ...SETTINGS, ...settings };
+  const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+  const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
+  const driver = simulatedDriver(memoryDynamo('leasehold', () => clock.now()));
+  const meter = createMeter();
+  const options = { table: 'leasehold', shards: all.shards };
+  const stores = createTaskStores(new Sender({ driver, runtime }), options);
+  const wakersStores = createTaskStores(new Sender({ driver, runtime, observer: meter }), options);
+  const client = new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE });
+  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, all);
+  const name = workersSemaphore(QUEUE);
+  const started: WorkEvent[] = [];
+  let isIndexBehind = false;
+  const page = (partition: ReadyPartition, query: { readonly now: number; readonly limit: number }) =>
+    isIndexBehind ? Promise.resolve({ hints: [], next: undefined }) : wakersStores.tasks.page(partition, query);
+  const newWaker = (startWorker?: (event: WorkEvent) => Promise<void>): Waker =>
+    new Waker(
+      {
+        ...wakersStores,
+        tasks: { ...wakersStores.tasks, page },
+        runtime,
+        workers: {
+          startWorker: startWorker ?? ((event) => Promise.resolve(void started.push(event))),
+          declareLimit: () => semaphores.declareLimit(name, all.maxWorkers),
+        },
+        onDamaged(error) {
+          throw error;
+        },
+      },
+      all,
+    );
+  return {
+    clock,
+    started,
+    newWaker,
+    waker: newWaker(),
+    stores,
+    runtime,
+    /** An operator has written the queue's row. */
+    async hasRow({ isPaused = false } = {}): Promise<void> {
+      const observed = await stores.queues.get(QUEUE);
+      const stamp = { now: clock.now(), nonce: systemIds.unique() };
+      await stores.queues.change(QUEUE, observed, { isPaused, reason: '' }, stamp);
+    },
+    lagBehind: () => (isIndexBehind = true),
+    async enqueue(count: number, runInMs = 0): Promise<readonly string[]> {
+      const ids = Array.from({ length: count }, () => systemIds.unique());
+      for (const id of ids) await client.enqueue('task', {}, { id, ...(runInMs > 0 ? { delay: runInMs } : {}) });
+      return ids;
+    },
+    /** A worker with its session and its permit, which stay when it is killed. */
+    async worker() {
+      let isDead = false;
+      const renew: typeof stores.sessions.renew = (...asked) =>
+        isDead ? Promise.withResolvers<never>().promise : stores.sessions.renew(...asked);
+      const session = await SessionHolder.create(
+        {
+          name: `worker/${QUEUE}`,
+          node: 'test',
+          behaviour: 'release',
+          timing: sessionTiming({ ttlMs: TTL_MS, heartbeatMs: 10_000, lockDelayMs: 0 }),
+        },
+        { store: { ...stores.sessions, renew }, runtime, gauge: noSkewGauge },
+      );
+      const permit = await semaphores.tryAcquire(session, name, { limit: all.maxWorkers });
+      if (permit.kind !== 'acquired') throw new Error('no permit');
+      return {
+        kill: () => (isDead = true),
+        async leave() {
+          await permit.permit.release();
+          await session.end();
+        },
+      };
+    },
+    /** Requests that the look sent. */
+    async costOf(look: () => Promise<unknown>): Promise<{ readonly reads: number; readonly writes: number }> {
+      const before = meter.read();
+      await look();
+      const { readUnits, writeUnits } = meter.read();
+      return { reads: readUnits - before.readUnits, writes: writeUnits - before.writeUnits };
+    },
+  };
+}
+
+describe('a wake of a queue', () => {
+  test('starts what a tick would start: a worker for each so many tasks that are due', async () => {
+    const q = open();
+    const ids = await q.enqueue(15);
+
+    expect(await q.waker.wake(ids)).toEqual({ started: 2, failedStarts: 0 });
+    expect(q.started.map(({ queue }) => queue)).toEqual([QUEUE, QUEUE]);
+  });
+
+  test('starts no worker for tasks that are for later, and reads their rows alone to know', async () => {
+    const q = open();
+    const ids = await q.enqueue(4, 60_000);
+
+    const cost = await q.costOf(async () => {
+      expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'nothingDue' });
+    });
+
+    // The permits at one unit or half of it where there are none, and four rows at half a unit each.
+    expect(cost.reads).toBeLessThanOrEqual(1 + 4 * 0.5);
+    expect(cost.writes).toBe(0);
+  });
+
+  test('finds the one task that is due behind many for later', async () => {
+    const q = open();
+    const later = await q.enqueue(60, 60_000);
+    const due = await q.enqueue(1);
+
+    expect(await q.waker.wake([...later, ...due])).toMatchObject({ started: 1 });
+  });
+
+  test('names what the index does not show yet to the worker that it starts', async () => {
+    const q = open();
+    q.lagBehind();
+    const ids = await q.enqueue(2);
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
+    const [{ tasks = [], ...event } = { queue: 'none', homeShards: [] }] = q.started;
+    expect(event).toEqual({ queue: QUEUE, homeShards: [0, 1] });
+    expect([...tasks].sort()).toEqual([...ids].sort());
+  });
+
+  test('names nothing where others wait, which come first: the order is that of the index', async () => {
+    const q = open();
+    await q.enqueue(3);
+
+    await q.waker.wake(await q.enqueue(2));
+
+    expect(q.started).toHaveLength(1);
+    expect(q.started[0]).not.toHaveProperty('tasks');
+  });
+
+  test('that is doubled starts nothing more while the first start is under way', async () => {
+    const q = open();
+    const ids = await q.enqueue(1);
+    await q.waker.wake(ids);
+
+    const cost = await q.costOf(async () => {
+      expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'justStarted' });
+    });
+
+    expect(q.started).toHaveLength(1);
+    expect(cost).toEqual({ reads: 1, writes: 0 });
+  });
+
+  test('comes again when a start led to no worker within a second', async () => {
+    const q = open();
+    const ids = await q.enqueue(1);
+    await q.waker.wake(ids);
+    await q.clock.advance(1_001);
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
+  });
+
+  test('starts another at once when the one it started has come and gone', async () => {
+    const q = open();
+    await q.waker.wake(await q.enqueue(1));
+    const worker = await q.worker();
+    await worker.leave();
+
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
+  });
+
+  test('leaves the tasks to a worker that was started within the last second, whichever waker started it', async () => {
+    const q = open();
+    await q.worker();
+    const ids = await q.enqueue(30);
+
+    expect(await q.newWaker().wake(ids)).toMatchObject({ started: 0, reason: 'justStarted' });
+  });
+
+  test('leaves them to workers that cope, and announces them: for one read and one write once it knows them', async () => {
+    const q = open();
+    await q.hasRow();
+    await q.worker();
+    await q.clock.advance(2_000);
+    await q.waker.wake(await q.enqueue(3));
+    const ids = await q.enqueue(3);
+
+    const cost = await q.costOf(async () => {
+      expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'atWork' });
+    });
+
+    expect(cost).toEqual({ reads: 1, writes: 1 });
+    const { announced } = (await q.stores.queues.get(QUEUE))!;
+    expect(announced).toMatchObject({ at: q.clock.now() + 1, before: q.clock.now(), workers: 1 });
+    expect(announced?.ids.slice(-3)).toEqual(ids);
+  });
+
+  test('announces nothing where the queue has no row or is paused, nor more than 20 tasks at a time', async () => {
+    const q = open();
+    const writesOf = async (count: number): Promise<number> => {
+      const ids = await q.enqueue(count);
+      return (await q.costOf(() => q.waker.wake(ids))).writes;
+    };
+    await q.worker();
+    expect(await writesOf(1)).toBe(0);
+    await q.hasRow();
+    expect(await writesOf(1)).toBe(1);
+    expect(await writesOf(21)).toBe(0);
+    await q.hasRow({ isPaused: true });
+    // What the waker knows of the row is refreshed by each write.
+    await writesOf(1);
+    expect(await writesOf(1)).toBe(0);
+    await q.hasRow({ isPaused: false });
+    expect(await writesOf(1)).toBe(1);
+  });
+
+  test('announces what another waker has announced a moment ago as well, and nothing twice', async () => {
+    const q = open();
+    await q.hasRow();
+    await q.worker();
+    const [first, second] = [await q.enqueue(2), await q.enqueue(1)];
+    const other = q.newWaker();
+    await other.wake(await q.enqueue(1));
+    await q.waker.wake(first);
+    await other.wake(second);
+    const cost = await q.costOf(() => q.waker.wake(second));
+
+    const record = await q.stores.queues.get(QUEUE);
+    expect(record?.announced?.ids.slice(-3)).toEqual([...first, ...second]);
+    // The one that was refused has seen what the row says.
+    expect(cost.writes).toBe(1);
+    expect((await q.costOf(() => q.waker.wake(second))).writes).toBe(0);
+  });
+
+  test('does not undo what an operator writes meanwhile, nor is it refused by it', async () => {
+    const q = open();
+    await q.hasRow();
+    await q.worker();
+    await q.waker.wake(await q.enqueue(1));
+    const observed = await q.stores.queues.get(QUEUE);
+    await q.waker.wake(await q.enqueue(1));
+
+    const to = { isPaused: true, reason: 'incident' };
+    const stamp = { now: q.clock.now(), nonce: 'pause' };
+    expect(await q.stores.queues.change(QUEUE, observed, to, stamp)).toMatchObject({ kind: 'applied' });
+    await q.waker.wake(await q.enqueue(1));
+
+    const record = await q.stores.queues.get(QUEUE);
+    expect(record).toMatchObject({ isPaused: true, reason: 'incident', nonce: 'pause' });
+    expect(record?.announced?.ids).toHaveLength(3);
+  });
+
+  test('adds workers when as many tasks have come as justify one more', async () => {
+    const q = open();
+    await q.worker();
+    await q.clock.advance(2_000);
+    expect(await q.waker.wake(await q.enqueue(9))).toMatchObject({ reason: 'atWork' });
+
+    expect(await q.waker.wake(await q.enqueue(9))).toMatchObject({ started: 1 });
+  });
+
+  test('starts nothing while as many are at work as there may be', async () => {
+    const q = open({ maxWorkers: 2 });
+    await q.worker();
+    await q.worker();
+    await q.clock.advance(5_000);
+
+    expect(await q.waker.wake(await q.enqueue(50))).toMatchObject({ started: 0, reason: 'full' });
+  });
+
+  test('is not kept from starting by the permits of workers that died', async () => {
+    const q = open({ maxWorkers: 1 });
+    const worker = await q.worker();
+    await q.clock.advance(2_000);
+    const ids = await q.enqueue(1);
+    expect(await q.waker.wake(ids)).toMatchObject({ reason: 'full' });
+    worker.kill();
+    await q.clock.advance(TTL_MS + 2_000);
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
+  });
+
+  test('starts nothing in a queue that is paused', async () => {
+    const q = open();
+    const ids = await q.enqueue(1);
+    const to = { isPaused: true, reason: 'incident' };
+    await q.stores.queues.change(QUEUE, undefined, to, { now: q.clock.now(), nonce: systemIds.unique() });
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'paused' });
+  });
+
+  test('says how many starts failed, and does not throw', async () => {
+    const q = open();
+    const ids = await q.enqueue(1);
+    const waker = q.newWaker(() => Promise.reject(new Error('throttled')));
+
+    expect(await waker.wake(ids)).toEqual({ started: 0, failedStarts: 1 });
+  });
+
+  test('makes a changed `maxWorkers` the one in effect before it starts a worker that declares it', async () => {
+    const q = open({ maxWorkers: 2 });
+    await new SemaphoreClient({ ...q.stores, runtime: q.runtime, gauge: noSkewGauge }, SETTINGS).declareLimit(
+      workersSemaphore(QUEUE),
+      7,
+    );
+
+    await q.waker.wake(await q.enqueue(1));
+
+    expect((await q.stores.semaphores.get(workersSemaphore(QUEUE)))?.declared).toBe(2);
+  });
+});

@@ -1,0 +1,44 @@
+/** What is kept and logged of what task code threw, whatever it was. */
+import { expect, test } from 'vitest';
+import { describeThrown, stackOf } from '../../../../shared/tasks/run/thrown.ts';
+
+test('an error is described with its stack and its causes, and without properties that may hold secrets', () => {
+  const cause = Object.assign(new TypeError('no route'), { config: { headers: { authorization: 'Bearer secret' } } });
+  const thrown = describeThrown(new Error('cannot charge', { cause }));
+
+  expect(thrown).toMatchObject({
+    name: 'Error',
+    message: 'cannot charge',
+    stack: expect.stringContaining('thrown.test.ts') as string,
+    cause: { name: 'TypeError', message: 'no route', stack: expect.stringContaining('thrown.test.ts') as string },
+  });
+  expect(JSON.stringify(thrown)).not.toContain('secret');
+});
+
+test('the stacks of an error and its causes share the room that there is', () => {
+  const long = new Error('x'.repeat(3_000), { cause: new RangeError('the root of it') });
+  const text = stackOf(describeThrown(long), 1_000) ?? '';
+
+  expect(text.length).toBeLessThanOrEqual(1_001);
+  expect(text).toContain('caused by RangeError: the root of it');
+});
+
+test('what has no stack is described all the same, and keeps none', () => {
+  expect(describeThrown('a text')).toEqual({ name: 'Error', message: 'a text' });
+  expect(stackOf(describeThrown('a text'), 1_000)).toBeUndefined();
+  expect(stackOf(describeThrown(undefined), 1_000)).toBeUndefined();
+});
+
+test('a cause that is its own cause, and getters that throw, end the description and not the worker', () => {
+  const loop = new Error('round');
+  loop.cause = loop;
+  const hostile = Object.defineProperty(new Error('x'), 'stack', {
+    get() {
+      throw new Error('not for you');
+    },
+  });
+
+  expect(JSON.stringify(describeThrown(loop)).match(/"round"/g)).toHaveLength(5);
+  expect(describeThrown(hostile)).toEqual({ name: 'Error', message: 'an error that cannot be read was thrown' });
+  expect(describeThrown(new Error('outer', { cause: hostile }))).toMatchObject({ message: 'outer' });
+});

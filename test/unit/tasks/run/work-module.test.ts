@@ -1,0 +1,69 @@
+/** What a module of tasks exports beside them is used by everything that runs it. */
+import { beforeEach, expect, test } from 'vitest';
+import { workModule } from '../../../../shared/tasks/run/work-module.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+import * as surrounded from '../../../support/tasks-modules/surrounded.ts';
+
+const task = defineTask({ name: 'work', run: () => 'done' });
+
+beforeEach(() => {
+  surrounded.settled.length = 0;
+});
+
+test('the kit runs a module with the middleware and events that it exports, those of its own inside and after', async () => {
+  const told: string[] = [];
+  const kit = createTestKit({
+    tasks: surrounded,
+    middleware: [{ before: (attempt) => void (attempt.input = `${String(attempt.input)}!`) }],
+    events: { onSettled: ({ id }) => void told.push(id) },
+  });
+  await kit.tasks.enqueue(surrounded.greet, 'Ada', { id: 'a' });
+  await kit.drain();
+
+  expect(await kit.tasks.get('a')).toMatchObject({ result: '<hello Ada!>' });
+  expect(surrounded.settled).toEqual(['a done']);
+  expect(told).toEqual(['a']);
+});
+
+test('an event handler that throws keeps those after it from nothing, and is logged', async () => {
+  const told: string[] = [];
+  const logged: string[] = [];
+  const log = (message: string) => void logged.push(message);
+  const kit = createTestKit({
+    tasks: {
+      task,
+      events: {
+        onSettled: () => {
+          throw new Error('no disk');
+        },
+      },
+    },
+    events: { onSettled: ({ id }) => void told.push(id) },
+    log: { debug: () => undefined, info: log, warn: log, error: log },
+  });
+  await kit.tasks.enqueue(task, null, { id: 'a' });
+  await kit.drain();
+
+  expect(told).toEqual(['a']);
+  expect(logged).toContain('an event handler threw');
+});
+
+test.each([
+  ['middleware that is no list', { middleware: { before: () => undefined } }, 'exports middleware = { before'],
+  ['a list of something else as middleware', { middleware: ['cors'] }, "exports middleware = [ 'cors' ]"],
+  ['names as events', { events: ['created', 'deleted'] }, "exports events = [ 'created', 'deleted' ]"],
+  ['an object without a handler as events', { events: { onDone: () => undefined } }, 'exports events = '],
+])('%s is refused with what to export instead', (_what, exports, message) => {
+  expect(() => workModule({ task, ...exports })).toThrow(message);
+  expect(() => workModule({ task, ...exports })).toThrow('or name it otherwise');
+});
+
+test('what the code that runs the module gives takes the place of its store for large inputs', () => {
+  const [exported, given] = [new MemoryPayloads(), new MemoryPayloads()];
+
+  expect(workModule({ task, payloads: exported }).payloads).toBe(exported);
+  expect(workModule({ task, payloads: exported }, { payloads: given }).payloads).toBe(given);
+  expect(workModule({ task })).toMatchObject({ events: undefined, payloads: undefined });
+});

@@ -1,0 +1,116 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { createS3Payloads } from '../../../../shared/tasks/s3/payloads.ts';
+import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
+import type { PayloadStore } from '../../../../shared/tasks/task/payload.ts';
+import { checkedIn } from '../../../../shared/tasks/task/payload.ts';
+import type { ObjectServer } from '../../../support/object-store.ts';
+import { openObjectServer } from '../../../support/object-store.ts';
+
+let server: ObjectServer;
+let client: S3Client;
+let payloads: PayloadStore;
+
+beforeEach(async () => {
+  server = await openObjectServer();
+  client = new S3Client({
+    endpoint: server.endpoint,
+    forcePathStyle: true,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  payloads = createS3Payloads({ bucket: 'my-inputs', client });
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  client.destroy();
+  await server[Symbol.asyncDispose]();
+});
+
+test('what is put can be got under its reference, and is gone when it was deleted', async () => {
+  const text = JSON.stringify({ words: 'ä€𝄞'.repeat(1_000) });
+
+  const reference = await payloads.put('default/task-1/nonce', text);
+
+  expect(reference).toBe('s3://my-inputs/leasehold/default/task-1/nonce.json');
+  expect([...server.objects]).toEqual([
+    ['/my-inputs/leasehold/default/task-1/nonce.json', { body: text, type: 'application/json' }],
+  ]);
+  expect(await payloads.get(reference)).toBe(text);
+  await payloads.delete(reference);
+  expect(await payloads.get(reference)).toBeUndefined();
+  await payloads.delete(reference);
+});
+
+test('ids with slashes and percent signs keep to their own objects', async () => {
+  const one = await payloads.put(encodeURIComponent('a/b'), '1');
+  const other = await payloads.put('a/b', '2');
+
+  expect([await payloads.get(one), await payloads.get(other)]).toEqual(['1', '2']);
+});
+
+test('reads and deletes nothing elsewhere, whatever a reference says', async () => {
+  for (const reference of ['s3://other/leasehold/x.json', 's3://my-inputs/secrets/x.json', 'file:///etc/passwd']) {
+    await expect(payloads.get(reference)).rejects.toThrow(ConfigurationError);
+    await expect(payloads.delete(reference)).rejects.toThrow('give the store');
+  }
+  expect(server.objects.size).toBe(0);
+});
+
+test('reads and deletes for a task only what was put under its name, or under that of the task that it follows', async () => {
+  const text = '"theirs"';
+  const put = async (queue: string, id: string) =>
+    (
+      await checkedIn(
+        {
+          queue,
+          id,
+          name: 'n',
+          input: null,
+          priority: 'normal',
+          runAt: 0,
+          payload: { text, bytes: 500_000, digest: '' },
+        },
+        payloads,
+        'nonce',
+      )
+    ).payload?.reference ?? '';
+  const theirs = await put('other', 'a/b+c');
+  const refused = [
+    { queue: 'mine', id: 'a/b+c' },
+    { queue: 'other', id: 'a/b' },
+    { queue: 'other', id: 'a' },
+  ];
+  for (const task of refused) {
+    await expect(payloads.get(theirs, { task })).rejects.toThrow(DoNotRetry);
+    await expect(payloads.delete(theirs, { task })).rejects.toThrow('is not the input of');
+  }
+  expect(await payloads.get(theirs, { task: { queue: 'other', id: 'a/b+c' } })).toBe(text);
+  expect(await payloads.get(theirs, { task: { queue: 'other', id: 'a/b+c+1795226338919' } })).toBe(text);
+});
+
+test('refuses what is no bucket', () => {
+  expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
+});
+
+test('waits for no bucket that does not answer, and gives up what is no longer waited for', async () => {
+  const variables = {
+    AWS_ENDPOINT_URL_S3: server.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_MAX_ATTEMPTS: '1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  const ours = createS3Payloads({ bucket: 'my-inputs' });
+  const reference = await ours.put('default/task-1/nonce', '1');
+  server.fallSilent();
+
+  await expect(ours.delete(reference)).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));
+  const over = new AbortController();
+  const deleting = ours.delete(reference, { signal: over.signal });
+  over.abort();
+  await expect(deleting).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+});

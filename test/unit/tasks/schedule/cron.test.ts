@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { slotAfter, slotUpTo } from '../../../../shared/tasks/schedule/cron.ts';
+import type { ScheduleRecord } from '../../../../shared/tasks/schedule/schedule.ts';
+import { dueSlots } from '../../../../shared/tasks/schedule/schedule.ts';
+
+const HOURLY = { cron: '0 * * * *', zone: 'UTC' };
+const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
+
+describe('the last slot up to a moment', () => {
+  test.each([
+    ['12:00:00.000', '12:00:00'],
+    ['12:00:00.001', '12:00:00'],
+    ['12:59:58.999', '12:00:00'],
+    ['12:59:59.000', '12:00:00'],
+    ['12:59:59.001', '12:00:00'],
+    ['12:59:59.999', '12:00:00'],
+    ['13:00:00.000', '13:00:00'],
+  ])('at %s is %s', (moment, slot) => {
+    expect(slotUpTo(HOURLY, at(moment))).toBe(at(slot));
+  });
+
+  test.each(['12:00:00.000', '12:00:00.001', '12:00:00.999'])('at %s of every second is that second', (moment) => {
+    expect(slotUpTo({ cron: '* * * * * *', zone: 'UTC' }, at(moment))).toBe(at('12:00:00'));
+  });
+
+  test('is never after the moment, and nothing lies between it and the next', () => {
+    for (let moment = at('11:59:57'); moment < at('12:00:03'); moment += 37) {
+      const slot = slotUpTo(HOURLY, moment)!;
+      expect(slot).toBeLessThanOrEqual(moment);
+      expect(slotAfter(HOURLY, slot)).toBeGreaterThan(moment);
+    }
+  });
+});
+
+test('a tick just before a slot makes up for the last one that was missed, not for the first', () => {
+  const schedule = { ...HOURLY, missed: 'last', nextAt: at('09:00:00') } as ScheduleRecord;
+
+  expect(dueSlots(schedule, at('12:59:59.500'))).toEqual({ slots: [at('12:00:00')], nextAt: at('13:00:00') });
+});

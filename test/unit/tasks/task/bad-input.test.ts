@@ -1,0 +1,167 @@
+/** What a request may get wrong: it is told which setting, what it was, and what to give; and nothing is written. */
+import { beforeEach, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import type { TestKit } from '../../../../shared/testing/kit.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+
+const work = defineTask({ name: 'work', run: () => 'done' });
+const circular: Record<string, unknown> = {};
+circular.self = circular;
+
+let kit: TestKit;
+beforeEach(() => {
+  kit = createTestKit({ tasks: { work } });
+});
+
+test.each<[string, Record<string, unknown>, string]>([
+  ['a negative delay', { delay: -1 }, 'delay = -1'],
+  ['a delay that is no duration', { delay: 'soon' }, 'delay = "soon"'],
+  ['a delay that never ends', { delay: Infinity }, 'delay = '],
+  ['a moment and a delay', { delay: '1s', runAt: 5 }, 'give one of them'],
+  ['a moment before 1970', { runAt: -5 }, 'runAt = -5'],
+  ['a moment in seconds of another era', { runAt: 1e18 }, 'runAt = '],
+  ['a date that is none', { runAt: new Date('never') }, 'runAt = Invalid Date'],
+  ['an unknown priority', { priority: 'urgent' }, 'priority = "urgent"'],
+  ['an expiry before the start', { delay: '1h', expiresAt: 5 }, 'give a later expiry'],
+  ['an expiry of no time', { expiresIn: 0 }, 'give a later expiry'],
+  ['an unknown policy', { onDuplicate: 'merge', id: 'a' }, 'onDuplicate = "merge"'],
+  ['a policy without an id', { onDuplicate: 'keep' }, 'give an id'],
+  ['a negative window', { window: -5, id: 'a' }, 'window = -5'],
+  ['debouncing without a delay', { onDuplicate: 'debounce', id: 'a' }, 'give a delay'],
+  ['a limit of 0', { key: 'k', limit: 0 }, 'limit = 0'],
+  ['a limit of a half', { key: 'k', limit: 0.5 }, 'limit = 0.5'],
+  ['a limit of thousands', { key: 'k', limit: 5_000 }, 'limit = 5000'],
+  ['a rate of nothing', { key: 'k', rate: { count: 0, per: '1m' } }, 'rate.count = 0'],
+  ['a rate over a negative time', { key: 'k', rate: { count: 1, per: -1 } }, 'rate.per = -1'],
+  ['an empty key', { key: '' }, 'key is empty'],
+  ['an empty id', { id: '' }, 'task id is empty'],
+  ['an id that is too long', { id: 'x'.repeat(600) }, '600 bytes'],
+  ['a queue that is no text', { queue: 7 }, 'queue is of type number'],
+  ['a trace that is none', { traceparent: 'here' }, 'traceparent = "here"'],
+  ['order without a key', { ordered: true }, 'give a key'],
+  ['an empty tenant', { tenant: '' }, 'tenant is empty'],
+  ['no attempt at all', { maxAttempts: 0 }, 'maxAttempts = 0'],
+  ['attempts without end', { maxAttempts: Infinity }, 'maxAttempts = Infinity'],
+  ['a timeout of no time', { timeout: 0 }, 'timeout = 0: give a time longer than zero'],
+  ['a timeout that is no duration', { timeout: 'short' }, 'timeout = "short"'],
+])('refuses %s', async (_what, options, message) => {
+  const enqueuing = kit.tasks.enqueue(work, {}, options);
+
+  await expect(enqueuing).rejects.toThrow(ConfigurationError);
+  await expect(enqueuing).rejects.toThrow(message);
+  expect(await kit.drain()).toMatchObject({ claimed: 0 });
+});
+
+test.each([
+  ['nothing at all', undefined, 'which JSON has no form for'],
+  ['a circle', circular, 'cannot be stored as JSON'],
+  ['a big integer', { n: 10n }, 'cannot be stored as JSON'],
+])('refuses %s as input', async (_what, input, message) => {
+  await expect(kit.tasks.enqueue(work, input)).rejects.toThrow(message);
+});
+
+test.each([
+  ['of 0', () => kit.tasks.enqueueBatch([], { id: 'b' }), 'has 0 children'],
+  ['without an id', () => kit.tasks.enqueueBatch([spawn(work, {})], { id: '' }), 'batch id is empty'],
+  [
+    'of nothing',
+    () => kit.tasks.enqueueBatch(undefined as never, { id: 'b' }),
+    'the children of batch b must be an array',
+  ],
+  ['of what is no request', () => kit.tasks.enqueueBatch([spawn(work, {}), 'work' as never], { id: 'b' }), 'number 2'],
+  ['of more than 10,000', () => kit.tasks.enqueueBatch(Array(10_001).fill(spawn(work, {})), { id: 'b' }), '1 to 10000'],
+  [
+    'whose child may be another’s',
+    () => kit.tasks.enqueueBatch([spawn(work, {}, { id: 'a', onDuplicate: 'keep' })], { id: 'b' }),
+    'child a of batch b has a policy',
+  ],
+  [
+    'whose callback expires',
+    () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { expiresIn: '1h' }) }),
+    'takes no expiresIn',
+  ],
+  [
+    'whose callback is in order',
+    () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { key: 'k', ordered: true }) }),
+    'takes no key',
+  ],
+  [
+    'whose callback is none',
+    () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: 'work' as never }),
+    'the callback of batch b: number 1 is not a request',
+  ],
+  [
+    'over two queues',
+    () => kit.tasks.enqueueBatch([spawn(work, {}, { queue: 'other' })], { id: 'b' }),
+    'and its child',
+  ],
+])('refuses a batch %s', async (_what, enqueue, message) => {
+  await expect(enqueue()).rejects.toThrow(message);
+  expect(await kit.tasks.getBatch('b')).toBeUndefined();
+});
+
+test.each([
+  ['a schedule that is none', { cron: 'every now and then' }, 'cron'],
+  ['a zone that is none', { cron: '0 3 * * *', zone: 'Atlantis/Poseidonis' }, 'zone'],
+  [
+    'an unknown policy for missed slots',
+    { cron: '0 3 * * *', missed: 'some' },
+    'missed = "some": give one of skip, last',
+  ],
+  ['a negative tolerance', { cron: '0 3 * * *', tolerance: -1 }, 'tolerance = -1'],
+  ['an unknown priority of a schedule', { cron: '0 3 * * *', priority: 'urgent' }, 'priority = "urgent"'],
+  ['a schedule without a queue', { cron: '0 3 * * *', queue: '' }, 'queue is empty'],
+  ['a day that never comes', { cron: '0 3 31 2 *' }, 'never comes'],
+])('refuses a schedule with %s', async (_what, options, message) => {
+  await expect(kit.schedules.define('nightly', 'work', {}, options as never)).rejects.toThrow(message);
+});
+
+test('refuses an input of a schedule that would fit into a task, but not into the schedule’s row', async () => {
+  const defining = kit.schedules.define('nightly', 'work', { text: 'x'.repeat(16 * 1024) }, { cron: '0 3 * * *' });
+
+  await expect(defining).rejects.toThrow(ConfigurationError);
+  await expect(defining).rejects.toThrow('its input has 16395 bytes as JSON, and its row takes 16384');
+  expect(await Array.fromAsync(kit.schedules.list())).toEqual([]);
+});
+
+test('a task that waits for no children, or snoozes into the past, fails with a word and is tried again', async () => {
+  const waiting = defineTask({ name: 'waiting', run: (_: unknown, task) => task.waitFor([]) });
+  const snoozing = defineTask({ name: 'snoozing', run: (_: unknown, task) => task.snooze(-1) });
+  kit = createTestKit({ tasks: { waiting, snoozing } });
+  for (const id of ['waiting', 'snoozing']) await kit.tasks.enqueue(id, {}, { id });
+
+  expect((await kit.drain()).settled.retried).toBe(2);
+
+  expect((await kit.tasks.get('waiting'))?.lastError?.message).toContain('waits for 0 children');
+  expect((await kit.tasks.get('snoozing'))?.lastError?.message).toContain('snooze = -1');
+});
+
+test('a retry that is asked for in the past, or never, comes with the usual wait', async () => {
+  const delays = [-5, NaN, Infinity];
+  const failing = defineTask({
+    name: 'failing',
+    run: (_: unknown, { attempt }) => Promise.reject(new RetryAfter(delays[attempt - 1] ?? 0, 'later')),
+    retry: { maxAttempts: 3 },
+  });
+  kit = createTestKit({ tasks: { failing } });
+  await kit.tasks.enqueue(failing, {}, { id: 't' });
+
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await kit.drain();
+    await kit.advance('1h');
+  }
+
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', attempts: 3 });
+});
+
+test('a callback that names an unknown task waits for the code that defines it, and no child is lost', async () => {
+  await kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn('unheard of', {}) });
+
+  await kit.drain();
+
+  expect(await kit.tasks.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
+  expect(await kit.tasks.get('b/then')).toMatchObject({ state: 'ready', attempts: 0, lastError: undefined });
+});

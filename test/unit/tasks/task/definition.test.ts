@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+
+test('a definition without code is refused', () => {
+  expect(() => defineTask({ name: 'empty' } as never)).toThrow(
+    'task empty: run is of type undefined: give its code, a function',
+  );
+});
+
+test('an input that does not fit is told by its place, to the client that enqueues it and in the row of the dead task', async () => {
+  const resize = defineTask({
+    name: 'resize',
+    input: z.object({ size: z.object({ width: z.number() }) }),
+    run: () => 1,
+  });
+  const kit = createTestKit({ tasks: { resize } });
+
+  // @ts-expect-error -- the compiler says so as well
+  await expect(kit.tasks.enqueue(resize, { size: { width: 'x' } })).rejects.toThrow(/resize: size\.width: /);
+  await kit.tasks.enqueue('resize', { size: { width: 'x' } }, { id: 'by-name' });
+  await kit.drain();
+
+  const task = await kit.tasks.get('by-name');
+  expect(task).toMatchObject({ state: 'dead', lastError: { name: 'InvalidInputError' } });
+  expect(task?.lastError?.message).toMatch(/resize: size\.width: /);
+});
+
+test('an input has the type that the schema takes, or that the code gets where there is no schema', async () => {
+  const parse = defineTask({
+    name: 'parse',
+    input: z.object({ n: z.string().transform(Number) }),
+    run: ({ n }) => n + 1,
+  });
+  const plain = defineTask({ name: 'plain', run: ({ n }: { n: number }) => n + 1 });
+  const { tasks, schedules } = createTestKit({ tasks: { parse, plain } });
+
+  await tasks.enqueue(parse, { n: '1' }, { id: 'parsed' });
+  await tasks.enqueue(plain, { n: 1 });
+  await tasks.enqueueBulk(plain, [{ n: 1 }, { n: 2 }]);
+  await tasks.enqueueBatch([spawn(parse, { n: '1' }), spawn(plain, { n: 1 })], { id: 'both' });
+  await tasks.enqueue('plain', { n: 'anything, for a name says nothing of it' });
+
+  // @ts-expect-error -- what the schema makes of an input is not what it takes
+  await expect(tasks.enqueue(parse, { n: 1 })).rejects.toThrow(/parse: n: /);
+  // @ts-expect-error -- not what the code gets
+  await tasks.enqueue(plain, { n: '1' });
+  // @ts-expect-error -- one of many is wrong
+  await tasks.enqueueBulk(plain, [{ n: 1 }, { n: '2' }]);
+  // @ts-expect-error -- the same where it is enqueued later
+  spawn(plain, {});
+  // @ts-expect-error -- and where a clock enqueues it
+  await schedules.define('hourly', plain, { m: 1 }, { cron: '0 * * * *' });
+  expect(await tasks.get('parsed')).toMatchObject({ input: { n: '1' } });
+});

@@ -1,0 +1,94 @@
+/** Ends of attempts that cannot be written down as the code has them, and one that the service refuses to write. */
+import { expect, test } from 'vitest';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { MAX_EPOCH_MS } from '../../../../shared/core/validate/moment.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+/** The first write that would complete a task is not allowed. */
+function forbiddingOnce(driver: DynamoDriver): DynamoDriver {
+  let isForbidden = true;
+  return {
+    attempt(kind, input, signal) {
+      const isCompletion = JSON.stringify(input).includes('":finished":"done"');
+      if (!isForbidden || !isCompletion) return driver.attempt(kind, input, signal);
+      isForbidden = false;
+      const fault = { code: 'AccessDeniedException', message: 'not authorized' };
+      return Promise.reject(new DynamoFault('rejected', fault));
+    },
+  };
+}
+
+test('a completion that the service refuses fails the worker, and the task is taken over', async () => {
+  const q = openMemoryQueue(forbiddingOnce);
+  let runs = 0;
+  const work = defineTask({ name: 'work', run: () => ++runs });
+  await q.client.enqueue(work, null, { id: 't' });
+
+  await expect(q.work({ work })).rejects.toThrow(ConfigurationError);
+  expect(await q.client.get('t')).toMatchObject({ state: 'running', lastError: undefined });
+  await q.work({ work });
+
+  expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2, result: 2 });
+});
+
+test('a result that cannot be stored makes the task dead, for its work is done', async () => {
+  let runs = 0;
+  const work = defineTask({
+    name: 'work',
+    run: () => {
+      runs++;
+      return 2n;
+    },
+  });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, null, { id: 't' });
+
+  await kit.drain();
+
+  expect(runs).toBe(1);
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', lastError: { name: 'DoNotRetry' } });
+});
+
+test('an item whose result is too large for its pack is dead, and the others are done', async () => {
+  const work = defineTask({ name: 'work', bulk: { keepResults: true }, run: (size: number) => 'x'.repeat(size) });
+  const kit = createTestKit({ tasks: { work } });
+  const { items } = await kit.tasks.enqueueBulk(work, [1, 1_000, 2], { id: 'b' });
+
+  await kit.drain();
+
+  const found = await Promise.all(items.map((id) => kit.tasks.getItem(id)));
+  expect(found.map((item) => item?.state)).toEqual(['done', 'dead', 'done']);
+  expect(found[1]?.task).toMatchObject({ lastError: { name: 'DoNotRetry' } });
+});
+
+test('a wait beyond all dates never ends', async () => {
+  const work = defineTask({ name: 'work', run: () => Promise.reject(new RetryAfter(Number.MAX_VALUE, 'never')) });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, null, { id: 't' });
+
+  await kit.drain();
+
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', readyAt: MAX_EPOCH_MS, attempts: 1 });
+});
+
+test('a snooze beyond all dates is refused, and the attempt goes on', async () => {
+  let told: unknown;
+  const work = defineTask({
+    name: 'work',
+    run: async (_: unknown, task) => {
+      told = await task.snooze(Number.MAX_VALUE).catch((error: unknown) => error);
+    },
+  });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, null, { id: 't' });
+
+  await kit.drain();
+
+  expect(String(told)).toContain('ConfigurationError: snooze = ');
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'done' });
+});

@@ -1,0 +1,54 @@
+/** Names that are allowed, of which something longer is made. */
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+
+test('a batch whose callback could have no row is refused, and nothing is added', async () => {
+  const work = defineTask({ name: 'work', run: () => 'done' });
+  const kit = createTestKit({ tasks: { work } });
+  const then = spawn(work, null, { tenant: '#'.repeat(400) });
+
+  await expect(kit.tasks.enqueueBatch([spawn(work, null)], { id: 'b', then })).rejects.toThrow(ConfigurationError);
+
+  expect(await kit.tasks.getBatch('b')).toBeUndefined();
+  expect(await kit.tasks.get('b/0')).toBeUndefined();
+});
+
+test('a task whose key could have no row is refused, and stops no worker', async () => {
+  const work = defineTask({ name: 'work', run: () => 'done' });
+  const kit = createTestKit({ tasks: { work }, queue: 'q'.repeat(512) });
+  await kit.tasks.enqueue(work, null, { id: 'a' });
+  const key = '#'.repeat(512);
+
+  await expect(kit.tasks.enqueue(work, null, { id: 'b', key, limit: 2 })).rejects.toThrow(
+    /^the key of key q+… has 2053 bytes: DynamoDB allows 2048/,
+  );
+  await expect(kit.tasks.enqueue(work, null, { id: 'a', key, limit: 2, onDuplicate: 'replace' })).rejects.toThrow(
+    ConfigurationError,
+  );
+
+  expect((await kit.drain()).settled.done).toBe(1);
+});
+
+test('a task whose follower would have too long an id is followed by none, and its caller is told', async () => {
+  let told: unknown;
+  const work = defineTask({
+    name: 'work',
+    run: async (_: unknown, task) => {
+      const options = { id: task.id, onDuplicate: 'replace' } as const;
+      told = await kit.tasks.enqueue('work', 2, options).catch((error: unknown) => error);
+    },
+  });
+  const kit = createTestKit({ tasks: { work } });
+  const id = 'x'.repeat(512);
+  await kit.tasks.enqueue(work, 1, { id });
+
+  const { settled } = await kit.drain();
+
+  expect(settled.done).toBe(1);
+  expect(String(told)).toMatch(
+    /^ConfigurationError: the id of what follows a running task .* at most 512 are allowed$/,
+  );
+});

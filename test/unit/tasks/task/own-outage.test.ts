@@ -1,0 +1,137 @@
+/** An outage of the store that the tasks themselves are kept in costs no attempt: their code is not to blame. */
+import { expect, test } from 'vitest';
+import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const THROTTLED = new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot partition' });
+const UNANSWERED = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
+const OUTAGE_MS = 120_000;
+/** Its own default is 25, whose waits outlast the outage. */
+const RETRY = { maxAttempts: 3, backoff: '1s' } as const;
+
+/** Commits fail for a while, all else goes through. */
+function openDuringOutage(fault: DynamoFault, endsAfterMs: number) {
+  const q = openMemoryQueue((driver: DynamoDriver): DynamoDriver => ({
+    attempt: async (kind, input, signal) => {
+      if (kind === 'transactWrite' && q.clock.monotonic() < endsAfterMs) throw fault;
+      return driver.attempt(kind, input, signal);
+    },
+  }));
+  return q;
+}
+
+const refusedWrite = {
+  Update: {
+    TableName: 'leasehold',
+    Key: { ...taskKey(QUEUE, 'stranger') },
+    UpdateExpression: 'SET x = :x',
+    ConditionExpression: 'attribute_exists(pk)',
+    ExpressionAttributeValues: { ':x': 1 },
+  },
+} as const;
+
+const committing = (runs: number[], retry: { readonly maxAttempts: number; readonly backoff: '1s' } = RETRY) =>
+  defineTask({
+    name: 'committing',
+    retry,
+    run: (_: unknown, task) => {
+      runs.push(task.attempt);
+      return task.commit('done');
+    },
+  });
+
+test.each([
+  ['that is throttled', THROTTLED],
+  ['that is not answered', UNANSWERED],
+])('a commit %s hands its task back, and costs no attempt', async (_, fault) => {
+  const q = openDuringOutage(fault, OUTAGE_MS);
+  const runs: number[] = [];
+  const task = committing(runs);
+  await q.client.enqueue(task, null, { id: 't' });
+
+  while ((await q.client.get('t'))?.state === 'ready') {
+    await q.work({ task });
+    await q.clock.advance(1_000);
+  }
+
+  expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 1, result: 'done' });
+  expect(runs.length).toBeGreaterThan(RETRY.maxAttempts);
+  // Each wait is as long as it has been failing: about as many as the outage has doublings of a second.
+  expect(runs.length).toBeLessThan(20);
+  expect(new Set(runs)).toEqual(new Set([1]));
+});
+
+test('a commit that a condition of the task’s own refuses is a failure, and costs an attempt', async () => {
+  const q = openMemoryQueue();
+  const task = defineTask({
+    name: 'refused',
+    retry: { maxAttempts: 1 },
+    run: (_: unknown, task) => task.commit('done', [refusedWrite]),
+  });
+  await q.client.enqueue(task, null, { id: 't' });
+
+  await q.work({ task });
+
+  expect(await q.client.get('t')).toMatchObject({
+    state: 'dead',
+    attempts: 1,
+    lastError: { name: 'CommitRefusedError' },
+  });
+});
+
+test('an item of a bulk leaves its pack without that attempt', async () => {
+  const q = openMemoryQueue();
+  const out = defineTask({
+    name: 'out',
+    retry: RETRY,
+    run: (n: number) => {
+      if (n === 0) throw new StoreUnavailableError('no answer', { applied: 'unknown' });
+    },
+  });
+  const { items } = await q.client.enqueueBulk(out, [0, 1], { id: 'b' });
+  const [id = ''] = items;
+  const handBack = new AbortController();
+  void q.clock.sleep(500).then(() => {
+    handBack.abort();
+  });
+
+  const report = await q.work({ out }, { handBack: handBack.signal });
+
+  expect(report?.settled).toMatchObject({ done: 1, released: 1, retried: 0 });
+  const [past] = (await q.client.get(id))?.past ?? [];
+  expect(past).toMatchObject({ how: 'released' });
+  expect(await q.client.get(id)).toMatchObject({
+    state: 'ready',
+    attempts: 0,
+    lastError: { name: 'StoreUnavailableError' },
+  });
+});
+
+test('a task that may run once only is not run again for an outage', async () => {
+  const q = openDuringOutage(THROTTLED, OUTAGE_MS);
+  const runs: number[] = [];
+  const task = committing(runs, { maxAttempts: 1, backoff: '1s' });
+  await q.client.enqueue(task, null, { id: 't' });
+
+  await q.work({ task });
+
+  expect(await q.client.get('t')).toMatchObject({ state: 'dead', lastError: { name: 'StoreUnavailableError' } });
+  expect(runs).toEqual([1]);
+});
+
+test('an outage of a day is a failure like any other in the end', async () => {
+  const q = openDuringOutage(THROTTLED, Infinity);
+  const task = committing([]);
+  await q.client.enqueue(task, null, { id: 't' });
+
+  for (let hour = 0; hour <= 25 && (await q.client.get('t'))?.state === 'ready'; hour++) {
+    await q.work({ task });
+    await q.clock.advance(3_600_000);
+  }
+
+  expect((await q.client.get('t'))?.attempts).toBeGreaterThan(0);
+});

@@ -1,0 +1,62 @@
+/** Payloads that are no longer needed, in a store that lets no client remove them: what was done is told all the same. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { MismatchError } from '../../../../shared/core/errors.ts';
+import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../../shared/tasks/task/payload.ts';
+import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
+import type { MemoryQueue } from '../../../support/memory-queue.ts';
+import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+
+class Undeletable extends MemoryPayloads {
+  /** References of what was to be removed. */
+  readonly asked: string[] = [];
+
+  override delete(reference: string): Promise<void> {
+    this.asked.push(reference);
+    return Promise.reject(new Error('AccessDenied'));
+  }
+}
+
+const huge = (letter: string) => ({ text: letter.repeat(PAYLOAD_ROW_LIMIT_BYTES) });
+
+describe('a payload store from which nothing can be removed', () => {
+  let queue: MemoryQueue;
+  let payloads: Undeletable;
+  let client: TaskClient;
+
+  beforeEach(async () => {
+    queue = openMemoryQueue();
+    payloads = new Undeletable();
+    client = new TaskClient({ store: queue.tasks, runtime: queue.runtime }, { queue: QUEUE, payloads });
+    await client.enqueue('work', huge('a'), { id: 't', delay: '1h' });
+  });
+
+  test('does not hide that a task was there already', async () => {
+    expect(await client.enqueue('work', huge('a'), { id: 't' })).toMatchObject({ created: false, replaced: false });
+    expect(payloads.asked).toHaveLength(1);
+  });
+
+  test('does not hide that other work was there', async () => {
+    await expect(client.enqueue('work', huge('b'), { id: 't' })).rejects.toThrow(MismatchError);
+    expect(payloads.asked).toHaveLength(1);
+  });
+
+  test('does not hide that the work was replaced', async () => {
+    const replacing = client.enqueue('work', huge('b'), { id: 't', onDuplicate: 'replace' });
+
+    expect(await replacing).toMatchObject({ created: false, replaced: true });
+    expect(payloads.asked).toHaveLength(1);
+  });
+
+  test('does not hide that an ended task was renewed', async () => {
+    const task = await client.get('t');
+    if (task?.state !== 'ready') throw new Error('it waits for an hour');
+    const cancellation = { at: queue.clock.now(), reason: 'enough' };
+    await queue.tasks.cancel(task, cancellation, { now: queue.clock.now(), nonce: 'n' });
+
+    const renewing = client.enqueue('work', huge('b'), { id: 't', window: 0 });
+
+    expect(await renewing).toMatchObject({ created: true });
+    expect(payloads.asked).toHaveLength(1);
+  });
+});

@@ -1,0 +1,192 @@
+/** Waiting for the end of tasks, over the whole stack down to a DynamoDB in memory. */
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import type { TaskOutcome } from '../../../../shared/tasks/queue/results.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const double = defineTask({ name: 'double', run: (n: number) => ({ twice: 2 * n }) });
+const silent = defineTask({ name: 'silent', run: (_: unknown) => undefined });
+const committing = defineTask({ name: 'committing', run: (_: unknown, task) => task.commit({ by: 'commit' }) });
+const failing = defineTask({
+  name: 'failing',
+  run: (_: unknown) => {
+    throw new DoNotRetry('no such customer');
+  },
+});
+
+/** A queue whose worker works as long as anything waits for an end. */
+function open(wrap?: (driver: DynamoDriver) => DynamoDriver) {
+  const q = openMemoryQueue(wrap);
+  return { ...q, both: <T>(waiting: Promise<T>): Promise<T> => q.clock.runUntil(waiting, () => true) };
+}
+
+describe('the result of a task', () => {
+  test('comes with its end, typed by the definition', async () => {
+    const q = open();
+    const { id } = await q.client.enqueue(double, 21);
+    const waiting = q.client.result(double, { id, wait: '1m' });
+    await q.work({ double });
+
+    const outcome = await q.both(waiting);
+
+    expectTypeOf(outcome).toEqualTypeOf<TaskOutcome<{ twice: number }>>();
+    expect(outcome).toMatchObject({ kind: 'done', id, result: { twice: 42 }, task: { state: 'done' } });
+  });
+
+  test('is any JSON by the id alone, and what was committed, or nothing, where the code says so', async () => {
+    const q = open();
+    await q.client.enqueue(committing, null, { id: 'c' });
+    await q.client.enqueue(silent, null, { id: 's' });
+    await q.work({ committing, silent });
+
+    const [byId, committed, nothing] = [
+      await q.client.result('c'),
+      await q.client.result(committing, { id: 'c' }),
+      await q.client.result(silent, { id: 's' }),
+    ];
+
+    expectTypeOf(byId).toEqualTypeOf<TaskOutcome>();
+    expectTypeOf(committed).toEqualTypeOf<TaskOutcome>();
+    expectTypeOf(nothing).toEqualTypeOf<TaskOutcome<undefined>>();
+    expect([byId, committed]).toMatchObject([{ result: { by: 'commit' } }, { result: { by: 'commit' } }]);
+    expect(nothing).toMatchObject({ kind: 'done', result: undefined });
+  });
+
+  test('is an outcome, and no error, when the task is dead or cancelled', async () => {
+    const q = open();
+    await q.client.enqueue(failing, null, { id: 'dead' });
+    await q.client.enqueue(silent, null, { id: 'cancelled', expiresIn: 1_000 });
+    await q.clock.advance(2_000);
+    await q.work({ failing, silent });
+
+    expect(await q.client.result(failing, { id: 'dead' })).toMatchObject({
+      kind: 'dead',
+      error: { message: 'no such customer' },
+    });
+    expect(await q.client.result('cancelled')).toMatchObject({ kind: 'cancelled' });
+  });
+
+  test('is the deadline when the task has not ended by then, with what it is doing', async () => {
+    const q = open();
+    await q.client.enqueue(silent, null, { id: 't' });
+    const startedAt = q.clock.monotonic();
+
+    const outcome = await q.both(q.client.result('t', { wait: '5s' }));
+
+    expect(outcome).toMatchObject({ kind: 'deadline', task: { state: 'ready' } });
+    expect(q.clock.monotonic() - startedAt).toBe(5_000);
+    expect(await q.client.result('t', { wait: 0 })).toMatchObject({ kind: 'deadline' });
+  });
+
+  test('of a task that is not there, or is of another definition, is refused', async () => {
+    const q = open();
+    await q.client.enqueue(silent, null, { id: 't' });
+
+    await expect(q.client.result('never', { wait: '1m' })).rejects.toThrow('there is no task never of queue default');
+    await expect(q.client.result(double, { id: 't' })).rejects.toThrow('is called silent, and not double');
+    await expect(q.client.result('t', { waits: '1s' } as never)).rejects.toThrow(/unknown option "waits"/);
+  });
+
+  test('ends with the reason of the signal that ends the wait', async () => {
+    const q = open();
+    await q.client.enqueue(silent, null, { id: 't' });
+    const stop = new AbortController();
+    const waiting = q.client.result('t', { signal: stop.signal });
+    const ended = expect(waiting).rejects.toThrow('enough');
+    await q.clock.advance(300);
+    stop.abort(new Error('enough'));
+
+    await ended;
+  });
+
+  test('is waited for through an outage of the store', async () => {
+    let isAway = false;
+    const q = open((driver) => ({
+      attempt: (kind, input, signal) =>
+        isAway && (kind === 'get' || kind === 'batchGet')
+          ? Promise.reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot' }))
+          : driver.attempt(kind, input, signal),
+    }));
+    await q.client.enqueue(silent, null, { id: 't' });
+    const waiting = q.client.result('t', { wait: '10m' });
+    await q.clock.advance(200);
+    isAway = true;
+    await q.clock.advance(60_000);
+    isAway = false;
+    await q.work({ silent });
+
+    expect(await q.both(waiting)).toMatchObject({ kind: 'done' });
+  });
+
+  test('of a task that is not there is refused when the store comes back, however the wait began', async () => {
+    let isAway = true;
+    const q = open((driver) => ({
+      attempt: (kind, input, signal) =>
+        isAway && (kind === 'get' || kind === 'batchGet')
+          ? Promise.reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot' }))
+          : driver.attempt(kind, input, signal),
+    }));
+    const refused = expect(q.client.result('never', { wait: '1h' })).rejects.toThrow('there is no task never');
+    await q.clock.advance(60_000);
+    isAway = false;
+    await q.clock.advance(10_000);
+
+    await refused;
+  });
+
+  test('costs a thousand waiters of a hundred tasks about one read a second, half a unit a task', async () => {
+    let batches = 0;
+    const q = open((driver) => ({
+      attempt(kind, input, signal) {
+        if (kind === 'batchGet') batches++;
+        return driver.attempt(kind, input, signal);
+      },
+    }));
+    const ids = Array.from({ length: 100 }, (_, nth) => `t${nth}`);
+    for (const id of ids) await q.client.enqueue(silent, null, { id });
+    const waiting = ids.flatMap((id) => Array.from({ length: 10 }, () => q.client.result(id, { wait: '20s' })));
+    await q.clock.advance(5_000);
+    const before = { batches, units: q.meter.read().readUnits };
+
+    await q.clock.advance(10_000);
+
+    expect(batches - before.batches).toBeLessThanOrEqual(11);
+    expect(q.meter.read().readUnits - before.units).toBeLessThanOrEqual(11 * 50);
+    const outcomes = await q.both(Promise.all(waiting));
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['deadline']));
+  });
+});
+
+describe('enqueueAndWait', () => {
+  test('enqueues, and waits for the result', async () => {
+    const q = open();
+    const waiting = q.client.enqueueAndWait(double, 4, { wait: '1m', id: 't' });
+    await q.clock.advance(50);
+    await q.work({ double });
+
+    expect(await q.both(waiting)).toMatchObject({ kind: 'done', id: 't', result: { twice: 8 } });
+  });
+
+  test('is refused inside of a task before anything is written, also in what the task calls later', async () => {
+    const q = open();
+    const parent = defineTask({
+      name: 'parent',
+      retry: { maxAttempts: 1 },
+      run: async () => {
+        await q.clock.sleep(10);
+        await q.client.enqueueAndWait(double, 1, { id: 'child' });
+      },
+    });
+    await q.client.enqueue(parent, null, { id: 'p' });
+    await q.work({ parent, double });
+
+    expect(await q.client.result('p')).toMatchObject({
+      kind: 'dead',
+      error: { message: expect.stringContaining('return task.waitFor([…])') as string },
+    });
+    expect(await q.client.get('child')).toBeUndefined();
+  });
+});

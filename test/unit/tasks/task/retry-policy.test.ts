@@ -1,0 +1,218 @@
+/** How often a task is tried, and for how long: what is given, what is not, and how deaths are counted beside failures. */
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
+import type { RetryOptions } from '../../../../shared/tasks/task/definition.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { TestKit } from '../../../../shared/testing/kit.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+
+const HOUR_MS = 3_600_000;
+
+function policyOf(retry?: RetryOptions) {
+  return defineTask({ name: 't', ...(retry === undefined ? {} : { retry }), run: () => undefined });
+}
+
+/** Lets time pass from attempt to attempt until the task has ended; how long that took. */
+async function untilEnded(kit: TestKit, id: string): Promise<number> {
+  const begun = kit.clock.now();
+  for (let attempt = 0; attempt < 100; attempt++) {
+    await kit.drain();
+    const task = await kit.tasks.get(id);
+    if (task?.state !== 'ready') break;
+    await kit.advance(Math.max(1, task.readyAt - kit.clock.now()));
+  }
+  return kit.clock.now() - begun;
+}
+
+test('25 attempts whose waits double from 2 seconds to 4 hours, and five deaths, where nothing is given', () => {
+  expect(policyOf().retry).toEqual({
+    maxAttempts: 25,
+    maxDeaths: 5,
+    backoff: { baseMs: 2_000, capMs: 4 * HOUR_MS },
+  });
+});
+
+test.each<[RetryOptions, object]>([
+  [{ maxAttempts: 1 }, { maxAttempts: 1, maxDeaths: 1 }],
+  [{ maxAttempts: 40 }, { maxAttempts: 40, maxDeaths: 40 }],
+  [
+    { maxAttempts: 3, maxDeaths: 2 },
+    { maxAttempts: 3, maxDeaths: 2 },
+  ],
+  [
+    { maxAttempts: 3, maxDeaths: 9 },
+    { maxAttempts: 3, maxDeaths: 3 },
+  ],
+  [{ maxDeaths: 2 }, { maxAttempts: 25, maxDeaths: 2 }],
+  [
+    { backoff: '1s', backoffCap: '1m' },
+    { maxAttempts: 25, maxDeaths: 5, backoff: { baseMs: 1_000, capMs: 60_000 } },
+  ],
+])('what is given stays: %j', (given, expected) => {
+  expect(policyOf(given).retry).toMatchObject(expected);
+  expect(policyOf(given).retryInLine).toMatchObject({ ...expected, maxAttempts: given.maxAttempts ?? 5 });
+});
+
+test.each([0, 1.5, 1_001, Number.NaN])('maxDeaths = %s is refused', (maxDeaths) => {
+  expect(() => policyOf({ maxDeaths })).toThrow(ConfigurationError);
+});
+
+test('an outage of an hour kills nothing, and one that lasts kills after about a day', async () => {
+  let isOut = true;
+  const calls = defineTask({
+    name: 'calls',
+    run: () => {
+      if (isOut) throw new Error('no connection to the database');
+    },
+  });
+  const kit = createTestKit({ tasks: { calls } });
+  await kit.tasks.enqueue(calls, null, { id: 'short' });
+  for (let passed = 0; passed < HOUR_MS; passed += 60_000) {
+    await kit.drain();
+    await kit.advance('1m');
+  }
+  isOut = false;
+  await kit.advance('1h');
+  await kit.drain();
+  isOut = true;
+  await kit.tasks.enqueue(calls, null, { id: 'long' });
+  const lastedMs = await untilEnded(kit, 'long');
+
+  expect(await kit.tasks.get('short')).toMatchObject({ state: 'done' });
+  expect(await kit.tasks.get('long')).toMatchObject({ state: 'dead', attempts: 25, deaths: 0 });
+  // A random half of each wait, as the kit draws it.
+  expect(lastedMs).toBeGreaterThan(20 * HOUR_MS);
+  expect(lastedMs).toBeLessThan(28 * HOUR_MS);
+});
+
+test('the head of a line is dead after five attempts, for others wait behind it', async () => {
+  const fails = defineTask({ name: 'fails', run: () => Promise.reject(new Error('always')) });
+  const kit = createTestKit({ tasks: { fails } });
+  await kit.tasks.enqueue(fails, null, { id: 'head', key: 'k', ordered: true });
+
+  const lastedMs = await untilEnded(kit, 'head');
+
+  expect(await kit.tasks.get('head')).toMatchObject({ state: 'dead', attempts: 5 });
+  expect(lastedMs).toBeLessThan(60_000);
+});
+
+test('a task that kills its workers is dead after five of them, whatever attempts are left', async () => {
+  const kills = defineTask({ name: 'kills', run: () => undefined });
+  const kit = createTestKit({ tasks: { kills } });
+  await kit.tasks.enqueue(kills, null, { id: 't' });
+
+  for (let death = 1; death <= 5; death++) {
+    await kit.crash('beforeRun');
+    await kit.advance('2m');
+    expect(await kit.tasks.get('t')).toMatchObject({ state: 'running', attempts: death, deaths: death - 1 });
+  }
+  await kit.drain();
+
+  const task = await kit.tasks.get('t');
+  expect(task).toMatchObject({ state: 'dead', attempts: 5, deaths: 5 });
+  expect(task?.lastError).toMatchObject({ name: 'WorkerDied' });
+  expect(task?.lastError?.message).toContain('died 5 times');
+});
+
+test('deaths and failures are two counts, and a task that is brought back has all of both', async () => {
+  let isOut = true;
+  const work = defineTask({
+    name: 'work',
+    retry: { maxAttempts: 10, maxDeaths: 2 },
+    run: () => {
+      if (isOut) throw new RetryAfter(1_000, 'not now');
+    },
+  });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, null, { id: 't' });
+  for (let failure = 1; failure <= 3; failure++) {
+    await kit.runOnce();
+    await kit.advance('1s');
+  }
+  await kit.crash('beforeRun');
+  await kit.advance('2m');
+  await kit.crash('beforeRun');
+  await kit.advance('2m');
+  await kit.drain();
+
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', attempts: 5, deaths: 2 });
+  expect((await kit.tasks.get('t'))?.lastError?.message).toMatch(/died 2 times .*; it was attempted 5 times/);
+  isOut = false;
+  await kit.operator.redrive('t');
+  await kit.crash('beforeRun');
+  await kit.advance('2m');
+  await kit.drain();
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'done', attempts: 2, deaths: 1, failingSince: undefined });
+});
+
+test('a worker counts failures of tasks that have been failing for ten minutes, and says since when', async () => {
+  const fails = defineTask({ name: 'fails', run: () => Promise.reject(new RetryAfter(60_000, 'always')) });
+  const kit = createTestKit({ tasks: { fails } });
+  await kit.tasks.enqueue(fails, null, { id: 't' });
+  const failing: number[] = [];
+  for (let minute = 0; minute <= 12; minute++) {
+    failing.push((await kit.drain()).failing);
+    await kit.advance('1m');
+  }
+
+  expect(failing).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
+  expect(await kit.tasks.get('t')).toMatchObject({ failingSince: kit.clock.now() - 13 * 60_000 });
+});
+
+test('attempts that are given when it is enqueued take the place of the definition’s, for that task alone', async () => {
+  const fails = defineTask({
+    name: 'fails',
+    retry: { maxAttempts: 3 },
+    run: () => Promise.reject(new Error('always')),
+  });
+  const kit = createTestKit({ tasks: { fails } });
+  await kit.tasks.enqueue(fails, null, { id: 'once', maxAttempts: 1 });
+  await kit.tasks.enqueue(fails, null, { id: 'often', maxAttempts: 6 });
+  await kit.tasks.enqueue(fails, null, { id: 'usual' });
+  for (const id of ['once', 'often', 'usual']) await untilEnded(kit, id);
+
+  expect(await kit.tasks.get('once')).toMatchObject({ state: 'dead', attempts: 1, policy: { maxAttempts: 1 } });
+  expect(await kit.tasks.get('often')).toMatchObject({ state: 'dead', attempts: 6 });
+  expect(await kit.tasks.get('usual')).toMatchObject({ state: 'dead', attempts: 3, policy: undefined });
+});
+
+test('attempts of a task bound its deaths, and the deaths of its definition hold whatever its attempts', async () => {
+  const kills = defineTask({ name: 'kills', retry: { maxAttempts: 9, maxDeaths: 2 }, run: () => undefined });
+  const kit = createTestKit({ tasks: { kills } });
+  await kit.tasks.enqueue(kills, null, { id: 'once', maxAttempts: 1 });
+  await kit.crash('beforeRun');
+  await kit.advance('2m');
+  await kit.drain();
+  await kit.tasks.enqueue(kills, null, { id: 'often', maxAttempts: 50 });
+  for (let death = 1; death <= 2; death++) {
+    await kit.crash('beforeRun');
+    await kit.advance('2m');
+  }
+  await kit.drain();
+
+  expect(await kit.tasks.get('once')).toMatchObject({ state: 'dead', attempts: 1, deaths: 1 });
+  expect(await kit.tasks.get('often')).toMatchObject({ state: 'dead', attempts: 2, deaths: 2 });
+});
+
+test('a timeout that is given when it is enqueued takes the place of the definition’s, and task code is told of it', async () => {
+  const left: number[] = [];
+  const hangs = defineTask({
+    name: 'hangs',
+    timeout: '1h',
+    retry: { maxAttempts: 1 },
+    run: (_: unknown, task) => {
+      left.push(task.remainingMs());
+      return Promise.race<never>([]);
+    },
+  });
+  const kit = createTestKit({ tasks: { hangs } });
+  await kit.tasks.enqueue(hangs, null, { id: 'short', timeout: '5s' });
+  await kit.drain({ timePasses: true });
+
+  expect(left).toEqual([5_000]);
+  const task = await kit.tasks.get('short');
+  expect(task).toMatchObject({ state: 'dead', policy: { timeoutMs: 5_000 } });
+  expect(task?.lastError).toMatchObject({ name: 'TaskTimeoutError' });
+  expect(task?.lastError?.message).toContain('5000 ms');
+});

@@ -1,0 +1,138 @@
+/** What tasks that are created in a transaction have to keep to: it is said before anything is sent, with what to do instead. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { EnqueueOptions, TaskRequest } from '../../../../shared/tasks/task/task-request.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';
+import type { TestKit } from '../../../../shared/testing/kit.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+
+const work = defineTask({ name: 'work', run: () => undefined });
+const many = (count: number, options: EnqueueOptions = {}, bytes = 10): TaskRequest[] =>
+  Array.from({ length: count }, (_, n) => spawn(work, { text: 'x'.repeat(bytes) }, { id: `child-${n}`, ...options }));
+const writes = (count: number): UserWrite[] =>
+  Array.from({ length: count }, (_, n) => ({
+    Put: { TableName: 'leasehold', Item: { pk: `user#${n}`, sk: 'row' } },
+  }));
+
+type Verb = (task: TaskContext) => Promise<unknown>;
+
+const commit =
+  (spawned: readonly TaskRequest[], effects: readonly UserWrite[] = []): Verb =>
+  (task) =>
+    task.commit(undefined, effects, { spawn: spawned });
+const waitFor =
+  (children: readonly TaskRequest[]): Verb =>
+  (task) =>
+    task.waitFor(children);
+
+let kit: TestKit;
+let verb: Verb;
+const errors: unknown[] = [];
+const parent = defineTask({
+  name: 'parent',
+  run: (_: unknown, task) => verb(task).catch((error: unknown) => void errors.push(error)),
+});
+
+beforeEach(() => {
+  kit = createTestKit({ tasks: { work, parent } });
+  errors.length = 0;
+});
+
+async function messageOf(said: Verb, enqueue = () => enqueueParent({})): Promise<string> {
+  verb = said;
+  await enqueue();
+  await kit.runOnce();
+  expect(errors).toEqual([expect.any(ConfigurationError)]);
+  return (errors[0] as Error).message;
+}
+const enqueueParent = (options: EnqueueOptions): Promise<unknown> =>
+  kit.tasks.enqueue(parent, {}, { id: 'parent', ...options });
+
+describe('a commit', () => {
+  test.each<[string, Verb, string]>([
+    ['more writes than a transaction takes', commit([], writes(100)), '100 writes and 0 tasks, which take 101 actions'],
+    ['more tasks', commit(many(100)), '0 writes and 100 tasks, which take 101 actions'],
+    ['both together', commit(many(50), writes(50)), 'which take 101 actions'],
+    ['tasks whose inputs are beside their rows', commit(many(50, {}, 17_000)), 'which take 101 actions'],
+    ['more bytes', commit(many(12, {}, 380_000)), 'one transaction takes 4194304; spawn fewer at once'],
+    ['one id twice', commit([...many(1), ...many(1)]), 'spawns task child-0 of queue default, which it names twice'],
+    ['its own id', commit(many(1, { id: 'parent' })), 'or is itself'],
+    ['a policy for ids that are taken', commit(many(1, { onDuplicate: 'keep' })), 'with onDuplicate = keep: a trans'],
+    ['a window of an id', commit(many(1, { window: '1h' })), 'with window = 3600000 ms: a transaction is refused'],
+    ['what is no list', commit('work' as never), 'what task parent of queue default spawns must be an array'],
+    ['what is no request', commit([...many(1), { input: 1 } as never]), 'number 2 is not a request for a task'],
+    ['an unknown policy', commit(many(1, { onDuplicate: 'merge' as never })), 'onDuplicate = "merge": give one of'],
+    ['an unknown priority', commit(many(1, { priority: 'urgent' as never })), 'priority = "urgent"'],
+    ['a negative delay', commit(many(1, { delay: -5 })), 'delay = -5'],
+    ['an order without a key', commit(many(1, { ordered: true })), 'give a key'],
+  ])('refuses %s, and sends nothing', async (_what, said, message) => {
+    expect(await messageOf(said)).toContain(message);
+
+    expect(await kit.tasks.get('child-0')).toBeUndefined();
+  });
+
+  test('takes as many as a transaction does', async () => {
+    verb = commit(many(99));
+    await enqueueParent({});
+
+    expect((await kit.drain()).settled.done).toBe(100);
+    expect(errors).toEqual([]);
+  });
+
+  test('counts what lines take: a place for each that is not the head, and one for the line', async () => {
+    const message = await messageOf(commit(many(50, { key: 'k', ordered: true })));
+
+    expect(message).toContain('would take 101 actions, and one transaction takes 100');
+    expect(message).toContain('51 are its own and those of lines and batches');
+    expect(await kit.tasks.get('child-0')).toBeUndefined();
+  });
+
+  test.each<[string, Verb, string]>([
+    ['tasks whose inputs are beside their rows', commit(many(50, {}, 17_000)), 'which take 101 actions'],
+    ['tasks in order', commit(many(50, { key: 'k', ordered: true })), 'would take 101 actions'],
+  ])('of an item of a pack is counted as any other: %s', async (_what, said, message) => {
+    expect(await messageOf(said, () => kit.tasks.enqueueBulk(parent, [{}], { id: 'bulk' }))).toContain(message);
+  });
+});
+
+describe('a task that waits', () => {
+  test.each<[string, Verb, string]>([
+    ['nobody', waitFor([]), 'waits for 0 children: give 1 to 97'],
+    ['more than a hundred', waitFor(many(101)), 'waits for 101 children: give 1 to 97'],
+    [
+      'children whose inputs are beside their rows',
+      waitFor(many(50, {}, 17_000)),
+      '1 write and 50 tasks, which take 102',
+    ],
+    ['what is no list', waitFor(undefined as never), 'the children of task parent of queue default must be an array'],
+    ['what is no request', waitFor(['work' as never]), 'number 1 is not a request for a task'],
+    ['a child of another queue', waitFor(many(1, { queue: 'other' })), 'are of its own queue'],
+  ])('for %s is told so', async (_what, said, message) => {
+    expect(await messageOf(said)).toContain(message);
+
+    expect(await kit.tasks.get('child-0')).toBeUndefined();
+  });
+
+  test('for a child behind it in its own line is told so', async () => {
+    const inLine = { key: 'k', ordered: true };
+    const message = await messageOf(waitFor(many(1, inLine)), () => enqueueParent(inLine));
+
+    expect(message).toContain('task parent of queue default would wait for task child-0 of queue default');
+    expect(message).toContain('in the line of key k');
+  });
+});
+
+describe('a transaction of the user’s own', () => {
+  test.each<[string, EnqueueOptions, string]>([
+    ['order', { key: 'k', ordered: true }, 'to join the line of key k, Leasehold reads it again'],
+    ['a policy for ids that are taken', { id: 'a', onDuplicate: 'replace' }, 'with onDuplicate = replace'],
+  ])('takes no task with %s', async (_what, options, message) => {
+    const writing = kit.tasks.enqueueWrites(work, {}, options);
+
+    await expect(writing).rejects.toThrow(ConfigurationError);
+    await expect(writing).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,147 @@
+/** Tasks that take longer than their workers live. */
+import { expect, test } from 'vitest';
+import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { TestKit } from '../../../../shared/testing/kit.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const LIFE_MS = 60_000;
+
+/** A kit with one task, which never ends by itself, and does this before it waits. */
+function endless(begin: (task: TaskContext) => Promise<unknown> = () => Promise.resolve()): TestKit {
+  const kit: TestKit = createTestKit({
+    tasks: {
+      forever: defineTask({
+        name: 'forever',
+        run: async (_: null, task) => {
+          await begin(task);
+          await kit.clock.advance(LIFE_MS);
+          task.signal.throwIfAborted();
+        },
+      }),
+    },
+  });
+  return kit;
+}
+
+async function live(kit: TestKit, lives: number): Promise<number[]> {
+  const stalled: number[] = [];
+  for (let life = 0; life < lives; life++) stalled.push((await kit.drain({ lifetime: LIFE_MS })).stalled);
+  return stalled;
+}
+
+test('are dead after five lives without progress, with the reason, and counted from the second on', async () => {
+  const kit = endless();
+  await kit.tasks.enqueue('forever', null, { id: 't' });
+
+  expect(await live(kit, 4)).toEqual([0, 1, 1, 1]);
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 4 });
+  expect(await live(kit, 1)).toEqual([1]);
+
+  const task = await kit.tasks.get('t');
+  expect(task).toMatchObject({ state: 'dead', lastError: { name: 'NeverFits' } });
+  expect(task?.lastError?.message).toContain('5 times in a row without new progress');
+});
+
+test('begin their count again when they are brought back', async () => {
+  const kit = endless();
+  await kit.tasks.enqueue('forever', null, { id: 't' });
+  await live(kit, 5);
+  await kit.operator.redrive('t');
+
+  expect(await live(kit, 4)).toEqual([0, 1, 1, 1]);
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', handBacks: 4 });
+});
+
+test('go on for ever as long as each life brings new progress', async () => {
+  let step = 0;
+  const kit = endless((task) => task.saveProgress(++step));
+  await kit.tasks.enqueue('forever', null, { id: 't' });
+
+  expect(await live(kit, 12)).toEqual(Array.from({ length: 12 }, () => 0));
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', progress: 12, handBacks: 0 });
+});
+
+test('come no further by saving what was saved before, and one step forward starts the count again', async () => {
+  let step = 1;
+  const kit = endless((task) => task.saveProgress(step));
+  await kit.tasks.enqueue('forever', null, { id: 't' });
+  await live(kit, 4);
+  step = 2;
+  await live(kit, 1);
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', handBacks: 0 });
+  await live(kit, 5);
+
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead' });
+});
+
+test('are not blamed for workers that are stopped', async () => {
+  const q = openMemoryQueue();
+  const forever = defineTask({
+    name: 'forever',
+    run: async (_: null, task) => {
+      await q.clock.sleep(LIFE_MS, task.signal);
+      task.signal.throwIfAborted();
+    },
+  });
+  await q.client.enqueue(forever, null, { id: 't' });
+  for (let stop = 0; stop < 8; stop++) {
+    const handBack = new AbortController();
+    void q.clock.sleep(1_000).then(() => {
+      handBack.abort(new HandedBackError('interrupted'));
+    });
+    await q.work({ forever }, { handBack: handBack.signal });
+  }
+
+  expect(await q.client.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
+});
+
+test('are not blamed for what ran before them in the same life', async () => {
+  const kit: TestKit = createTestKit({
+    tasks: {
+      other: defineTask({ name: 'other', run: () => kit.clock.advance(0.7 * LIFE_MS) }),
+      late: defineTask({
+        name: 'late',
+        run: async (_: null, task) => {
+          await kit.clock.advance(LIFE_MS);
+          task.signal.throwIfAborted();
+        },
+      }),
+    },
+  });
+  await kit.tasks.enqueue('late', null, { id: 't', priority: 'low' });
+  for (let life = 0; life < 8; life++) {
+    await kit.tasks.enqueue('other', null);
+    await live(kit, 1);
+  }
+
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
+});
+
+test('leave their bulk at the end of the first life, and keep no other item of it waiting', async () => {
+  const kit: TestKit = createTestKit({
+    tasks: {
+      some: defineTask({
+        name: 'some',
+        run: async (n: number, task) => {
+          if (n > 0) return;
+          await kit.clock.advance(LIFE_MS);
+          task.signal.throwIfAborted();
+        },
+      }),
+    },
+  });
+  await kit.tasks.enqueueBulk('some', [0, 1, 2], { id: 'b' });
+  const states = async () =>
+    (await Promise.all([0, 1, 2].map((n) => kit.tasks.getItem(`b/0/${n}`)))).map((item) => item?.state);
+
+  expect(await live(kit, 1)).toEqual([0]);
+  expect(await kit.tasks.get('b/0/0')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
+  expect(await live(kit, 4)).toEqual([0, 1, 1, 1]);
+  expect(await states()).toEqual(['ready', 'done', 'done']);
+  expect(await live(kit, 1)).toEqual([1]);
+
+  expect(await kit.tasks.get('b/0/0')).toMatchObject({ state: 'dead', lastError: { name: 'NeverFits' } });
+});

@@ -1,0 +1,144 @@
+/** What is checked at enqueue is what the worker gets: the input as JSON, of which nothing was lost. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+
+const seen: unknown[] = [];
+const look = defineTask({
+  name: 'look',
+  run: (input) => {
+    seen.push(input);
+  },
+});
+const dated = defineTask({ name: 'dated', input: z.object({ at: z.date() }), run: () => 'never' });
+const texted = defineTask({
+  name: 'texted',
+  input: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }),
+  run: ({ at }) => at.getTime(),
+});
+
+class Sealed {
+  readonly #amount = 5;
+  get amount(): number {
+    return this.#amount;
+  }
+}
+class Coded extends Error {
+  readonly code = 7;
+}
+const circle: { part: { whole?: unknown } } = { part: {} };
+circle.part.whole = circle;
+
+test.each<[string, unknown, string]>([
+  ['a Map', { rows: new Map([['a', 1]]) }, 'rows is a Map'],
+  ['a Set in a list', { tags: ['x', new Set(['y'])] }, 'tags.1 is a Set'],
+  ['an error, whatever else it has', { cause: new Coded('no') }, 'cause is a Coded'],
+  ['bytes', { image: new Uint8Array(3) }, 'image is a Uint8Array'],
+  ['a buffer, which JSON makes a list of', { image: Buffer.from('abc') }, 'image is a Buffer'],
+  ['a memory', { raw: new ArrayBuffer(2) }, 'raw is an ArrayBuffer'],
+  ['NaN', { prices: [{ net: NaN }] }, 'prices.0.net is NaN'],
+  ['infinity', -Infinity, 'it is -Infinity'],
+  ['a big integer', { count: 10n }, 'count is a bigint, 10n'],
+  ['a function', { then: () => 1 }, 'then is a function'],
+  ['a symbol', { kind: Symbol('a') }, 'kind is a symbol'],
+  ['a hole in a list', [1, undefined, 3], '1 is undefined'],
+  ['a list that was never filled', new Array(2), '0 is undefined'],
+  ['a pattern', { match: /a/ }, 'match is a RegExp'],
+  ['a promise that was not awaited', { user: Promise.resolve(1) }, 'user is a Promise'],
+  ['an object that hides what it has', { order: new Sealed() }, 'order is a Sealed without properties of its own'],
+  ['search parameters', { query: new URLSearchParams('a=1') }, 'query is a URLSearchParams without'],
+  ['a date that is none', { at: new Date('never') }, 'at is an invalid Date'],
+  ['what toJSON answers, if that is lost', { money: { toJSON: () => ({ net: NaN }) } }, 'money.net is NaN'],
+  ['a circle', circle, 'part.whole is part of a circle'],
+])('refuses %s in an input, with the way to it', async (_what, input, message) => {
+  const kit = createTestKit({ tasks: { look } });
+
+  const enqueuing = kit.tasks.enqueue(look, input);
+
+  await expect(enqueuing).rejects.toThrow(ConfigurationError);
+  await expect(enqueuing).rejects.toThrow(`cannot be stored as JSON: ${message}`);
+  expect(await kit.drain()).toMatchObject({ claimed: 0 });
+});
+
+test('a getter that throws is a clear error, and so is a depth without end', async () => {
+  const kit = createTestKit({ tasks: { look } });
+  const throwing = {
+    get name(): string {
+      throw new Error('not loaded');
+    },
+  };
+  let deep: unknown = 1;
+  for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+
+  await expect(kit.tasks.enqueue(look, throwing)).rejects.toThrow('cannot be stored as JSON: not loaded');
+  await expect(kit.tasks.enqueue(look, deep)).rejects.toThrow(ConfigurationError);
+});
+
+test('what JSON words on purpose, or leaves out on both sides, arrives', async () => {
+  const kit = createTestKit({ tasks: { look } });
+  const shared = { a: 1 };
+  seen.length = 0;
+
+  await kit.tasks.enqueue(look, {
+    at: new Date(0),
+    url: new URL('https://example.org/'),
+    none: undefined,
+    twice: [shared, shared],
+    bare: Object.assign(Object.create(null) as object, { b: null }),
+    empty: [{}, []],
+  });
+  await kit.drain();
+
+  expect(seen).toEqual([
+    {
+      at: '1970-01-01T00:00:00.000Z',
+      url: 'https://example.org/',
+      twice: [shared, shared],
+      bare: { b: null },
+      empty: [{}, []],
+    },
+  ]);
+});
+
+test('a schema of dates is asked about the text that the worker would get, and refuses it with a word', async () => {
+  const kit = createTestKit({ tasks: { dated, texted } });
+
+  await expect(kit.tasks.enqueue(dated, { at: new Date(0) })).rejects.toThrow(
+    /at: .*a Date reaches the worker as text/,
+  );
+  await expect(kit.tasks.enqueue(dated, { at: 'x' } as never)).rejects.not.toThrow(/reaches the worker/);
+
+  await kit.tasks.enqueue(texted, { at: new Date(5).toISOString() }, { id: 't' });
+  await kit.drain();
+  expect(await kit.tasks.get('t')).toMatchObject({ state: 'done', result: 5 });
+});
+
+test('a large input is checked as it arrives, too', async () => {
+  const kit = createTestKit({ tasks: { dated } });
+
+  const enqueuing = kit.tasks.enqueue(dated, { at: new Date(0), padding: 'x'.repeat(20_000) } as never);
+
+  await expect(enqueuing).rejects.toThrow('does not fit the schema of dated');
+});
+
+test('a task without input is enqueued by itself and gets null; one whose input was meant to be something is refused', async () => {
+  const needy = defineTask({ name: 'needy', input: z.object({ a: z.number() }), run: () => 'never' });
+  const kit = createTestKit({ tasks: { look, needy } });
+  seen.length = 0;
+
+  await kit.tasks.enqueue(look);
+  await kit.tasks.enqueue('look');
+  await kit.tasks.enqueueAll([await kit.tasks.validate(look)]);
+  await kit.tasks.enqueueBatch([spawn(look)], { id: 'b' });
+  await kit.drain();
+
+  expect(seen).toEqual([null, null, null, null]);
+  await expect(kit.tasks.enqueue(look, undefined)).rejects.toThrow('which JSON has no form for: give null');
+  // @ts-expect-error its input is required
+  await expect(kit.tasks.enqueue(needy)).rejects.toThrow('does not fit the schema of needy');
+  // @ts-expect-error its input is required
+  expect(spawn(needy).input).toBeNull();
+});

@@ -1,0 +1,148 @@
+/** Ends of attempts that the store could not decide for a while: they are decided by the worker that lives on, and said to be late. */
+import { expect, test } from 'vitest';
+import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import type { TaskLog } from '../../../../shared/tasks/task/context.ts';
+import type { Clock } from '../../../../shared/core/runtime/clock.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { MEMORY_TTL_MS, QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const OUTAGE_MS = 35_000;
+const HEARTBEAT_MS = MEMORY_TTL_MS / 3;
+const THROTTLED = new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot partition' });
+const UNANSWERED = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
+
+/** Writes of one row fail while `isOut`, everything else goes through. */
+class Outage {
+  isOut = false;
+  readonly #row: string;
+  readonly #loses: boolean;
+
+  /** @param loses each of these writes is applied, and its answer is lost; else it is refused for now */
+  constructor(id: string, loses = false) {
+    this.#row = taskKey(QUEUE, id).pk;
+    this.#loses = loses;
+  }
+
+  readonly wrap = (driver: DynamoDriver): DynamoDriver => ({
+    attempt: async (kind, input, signal) => {
+      const isWrite = kind === 'update' || kind === 'transactWrite';
+      if (!this.isOut || !isWrite || !JSON.stringify(input).includes(JSON.stringify(this.#row)))
+        return driver.attempt(kind, input, signal);
+      if (this.#loses) await driver.attempt(kind, input, signal).catch(() => undefined);
+      throw this.#loses ? UNANSWERED : THROTTLED;
+    },
+  });
+}
+
+/** What was said of undecided ends, and when. */
+function recordingLog(clock: Clock): TaskLog & { readonly lines: (readonly [message: string, at: number])[] } {
+  const lines: (readonly [string, number])[] = [];
+  const note = (message: string): void => {
+    if (message.startsWith('end of a task')) lines.push([message, clock.now()]);
+  };
+  return { lines, debug: () => undefined, info: note, warn: note, error: note };
+}
+
+const feed = defineTask({ name: 'feed', run: () => undefined });
+
+test('an end that the row could not take is written soon after the row recovers, by the worker that lives on', async () => {
+  const outage = new Outage('victim');
+  const q = openMemoryQueue(outage.wrap);
+  const { clock } = q;
+  let recoveredAt = 0;
+  const victim = defineTask({
+    name: 'victim',
+    run: () => {
+      outage.isOut = true;
+      void clock.sleep(OUTAGE_MS).then(() => {
+        outage.isOut = false;
+        recoveredAt = clock.now();
+      });
+    },
+  });
+  await q.client.enqueue(victim, null, { id: 'victim' });
+  // The worker would go home, and free the task so, if there were nothing else to do.
+  for (let n = 0; n < 60; n++) await q.client.enqueue(feed, null, { runAt: clock.now() + n * 2_000 });
+  const log = recordingLog(clock);
+
+  const report = await q.work({ victim, feed }, { concurrency: 2, log });
+
+  expect(await q.client.get('victim')).toMatchObject({ state: 'done', attempts: 1 });
+  expect(report?.settled).toMatchObject({ unsettled: 0 });
+  expect(log.lines[0]?.[0]).toBe('end of a task undecided');
+  const [decided, decidedAt = Infinity] = log.lines.at(-1) ?? [];
+  expect(decided).toBe('end of a task decided');
+  expect(decidedAt - recoveredAt).toBeLessThanOrEqual(HEARTBEAT_MS);
+});
+
+test('a commit whose answers were lost is found done, not lost, and does not run again', async () => {
+  const outage = new Outage('t', true);
+  const q = openMemoryQueue(outage.wrap);
+  let runs = 0;
+  const commits = defineTask({
+    name: 'commits',
+    run: async (_: null, task) => {
+      runs++;
+      outage.isOut = true;
+      void q.clock.sleep(MEMORY_TTL_MS).then(() => (outage.isOut = false));
+      await task.commit('done');
+    },
+  });
+  await q.client.enqueue(commits, null, { id: 't' });
+
+  const report = await q.work({ commits });
+
+  expect(report?.settled).toMatchObject({ done: 1, lost: 0 });
+  expect(await q.client.get('t')).toMatchObject({ state: 'done', result: 'done' });
+  expect(runs).toBe(1);
+});
+
+test('a worker that must go does not wait for the row, and the task is free with its session', async () => {
+  const outage = new Outage('t');
+  const q = openMemoryQueue(outage.wrap);
+  const handBack = new AbortController();
+  const work = defineTask({
+    name: 'work',
+    run: () => {
+      outage.isOut = true;
+      void q.clock.sleep(10_000).then(() => {
+        handBack.abort(new Error('enough'));
+      });
+    },
+  });
+  await q.client.enqueue(work, null, { id: 't' });
+
+  const report = await q.work({ work }, { handBack: handBack.signal });
+  outage.isOut = false;
+  await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+
+  expect(report?.settled).toMatchObject({ unsettled: 1 });
+  expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2 });
+});
+
+test('the end of a pack that was flushed is sent until it is decided', async () => {
+  let isOut = true;
+  const q = openMemoryQueue((driver) => ({
+    attempt: (kind, input, signal) =>
+      isOut && kind === 'update' && JSON.stringify(input).includes('"how":"failed"')
+        ? Promise.reject(THROTTLED)
+        : driver.attempt(kind, input, signal),
+  }));
+  const work = defineTask({
+    name: 'work',
+    retry: { maxAttempts: 2 },
+    run: (item: number) => {
+      if (item === 1) throw new Error('cannot leave, for its id is taken');
+      void q.clock.sleep(OUTAGE_MS).then(() => (isOut = false));
+    },
+  });
+  await q.client.enqueue(feed, null, { id: 'b/0/0' });
+  await q.client.enqueueBulk(work, [1, 2], { id: 'b' });
+
+  const report = await q.work({ work, feed });
+
+  expect(report?.settled).toMatchObject({ lost: 0, unsettled: 0 });
+  expect(await q.client.get('b/0')).toMatchObject({ past: [{ how: 'failed' }], bulk: { done: new Set([1]) } });
+});

@@ -1,0 +1,321 @@
+/** The spans of a task's life, as OpenTelemetry's own SDK exports them. */
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-base';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import { createTestKit } from '../../../../shared/testing/kit.ts';
+import type { RecordedSpans } from '../../../support/spans.ts';
+import { epochMs, recordSpans, treesOf } from '../../../support/spans.ts';
+
+const OUTSIDE = '00f067aa0ba902b7';
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const TRACE = `00-${TRACE_ID}-${OUTSIDE}-01`;
+
+const child = defineTask({ name: 'child', run: () => undefined });
+const parent = defineTask({
+  name: 'parent',
+  run(_: unknown, task) {
+    trace.getTracer('theirs').startSpan('their own').end();
+    return task.commit(1, [], { spawn: [spawn(child, {}, { id: 'c' })] });
+  },
+});
+
+const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
+const traces = (spans: readonly ReadableSpan[]) => new Set(spans.map((span) => span.spanContext().traceId));
+
+describe('with a provider that is registered', () => {
+  let recorded: RecordedSpans;
+  beforeEach(() => {
+    recorded = recordSpans();
+  });
+  afterEach(() => {
+    recorded[Symbol.dispose]();
+  });
+
+  test('one trace leads from the enqueueing through the attempt and its commit to the children', async () => {
+    const kit = createTestKit({ tasks: { child, parent } });
+    await kit.tasks.enqueue(parent, {}, { id: 'p' });
+    await kit.drain();
+
+    const spans = recorded.take();
+    expect(traces(spans).size).toBe(1);
+    expect(treesOf(spans)).toEqual([
+      {
+        name: 'send default',
+        under: [
+          { name: 'wait default', under: [] },
+          {
+            name: 'process default',
+            under: [
+              {
+                name: 'create default',
+                under: [
+                  { name: 'wait default', under: [] },
+                  { name: 'process default', under: [{ name: 'complete default', under: [] }] },
+                ],
+              },
+              { name: 'commit default', under: [] },
+              // It has the machine's time, and the kit's is behind.
+              { name: 'their own', under: [] },
+            ],
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('a worker that is killed leaves no hole: the one that takes over writes its attempt, with its times', async () => {
+    const kit = createTestKit({ tasks: { child, parent } });
+    await kit.tasks.enqueue(parent, {}, { id: 'p' });
+    const survived = recorded.take();
+    const claimedAt = kit.clock.now();
+    await kit.crash('beforeSettle');
+    // The killed process exports nothing: neither the attempt that did not end, nor what its exporter still held.
+    recorded.take();
+    await kit.advance('60s');
+    await kit.drain();
+
+    const spans = [...survived, ...recorded.take()];
+    expect(traces(spans).size).toBe(1);
+    const [root] = treesOf(spans);
+    expect(root?.under.map(({ name }) => name)).toEqual(['process default', 'process default']);
+    const task = await kit.tasks.get('p');
+    const [dead, alive] = named(spans, 'process default').filter(
+      (span) => span.attributes['messaging.message.id'] === 'p',
+    );
+    const [past] = task?.past ?? [];
+    expect(dead).toMatchObject({
+      kind: SpanKind.CONSUMER,
+      status: { code: SpanStatusCode.ERROR },
+      attributes: {
+        'leasehold.attempt': 1,
+        'leasehold.lease_counter': past?.leaseCounter,
+        'leasehold.session': past?.session,
+        'leasehold.settlement': 'died',
+        'leasehold.takeover.written': true,
+        'error.type': 'WorkerDied',
+      },
+    });
+    expect(epochMs(dead?.startTime ?? [0, 0])).toBe(claimedAt);
+    expect(epochMs(dead?.endTime ?? [0, 0])).toBe(past?.endedAt);
+    expect(alive?.attributes).toMatchObject({
+      'leasehold.attempt': 2,
+      'leasehold.lease_counter': (past?.leaseCounter ?? 0) + 1,
+      'leasehold.takeover': true,
+      'leasehold.settlement': 'done',
+    });
+  });
+
+  test('the attempt of a task that is buried is written by the worker that buries it', async () => {
+    const deadly = defineTask({ name: 'deadly', retry: { maxAttempts: 1 }, run: () => undefined });
+    const kit = createTestKit({ tasks: { deadly } });
+    await kit.tasks.enqueue(deadly, {}, { id: 'd' });
+    await kit.crash('beforeRun');
+    recorded.take();
+    await kit.advance('60s');
+    await kit.drain();
+
+    expect(await kit.tasks.get('d')).toMatchObject({ state: 'dead' });
+    const [dead, ...others] = recorded.take();
+    expect(others).toEqual([]);
+    expect(dead?.attributes).toMatchObject({ 'leasehold.attempt': 1, 'leasehold.settlement': 'died' });
+  });
+
+  test('its attributes are those of messaging, and the wait begins when the task was due', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    await kit.tasks.enqueue(child, {}, { id: 'late', delay: '5s' });
+    const dueAt = kit.clock.now() + 5_000;
+    await kit.advance('7s');
+    await kit.drain();
+
+    const spans = recorded.take();
+    const [sent] = named(spans, 'send default');
+    expect(sent).toMatchObject({
+      kind: SpanKind.PRODUCER,
+      attributes: {
+        'messaging.system': 'leasehold',
+        'messaging.operation.name': 'send',
+        'messaging.operation.type': 'send',
+        'messaging.destination.name': 'default',
+        'messaging.message.id': 'late',
+        'leasehold.task.name': 'child',
+      },
+    });
+    const [wait] = named(spans, 'wait default');
+    expect([wait?.startTime, wait?.endTime].map((time) => epochMs(time ?? [0, 0]))).toEqual([dueAt, dueAt + 2_000]);
+    const [settled] = named(spans, 'complete default');
+    expect(settled).toMatchObject({ kind: SpanKind.CLIENT, attributes: { 'messaging.operation.type': 'settle' } });
+  });
+
+  test('a failed attempt is an error, and so is its last one', async () => {
+    let calls = 0;
+    const fails = defineTask({
+      name: 'fails',
+      run() {
+        if (++calls === 2) throw new DoNotRetry('no');
+        throw new Error('not yet');
+      },
+    });
+    const kit = createTestKit({ tasks: { fails } });
+    await kit.tasks.enqueue(fails, {}, { id: 'f' });
+    await kit.drain();
+    await kit.advance('1h');
+    await kit.drain();
+
+    const attempts = named(recorded.take(), 'process default');
+    expect(attempts.map(({ status, attributes }) => [status.code, attributes['error.type']])).toEqual([
+      [SpanStatusCode.ERROR, 'retried'],
+      [SpanStatusCode.ERROR, 'dead'],
+    ]);
+  });
+
+  test('the caller’s trace goes on, and an invocation that is active becomes a link', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    await kit.tasks.enqueue(child, {}, { id: 'c', traceparent: TRACE });
+    await trace.getTracer('lambda').startActiveSpan('invocation', async (invocation) => {
+      await kit.drain();
+      invocation.end();
+    });
+
+    const spans = recorded.take();
+    const [invocation] = named(spans, 'invocation');
+    const [attempt] = named(spans, 'process default');
+    expect(named(spans, 'send default')[0]?.parentSpanContext?.spanId).toBe(OUTSIDE);
+    expect(attempt?.spanContext().traceId).toBe(TRACE_ID);
+    expect(attempt?.links.map(({ context }) => context.spanId)).toEqual([invocation?.spanContext().spanId]);
+  });
+
+  test('a bulk is sent in one span, with its items created in it and within the attempt of their pack', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    await kit.tasks.enqueueBulk(child, [{}, {}], { id: 'b' });
+    await kit.drain();
+
+    const spans = recorded.take();
+    expect(named(spans, 'send default')[0]?.attributes['messaging.batch.message_count']).toBe(2);
+    expect(treesOf(spans)[0]?.under.map(({ name, under }) => [name, under.map((each) => each.name)])).toEqual([
+      ['create default', []],
+      ['create default', []],
+      ['wait default', []],
+      ['process default', ['process default', 'process default', 'complete default']],
+    ]);
+    const ids = (name: string) => named(spans, name).map(({ attributes }) => attributes['messaging.message.id']);
+    const created = ids('create default');
+    expect(new Set(created).size).toBe(2);
+    expect(ids('process default')).toEqual(expect.arrayContaining(created));
+  });
+
+  test('of a large bulk the first hundred items have a span for their creation', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    const { items } = await kit.tasks.enqueueBulk(child, Array<object>(130).fill({}), { id: 'b' });
+
+    const created = named(recorded.take(), 'create default');
+    expect(created.map(({ attributes }) => attributes['messaging.message.id'])).toEqual(items.slice(0, 100));
+  });
+
+  test('what is written for items of a pack has spans: one for those that end together, and one for each that ends by itself', async () => {
+    const item = defineTask({
+      name: 'item',
+      bulk: { flushInterval: 0 },
+      retry: { maxAttempts: 2 },
+      run: (how: 'returns' | 'commits' | 'throws', task) => {
+        if (how === 'commits') return task.commit(null, []);
+        if (how === 'throws' && task.attempt === 1) throw new Error('once');
+        return undefined;
+      },
+    });
+    const kit = createTestKit({ tasks: { item } });
+    const { items } = await kit.tasks.enqueueBulk(item, ['returns', 'commits', 'throws', 'returns'], { id: 'b' });
+    await kit.drain();
+
+    const spans = recorded.take();
+    const written = (name: string) => {
+      const [span, ...more] = named(spans, `${name} default`);
+      expect(more).toEqual([]);
+      const above = spans.find((each) => each.spanContext().spanId === span?.parentSpanContext?.spanId);
+      return [span?.attributes['messaging.message.id'], above?.name, above?.attributes['messaging.message.id']];
+    };
+    const [pack] = named(spans, 'wait default').map(({ attributes }) => attributes['messaging.message.id']);
+    expect(written('record')).toEqual([pack, 'process default', pack]);
+    expect(written('commit')).toEqual([items[1], 'process default', items[1]]);
+    expect(written('move')).toEqual([items[2], 'process default', items[2]]);
+    expect(named(spans, 'record default')[0]?.attributes['messaging.batch.message_count']).toBe(1);
+  });
+
+  test('an enqueueing that is refused is an error, and is thrown as ever', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    await kit.tasks.enqueue(child, { n: 1 }, { id: 'c' });
+
+    await expect(kit.tasks.enqueue(child, { n: 2 }, { id: 'c' })).rejects.toThrow('is there already');
+    expect(recorded.take().map(({ status, attributes }) => [status.code, attributes['error.type']])).toEqual([
+      [SpanStatusCode.UNSET, undefined],
+      [SpanStatusCode.ERROR, 'MismatchError'],
+    ]);
+  });
+
+  test('work that replaces or renews other work under its id belongs to its own trace', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    const ask = async (n: number) => {
+      await kit.tasks.enqueue(child, { n }, { id: 'c', onDuplicate: 'replace' });
+      const [sent] = recorded.take();
+      return sent?.spanContext().traceId;
+    };
+    const kept = async () => (await kit.tasks.get('c'))?.traceparent?.split('-')[1];
+    const first = await ask(1);
+    expect(await kept()).toBe(first);
+
+    const replaced = await ask(2);
+    expect(await kept()).toBe(replaced);
+    await kit.drain();
+    recorded.take();
+    const renewed = await ask(3);
+    expect(await kept()).toBe(renewed);
+    expect(new Set([first, replaced, renewed]).size).toBe(3);
+
+    recorded[Symbol.dispose]();
+    await kit.tasks.enqueue(child, { n: 4 }, { id: 'c', onDuplicate: 'replace' });
+    expect(await kept()).toBeUndefined();
+  });
+
+  test('each slot of a schedule begins a trace', async () => {
+    const kit = createTestKit({ tasks: { child } });
+    await kit.schedules.define('hourly', child, {}, { cron: '0 * * * *', zone: 'UTC' });
+    await kit.advance('61m');
+    await kit.tick();
+    await kit.drain();
+
+    expect(treesOf(recorded.take()).map(({ name, under }) => [name, under.map((each) => each.name)])).toEqual([
+      ['create default', ['wait default', 'process default']],
+    ]);
+  });
+});
+
+test('what is not sampled is told to the row, and exports nothing', async () => {
+  using recorded = recordSpans({ sampler: new AlwaysOffSampler() });
+  const kit = createTestKit({ tasks: { child } });
+  await kit.tasks.enqueue(child, {}, { id: 'c' });
+  await kit.drain();
+
+  expect((await kit.tasks.get('c'))?.traceparent).toMatch(/-00$/);
+  expect(recorded.take()).toEqual([]);
+});
+
+test('without a context manager the children still hang on their parent', async () => {
+  using recorded = recordSpans({ hasContexts: false });
+  const kit = createTestKit({ tasks: { child, parent } });
+  await kit.tasks.enqueue(parent, {}, { id: 'p' });
+  await kit.drain();
+
+  const ours = recorded.take().filter(({ name }) => name !== 'their own');
+  expect(traces(ours).size).toBe(1);
+});
+
+test('without a provider nothing is made, and nothing is written to the row', async () => {
+  const kit = createTestKit({ tasks: { child } });
+  await kit.tasks.enqueue(child, {}, { id: 'c' });
+  await kit.drain();
+
+  expect(await kit.tasks.get('c')).toMatchObject({ state: 'done', traceparent: undefined });
+});

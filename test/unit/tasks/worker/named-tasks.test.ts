@@ -1,0 +1,93 @@
+/** Tasks that a worker is told of when it is started: the index may not show them yet. */
+import { describe, expect, test } from 'vitest';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
+
+const ran: string[] = [];
+const task = defineTask({ name: 'task', run: (_, { id }) => void ran.push(id) });
+
+/** Its queries find nothing, as those of an index that lags far behind. */
+function behind(driver: DynamoDriver): DynamoDriver {
+  return {
+    ...driver,
+    async attempt(kind, input, signal) {
+      const answer = await driver.attempt(kind, input, signal);
+      return kind === 'query' ? { ...answer, Items: [], Count: 0, LastEvaluatedKey: undefined } : answer;
+    },
+  };
+}
+
+describe('a worker that is told of tasks', () => {
+  test('runs them although no index shows them, and leaves when it has found no more', async () => {
+    const q = openMemoryQueue(behind);
+    for (const id of ['a', 'b', 'untold']) await q.client.enqueue(task, null, { id });
+
+    const report = await q.work({ task }, { named: ['a', 'b'] });
+
+    expect(report).toMatchObject({ claimed: 2, settled: { done: 2 }, ended: 'drained' });
+    expect((await q.client.get('untold'))?.state).toBe('ready');
+  });
+
+  test('runs none that is for later, has ended, or was never there', async () => {
+    const q = openMemoryQueue(behind);
+    await q.client.enqueue(task, null, { id: 'later', delay: '1h' });
+    await q.client.enqueue(task, null, { id: 'done' });
+    await q.work({ task }, { named: ['done'] });
+
+    const report = await q.work({ task }, { named: ['later', 'done', 'never'] });
+
+    expect(report).toMatchObject({ claimed: 0, claimsRefused: 0, ended: 'drained' });
+  });
+});
+
+describe('a worker that hears of tasks while it has nothing to do', () => {
+  const heard = defineTask({ name: 'heard', run: (_, { id }) => void ran.push(id) });
+
+  /** A worker with room for three that stays for ten seconds, and how to tell it. */
+  function listening(q: ReturnType<typeof openMemoryQueue>) {
+    const state: { tell?: (ids?: readonly string[]) => void } = {};
+    const onEnqueued = (listener: (ids?: readonly string[]) => void): (() => void) => {
+      state.tell = listener;
+      return () => {
+        delete state.tell;
+      };
+    };
+    const working = q.start({ heard }, { concurrency: 3, lingerMs: 10_000, onEnqueued });
+    return { working, state };
+  }
+
+  test('runs all of them although no index shows them, for one read of rows', async () => {
+    const q = openMemoryQueue(behind);
+    const { working, state } = listening(q);
+    const ids = ['a', 'b', 'c', 'd'];
+    const tellOf = async (): Promise<void> => {
+      await q.clock.sleep(5_000);
+      for (const id of ids) await q.client.enqueue(heard, null, { id });
+      state.tell?.(ids);
+    };
+
+    const [report] = await q.clock.runUntil(Promise.all([working, tellOf()]), () => true);
+
+    expect(report).toMatchObject({ claimed: 4, claimsRefused: 0, settled: { done: 4 }, ended: 'drained' });
+    expect(q.meter.read().byVerb['task.getMany']?.requests).toBe(1);
+    expect(state.tell).toBeUndefined();
+  });
+
+  test("goes on with what it can when it hears of tasks that are gone, for later, or another worker's", async () => {
+    const q = openMemoryQueue(behind);
+    await q.client.enqueue(heard, null, { id: 'later', delay: '1h' });
+    await q.client.enqueue(heard, null, { id: 'first' });
+    const { working, state } = listening(q);
+    const tellOf = async (): Promise<void> => {
+      await q.clock.sleep(1_000);
+      state.tell?.(['never', 'later', 'first']);
+      await q.clock.sleep(1_000);
+      state.tell?.(['first']);
+    };
+
+    const [report] = await q.clock.runUntil(Promise.all([working, tellOf()]), () => true);
+
+    expect(report).toMatchObject({ claimed: 1, claimsRefused: 0, settled: { done: 1 }, ended: 'drained' });
+  });
+});
