@@ -10,9 +10,9 @@ import { defineConfig } from 'oxlint';
 /** Code that the simulator drives, or whose output must be the same on every run: time and chance come from ports only. */
 const PURE = ['shared/**/*.ts', 'functions/**/*.ts', 'infra/**/*.ts'];
 /** The one place where the ports are given their real implementation. */
-const PORTS = ['shared/core/runtime/**/*.ts'];
+const PORTS = ['shared/core/runtime/**/*.ts', 'shared/testing/fake-clock.ts'];
 /** Tests that need a real clock say so at their own call; simulated ones get theirs from the world. */
-const TESTS = ['test/**/*.ts'];
+const TESTS = ['test/**/*.ts', 'proof/**/*.ts', '{console,consul}/test/**/*.ts'];
 /** Where configuration enters; everywhere else it is an argument. */
 const READS_ENVIRONMENT = [
   'functions/env.ts',
@@ -22,10 +22,13 @@ const READS_ENVIRONMENT = [
   'cli/main.ts',
   'local/**',
   'bench/**',
-  'proof/spec/**',
+  'proof/**',
   'examples/**',
   'release/**',
   'test/**',
+  'console/test/**',
+  'consul/{bench,test}/**',
+  'consul/lambda/env.ts',
   'vitest.config.ts',
 ];
 /** Files whose tool looks for a default export. */

@@ -16,17 +16,24 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '.leasehold/co
  * These start no process of their own, and share one per worker: loading the modules again for each file took a third of their CPU time.
  * A file elsewhere has a process of its own, with which everything ends that it started (see local/leash.ts).
  */
-const SHARING = 'unit|conformance';
+const SHARING = ['test/{unit,conformance}/**', 'consul/test/{unit,conformance}/**', 'proof/conjuncts/**'];
+
+const NOT_SHARING = [
+  'test/!(unit|conformance)/**',
+  '{console,consul}/test/!(unit|conformance)/**',
+  '{console,consul}/test/*',
+  'proof/!(conjuncts)/**',
+];
 
 export default defineConfig(({ mode }) => {
   const { include, exclude } = mode in TIERS ? TIERS[mode as keyof typeof TIERS] : EVERY;
-  const project = (name: string, isolate: boolean, elsewhere: string) => ({
+  const project = (name: string, isolate: boolean, elsewhere: readonly string[]) => ({
     extends: true as const,
-    test: { name, isolate, include: [...include], exclude: [...configDefaults.exclude, ...exclude, elsewhere] },
+    test: { name, isolate, include: [...include], exclude: [...configDefaults.exclude, ...exclude, ...elsewhere] },
   });
   return {
     test: {
-      projects: [project('shared', false, `test/!(${SHARING})/**`), project('alone', true, `test/@(${SHARING})/**`)],
+      projects: [project('shared', false, NOT_SHARING), project('alone', true, SHARING)],
       globalSetup: 'test/support/global-setup.ts',
       reporters: ['default', new RunReporter()],
       pool: 'forks',

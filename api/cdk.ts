@@ -4,8 +4,7 @@ export type { TaskWorkersProps, TickSchedule } from '../infra/task-workers-props
 export { CoordinationTable } from '../infra/table.ts';
 export type { CoordinationTableProps } from '../infra/table.ts';
 export type { AccessRule, RowAction } from '../infra/access.ts';
-export { ConsulGateway } from '../consul/infra/consul-gateway.ts';
-export type { ConsulGatewayProps } from '../consul/infra/consul-gateway.ts';
+export { ConsulGateway, type ConsulGatewayProps } from '../consul/infra/consul-gateway.ts';
 export type { AlarmThresholds, Alarms } from '../infra/alarms.ts';
 export type { QueueDashboard } from '../infra/dashboard.ts';
 export type { Dispatcher } from '../infra/dispatcher.ts';

@@ -1,14 +1,13 @@
 /**
  * Sends the verbs of coordination that locks and semaphores alone do not:
- * groups, limits, fairness, health, schedules, and what a gateway sends.
+ * groups, limits, fairness, health, schedules, and holders elsewhere.
  */
 import { enqueueDueSlots } from '../shared/tasks/dispatch/recur.ts';
 import { assert } from '../shared/core/errors.ts';
-import type { Stores } from '../shared/client/stores.ts';
-import { noSkewGauge } from '../shared/core/lease/skew.ts';
+import { stampOf } from '../shared/core/lease/stamp.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
+import type { Stores } from '../shared/client/stores.ts';
 import type { Leasehold } from '../shared/client/leasehold.ts';
-import { Remote } from '../consul/remote/remote.ts';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { Session } from '../shared/client/session.ts';
 
@@ -17,7 +16,7 @@ export async function exerciseCoordination(leasehold: Leasehold, session: Sessio
   await exerciseGroups(leasehold, session);
   await exerciseLimits(leasehold, session);
   await exerciseHealth(leasehold);
-  await exerciseGateway(leasehold, stores);
+  await exerciseRemoteHolder(leasehold, stores);
   await exerciseSchedules(leasehold, stores);
   for await (const _ of leasehold.sessions.list()) continue;
   for await (const _ of leasehold.semaphores.list()) continue;
@@ -82,24 +81,22 @@ async function exerciseHealth(leasehold: Leasehold): Promise<void> {
   await leasehold.health.deregisterNode('host-1');
 }
 
-async function exerciseGateway({ sessions, locks }: Leasehold, stores: Stores): Promise<void> {
-  const remote = new Remote({ ...stores, runtime: systemRuntime, gauge: noSkewGauge }, DEFAULT_MAX_CLOCK_SKEW_MS);
-  const { id } = await remote.sessions.create({
-    name: 'remote',
-    node: 'host-2',
-    ttlMs: 15_000,
-    lockDelayMs: 0,
-    behaviour: 'release',
-    checks: [],
-  });
-  await remote.sessions.renew(id);
+/** One that knows a session by its id alone, as a gateway's callers do. */
+async function exerciseRemoteHolder({ sessions, locks }: Leasehold, stores: Stores): Promise<void> {
+  const id = systemRuntime.ids.unique();
+  const settings = { name: 'remote', node: 'host-2', ttlMs: 15_000, lockDelayMs: 0, behaviour: 'release' as const };
+  await stores.sessions.create({ ...settings, id, checks: [], remote: true, ...stampOf(systemRuntime) });
+  const renewal = stampOf(systemRuntime);
+  await stores.sessions.renewRemote({ id, expiredBefore: renewal.now - DEFAULT_MAX_CLOCK_SKEW_MS, ...renewal });
   const content = { value: 'host-2', encoding: 'text', flags: 0 } as const;
-  await remote.locks.acquire('service/leader', id, content);
-  await remote.transactions.run([
-    { verb: 'set', key: 'service/config', content },
-    { verb: 'checkSession', key: 'service/leader', session: id },
-  ]);
-  await remote.locks.release('service/leader', id, content);
+  const openBefore = systemRuntime.clock.now() - DEFAULT_MAX_CLOCK_SKEW_MS;
+  const request = { key: 'service/leader', session: id, content, openBefore };
+  const taken = await stores.locks.acquire(request, stampOf(systemRuntime));
+  assert(taken.kind === 'applied', 'the key was free');
+  const write = { kind: 'put', key: 'service/config', observed: undefined, content } as const;
+  const conditions = { unchanged: [taken.row], absent: [], live: [] };
+  await stores.locks.commit([write], conditions, new Map(), stampOf(systemRuntime));
+  await stores.locks.release(taken.row, { content, sweepable: false }, stampOf(systemRuntime));
   await sessions.destroy(id);
   await locks.delete('service/leader');
 }

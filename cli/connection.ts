@@ -4,12 +4,12 @@ import { probe } from '../local/engine/probe.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
+import type { Stores } from '../shared/client/stores.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
 import { Leasehold } from '../shared/client/leasehold.ts';
 import { Operations } from '../shared/operate/operations.ts';
-import { Remote } from '../consul/remote/remote.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { SessionStore } from '../shared/session/session-store.ts';
@@ -31,7 +31,7 @@ export interface Connection extends Disposable {
   readonly gauge: SkewGauge;
   readonly leasehold: Leasehold;
   /** For the gateway. */
-  readonly remote: Remote;
+  readonly stores: Stores;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
   /** How far any two clocks are apart, at most. */
@@ -84,7 +84,7 @@ export async function connect(
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
     epoch: new EpochStore({ sender, runtime }, table),
-    remote: new Remote({ ...stores, runtime, gauge }, maxClockSkew),
+    stores,
     operations: new Operations(operated),
     queue(queue, shards) {
       const ofItsShards = createStores(sender, { table, shards });

@@ -6,8 +6,6 @@ import { regionName, spanMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
 import { auditCommand } from './commands/audit.ts';
 import { completionCommand } from './commands/completion.ts';
-import { consoleCommand } from '../console/command.ts';
-import { consulCommand } from '../consul/command.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { epochCommand } from './commands/epoch.ts';
@@ -26,15 +24,16 @@ import { watchCommand } from './commands/watch.ts';
 import { costCommand } from './commands/cost.ts';
 import type { Bind } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
+import * as satellites from './satellites.ts';
 import { ownVersion } from './version.ts';
 
 /** In the order in which help names them. */
 const COMMANDS = [
   ...[devCommand, runCommand, upCommand, doctorCommand],
-  ...[enqueueCommand, workCommand, tasksCommand, schedulesCommand, queuesCommand, watchCommand, consoleCommand],
+  ...[enqueueCommand, workCommand, tasksCommand, schedulesCommand, queuesCommand, watchCommand],
   ...[sessionsCommand, locksCommand, semaphoresCommand, leadersCommand],
   ...[auditCommand, costCommand, epochCommand],
-  consulCommand,
+  ...Object.values(satellites),
 ] as const;
 
 export function createProgram(bind: Bind): Command {

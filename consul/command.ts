@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { Command } from 'commander';
 import { DEFAULT_SETTINGS } from './http/gateway.ts';
 import type { TokenRules } from './http/tokens.ts';
+import { Remote } from './remote/remote.ts';
 import { parseTokens } from './http/tokens.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import { name, portOption, spanOption } from '../cli/arguments.ts';
@@ -51,7 +52,7 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
   const startGateway = await loadGateway();
   const running = await startGateway({
     leasehold: connection.leasehold,
-    remote: connection.remote,
+    remote: new Remote({ ...connection.stores, runtime, gauge: connection.gauge }, settings.maxClockSkew),
     runtime,
     tokens,
     host: options.host,

@@ -44,12 +44,6 @@ export const ENV = {
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
   /** Task names whose times are metrics of their own. */
   timedNames: 'LEASEHOLD_TIMED_NAMES',
-  /** What the Consul gateway calls its own node. */
-  consulNode: 'LEASEHOLD_CONSUL_NODE',
-  /** The longest wait of its blocking queries. */
-  consulMaxWaitMs: 'LEASEHOLD_CONSUL_MAX_WAIT_MS',
-  /** Who may do what there, as JSON; absent: every caller that AWS lets in may do everything. */
-  consulTokens: 'LEASEHOLD_CONSUL_TOKENS',
   /** Another DynamoDB than AWS's: laptops and tests. */
   endpoint: 'LEASEHOLD_ENDPOINT',
 } as const;
@@ -182,30 +176,6 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
   };
 }
 
-export interface ConsulEnv {
-  readonly table: string;
-  readonly node: string;
-  readonly maxWaitMs: number;
-  readonly maxClockSkewMs: number;
-  readonly tokens: string | undefined;
-  readonly endpoint: string | undefined;
-}
-
-/** A blocking query is answered well before its function is stopped. */
-export const DEFAULT_CONSUL_MAX_WAIT_MS = 50_000;
-
-/** @throws ConfigurationError naming the variable and its value */
-export function parseConsulEnv(env: Environment = process.env): ConsulEnv {
-  return {
-    table: required(env, ENV.table),
-    node: validName(ENV.consulNode, env[ENV.consulNode] ?? 'leasehold'),
-    maxWaitMs: wholeNumber(env, ENV.consulMaxWaitMs, { min: 1, default: DEFAULT_CONSUL_MAX_WAIT_MS }),
-    maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
-    tokens: env[ENV.consulTokens],
-    endpoint: endpointUrl(env),
-  };
-}
-
 function parseQueueEnv(env: Environment): QueueEnv {
   return {
     table: required(env, ENV.table),
@@ -260,7 +230,7 @@ function parseTiming(env: Environment): SessionTiming {
   });
 }
 
-function required(env: Environment, name: string): string {
+export function required(env: Environment, name: string): string {
   const value = env[name];
   if (value === undefined || value === '')
     throw new ConfigurationError(
@@ -269,7 +239,7 @@ function required(env: Environment, name: string): string {
   return value;
 }
 
-function endpointUrl(env: Environment): string | undefined {
+export function endpointUrl(env: Environment): string | undefined {
   const value = env[ENV.endpoint];
   if (value === undefined) return undefined;
   if (!/^https?:$/.test(URL.parse(value)?.protocol ?? ''))
@@ -284,7 +254,11 @@ interface Bounds {
   readonly max?: number;
 }
 
-function wholeNumber(env: Environment, name: string, { default: byDefault, ...bounds }: Bounds & { default: number }) {
+export function wholeNumber(
+  env: Environment,
+  name: string,
+  { default: byDefault, ...bounds }: Bounds & { default: number },
+): number {
   const value = env[name];
   return value === undefined ? byDefault : parseNumber(name, value, bounds);
 }

@@ -163,16 +163,6 @@ export function coordinateAccess(): AccessRule[] {
   ];
 }
 
-/** The Consul gateway: remote sessions, their checks, and the keys of locks. */
-export function consulAccess(): AccessRule[] {
-  return [
-    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: ['session#*', 'check#*', 'lock#*'] },
-    { on: 'table', actions: ['PutItem'], keys: ['session#*'] },
-    { on: 'table', actions: ['ConditionCheckItem'], keys: ['session#*', 'lock#*'] },
-    { on: 'directory', actions: ['Query'], keys: ['session', 'check', 'lock'] },
-  ];
-}
-
 /** Defines, lists and removes tasks that recur. */
 export function scheduleAccess(queue: string): AccessRule[] {
   return [

@@ -196,7 +196,7 @@ function trimCommand(file: string): string {
 }
 
 /** A module of `functions/` beside this one: source in the repository, compiled in the package. */
-export function handlerModule(name: 'work' | 'dispatch' | 'consul' | 'wake'): string {
+export function handlerModule(name: 'work' | 'dispatch' | 'wake'): string {
   return besides(`../functions/${name}`);
 }
 

@@ -2,19 +2,15 @@
 import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { ConsulGateway } from '../consul/infra/consul-gateway.ts';
 import type { TaskWorkersProps } from './task-workers-props.ts';
 import { TaskWorkers } from './task-workers.ts';
 
 export interface LeaseholdStackProps extends StackProps {
   readonly workers: TaskWorkersProps;
-  /** Consul's session and KV API on the same table, behind a URL for callers with IAM credentials. Default: false. */
-  readonly consul?: boolean;
 }
 
 export class LeaseholdStack extends Stack {
   readonly workers: TaskWorkers;
-  readonly consul: ConsulGateway | undefined;
 
   constructor(scope: Construct, id: string, props: LeaseholdStackProps) {
     super(scope, id, props);
@@ -25,13 +21,6 @@ export class LeaseholdStack extends Stack {
     this.output('QueueName', queue, 'The queue that clients enqueue into');
     this.output('WorkerFunctionName', worker.function.functionName, 'Runs tasks');
     this.output('DispatcherFunctionName', dispatcher.function.functionName, 'Invokes workers');
-
-    this.consul =
-      props.consul === true
-        ? new ConsulGateway(this, 'Consul', { table, production: props.workers.production ?? true })
-        : undefined;
-    if (this.consul !== undefined)
-      this.output('ConsulUrl', this.consul.url.url, 'Sessions and keys as Consul has them');
   }
 
   private output(id: string, value: string, description: string): void {

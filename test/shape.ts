@@ -52,7 +52,7 @@ function measureAt(commit: string): Figures {
 
 function measure(root: string): Figures {
   const sources = sourcesOf(root);
-  const isTest = ({ path: file }: Source): boolean => file.startsWith('test/') || file.endsWith('.test.ts');
+  const isTest = ({ path: file }: Source): boolean => /^(?:test|proof)\/|^\w+\/test\//.test(file);
   const product = sources.filter((source) => source.path.includes('/') && !isTest(source));
   const shared = product.filter(({ path: file }) => file.startsWith('shared/'));
   const rooms = roomsOf(product);

@@ -6,7 +6,8 @@
  *
  * Consul's own clients do not sign requests for AWS: they speak to `leasehold consul` beside them, which uses their machine's credentials.
  */
-import { Duration, Token } from 'aws-cdk-lib';
+import path from 'node:path';
+import { CfnOutput, Duration, Token } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { FunctionUrl } from 'aws-cdk-lib/aws-lambda';
@@ -15,12 +16,14 @@ import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENV } from '../../functions/env.ts';
+import { CONSUL_ENV } from '../lambda/env-names.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/core/lease/timing.ts';
 import { validName } from '../../shared/core/validate/name.ts';
 import { validOptions } from '../../shared/core/validate/options.ts';
-import { consulAccess } from '../../infra/access.ts';
-import { HandlerFunction, handlerModule } from '../../infra/handler-function.ts';
+import type { AccessRule } from '../../infra/access.ts';
+import { HandlerFunction } from '../../infra/handler-function.ts';
+import type { LeaseholdStack } from '../../infra/stack.ts';
 import type { CoordinationTable } from '../../infra/table.ts';
 
 export interface ConsulGatewayProps {
@@ -52,6 +55,8 @@ const PROPS = {
   production: true,
 } as const satisfies Record<keyof ConsulGatewayProps, true>;
 
+/** Source in the repository, compiled in the package. */
+const HANDLER = path.join(import.meta.dirname, `../lambda/handler${path.extname(import.meta.filename)}`);
 const DEFAULT_TIMEOUT = Duration.minutes(1);
 const LAMBDA_MAX_TIMEOUT_MS = 900_000;
 /** Between the end of a blocking query and that of its function. */
@@ -78,7 +83,7 @@ export class ConsulGateway extends Construct {
       );
     const maxClockSkewMs = props.maxClockSkew?.toMilliseconds() ?? DEFAULT_MAX_CLOCK_SKEW_MS;
     this.handler = new HandlerFunction(this, 'Handler', {
-      entry: handlerModule('consul'),
+      entry: HANDLER,
       description: `Consul's API for sessions and keys of ${props.table.tableName}`,
       timeout,
       memorySize: MEMORY_MB,
@@ -86,10 +91,10 @@ export class ConsulGateway extends Construct {
       production: props.production ?? true,
       environment: {
         [ENV.table]: props.table.tableName,
-        [ENV.consulMaxWaitMs]: String(maxWaitMs),
+        [CONSUL_ENV.maxWaitMs]: String(maxWaitMs),
         [ENV.maxClockSkewMs]: String(maxClockSkewMs),
-        ...(props.node === undefined ? {} : { [ENV.consulNode]: props.node }),
-        ...(props.tokens === undefined ? {} : { [ENV.consulTokens]: props.tokens }),
+        ...(props.node === undefined ? {} : { [CONSUL_ENV.node]: props.node }),
+        ...(props.tokens === undefined ? {} : { [CONSUL_ENV.tokens]: props.tokens }),
       },
     });
     props.table.grant(this.function, consulAccess());
@@ -127,4 +132,21 @@ function ensureJson(tokens: string | undefined): void {
   } catch {
     throw new ConfigurationError('tokens is not JSON: give { "tokens": [ … ] }, as consul/README.md says');
   }
+}
+
+/** The Consul gateway: remote sessions, their checks, and the keys of locks. */
+function consulAccess(): AccessRule[] {
+  return [
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: ['session#*', 'check#*', 'lock#*'] },
+    { on: 'table', actions: ['PutItem'], keys: ['session#*'] },
+    { on: 'table', actions: ['ConditionCheckItem'], keys: ['session#*', 'lock#*'] },
+    { on: 'directory', actions: ['Query'], keys: ['session', 'check', 'lock'] },
+  ];
+}
+
+/** Puts the gateway into the example deployment, on its table. */
+export function addConsul(stack: LeaseholdStack, production: boolean): ConsulGateway {
+  const gateway = new ConsulGateway(stack, 'Consul', { table: stack.workers.table, production });
+  new CfnOutput(stack, 'ConsulUrl', { value: gateway.url.url, description: 'Sessions and keys as Consul has them' });
+  return gateway;
 }

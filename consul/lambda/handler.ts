@@ -12,7 +12,8 @@ import { Leasehold } from '../../shared/client/leasehold.ts';
 import { Remote } from '../remote/remote.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { ENV, parseConsulEnv } from '../../functions/env.ts';
+import { parseConsulEnv } from './env.ts';
+import { CONSUL_ENV } from './env-names.ts';
 import { METRICS_SERVICE } from '../../functions/metric-names.ts';
 import type { UrlAnswer, UrlEvent } from './function-url.ts';
 import { answerUrlEvent } from './function-url.ts';
@@ -34,7 +35,7 @@ function createConsulHandler(): Handler {
     remote,
     runtime,
     settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },
-    tokens: tokens === undefined ? undefined : parseTokens(tokens, ENV.consulTokens),
+    tokens: tokens === undefined ? undefined : parseTokens(tokens, CONSUL_ENV.tokens),
     closing: new AbortController().signal,
     onFailure: ({ method, path, error }) =>
       logger.error('request failed', { method, path, error: error instanceof Error ? error : String(error) }),

@@ -1,13 +1,16 @@
 /** The Consul gateway as it is deployed: what its role may do, all of which it needs, and that its handler gets along with it. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { Logger } from '@aws-lambda-powertools/logger';
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
+import { CONSUL_ENV } from '../lambda/env-names.ts';
 import type { UrlEvent } from '../lambda/function-url.ts';
-import { ConsulGateway } from '../infra/consul-gateway.ts';
+import { ConsulGateway, addConsul } from '../infra/consul-gateway.ts';
+import { LeaseholdStack } from '../../infra/stack.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { checkKey, lockKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
@@ -15,7 +18,7 @@ import { closeCommandTable, openCommandTable } from '../../test/support/command-
 import type { PolicyGate } from '../../test/infra/policy-gate.ts';
 import { openPolicyGate } from '../../test/infra/policy-gate.ts';
 import { isAllowed, statementsOf } from '../../test/infra/policy.ts';
-import { newApp } from '../../test/infra/synthesize.ts';
+import { ENTRY, newApp } from '../../test/infra/synthesize.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const stack = new Stack(newApp(), 'Theirs');
@@ -39,10 +42,23 @@ describe('the deployed Consul gateway', () => {
     ]);
   });
 
+  test('passes the checks of cdk-nag in the example deployment, which names its URL', () => {
+    const app = newApp();
+    const workers = { entry: ENTRY, production: true };
+    const deployment = new LeaseholdStack(app, 'Leasehold', { workers });
+    addConsul(deployment, true);
+    const template = Template.fromStack(deployment);
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+
+    template.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'AWS_IAM' });
+    expect(Object.keys(template.findOutputs('ConsulUrl'))).toHaveLength(1);
+    expect(() => app.synth()).not.toThrow();
+  });
+
   test('waits no longer than its function may run', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       Timeout: 60,
-      Environment: { Variables: Match.objectLike({ [ENV.consulMaxWaitMs]: '50000' }) },
+      Environment: { Variables: Match.objectLike({ [CONSUL_ENV.maxWaitMs]: '50000' }) },
     });
   });
 
@@ -113,7 +129,7 @@ describe('the deployed Consul gateway', () => {
       gate = await openPolicyGate({ upstream: endpoint ?? '', table: rows.table, logicalId: tableId, statements });
       vi.stubEnv(ENV.table, rows.table);
       vi.stubEnv(ENV.endpoint, gate.endpoint);
-      vi.stubEnv(ENV.consulMaxWaitMs, '1000');
+      vi.stubEnv(CONSUL_ENV.maxWaitMs, '1000');
       const { handler } = await import('../lambda/handler.ts');
       call = async (method, path, body) => {
         const answer = await handler(urlEvent(method, path, body));

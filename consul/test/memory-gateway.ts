@@ -4,6 +4,7 @@ import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import type { TokenRules } from '../http/tokens.ts';
 import type { World } from '../../test/support/coordination.ts';
 import { simulatedWorld } from '../../test/support/coordination.ts';
+import { remoteOf } from './remote-of.ts';
 
 export interface MemoryGateway {
   readonly world: World;
@@ -21,11 +22,12 @@ export interface MemoryGateway {
 
 export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway {
   const world = simulatedWorld();
-  const { leasehold, remote, runtime } = world.start();
+  const process = world.start();
+  const { leasehold, runtime } = process;
   const failures: unknown[] = [];
   const app = createConsulApp({
     leasehold,
-    remote,
+    remote: remoteOf(process),
     runtime,
     tokens,
     closing: new AbortController().signal,

@@ -17,10 +17,10 @@ interface Run {
 
 /** Path prefixes of each part; the first that fits counts. */
 const PARTS: readonly (readonly [part: string, prefixes: readonly string[]])[] = [
-  ['code under test', ['shared/']],
   ['simulated DynamoDB', ['shared/testing/simulated-dynamo/']],
   ['checker', ['proof/simulation/invariants/', 'proof/simulation/checker.ts', 'proof/simulation/liveness.ts']],
-  ['workloads, faults, record', ['shared/testing/', 'test/']],
+  ['workloads, faults, record', ['shared/testing/', 'proof/', 'test/']],
+  ['code under test', ['shared/']],
 ];
 const ENGINE = 'Node: memory, promises, timers, hashes';
 const ROOT = new URL('../../', import.meta.url).href;

@@ -56,7 +56,7 @@ interface SessionFacts {
    */
   readonly revoked: readonly string[];
   /**
-   * Its holder is somewhere beyond a gateway, and knows nothing but its id: a caller that names it renews it. See `../../consul/remote/sessions.ts`.
+   * Its holder is somewhere beyond a gateway, and knows nothing but its id: a caller that names it renews it.
    */
   readonly remote?: boolean | undefined;
 }

@@ -7,7 +7,7 @@ import { ROOT, documents, inlineCode } from '../support/documents.ts';
 
 const FOLDERS = [
   ...['api', 'bench', 'cli', 'console', 'consul', 'docs', 'examples', 'functions', 'infra', 'local', 'release'],
-  ...['shared', 'test', 'testing'],
+  ...['proof', 'shared', 'test'],
 ];
 const SOURCES = `{${FOLDERS.join(',')}}/**/*.{ts,mjs,js,md,css,html}`;
 const PLACE = new RegExp(`^(?:${FOLDERS.join('|')})/`);
@@ -29,7 +29,7 @@ const bareNames = new Set([...files, ...globSync('*.*', { cwd: ROOT })].map((fil
 /** Tests may speak of what is not there. */
 const words = new Set(
   [...texts]
-    .filter(([file]) => !file.endsWith('.md') && !file.startsWith('test/'))
+    .filter(([file]) => !file.endsWith('.md') && !/^(?:test|proof)\/|^\w+\/test\//.test(file))
     .flatMap(([, text]) => text.match(/[A-Za-z_$][\w$]*/g) ?? []),
 );
 

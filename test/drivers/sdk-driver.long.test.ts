@@ -8,7 +8,6 @@ await import('../conformance/lock.test.ts');
 await import('../conformance/lock-failures.test.ts');
 await import('../conformance/lock-settling.test.ts');
 await import('../conformance/lock-several.test.ts');
-await import('../../consul/test/conformance/lock-transaction.test.ts');
 await import('../conformance/lock-values.test.ts');
 await import('../conformance/semaphore.test.ts');
 await import('../conformance/semaphore-operation.test.ts');

@@ -78,17 +78,6 @@ describe('LeaseholdStack', () => {
     },
   );
 
-  test('has a URL for Consul’s API where it is asked for, for callers with IAM credentials alone, and passes them with it', () => {
-    const app = newApp();
-    const workers = { entry: ENTRY, production: true };
-    const template = Template.fromStack(new LeaseholdStack(app, 'Leasehold', { workers, consul: true }));
-    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-
-    template.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'AWS_IAM' });
-    expect(Object.keys(template.findOutputs('ConsulUrl'))).toHaveLength(1);
-    expect(() => app.synth()).not.toThrow();
-  });
-
   test('would not pass them with a queue that may be read in the clear', () => {
     const { app, stack } = newStack(true);
     new Queue(stack, 'Careless');

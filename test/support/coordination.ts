@@ -11,8 +11,8 @@ import { Sender } from '../../shared/dynamo/engine/send.ts';
 import type { LeaseholdSettings } from '../../shared/client/leasehold.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
+import type { Stores } from '../../shared/client/stores.ts';
 import { createStores } from '../../shared/client/stores.ts';
-import { Remote } from '../../consul/remote/remote.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { durationMs } from '../../shared/core/validate/duration.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
@@ -31,7 +31,9 @@ const SEED = 20_260_301n;
 
 export interface Process {
   readonly leasehold: Leasehold;
-  readonly remote: Remote;
+  /** What else may be built on it. */
+  readonly ports: Stores & Pick<ConstructorParameters<typeof Leasehold>[0], 'runtime' | 'gauge'>;
+  readonly maxClockSkewMs: number;
   readonly runtime: Runtime;
   readonly driver: FailingDriver;
   /** Milliseconds by which this process's wall clock is ahead; change it at will. */
@@ -154,10 +156,10 @@ function startProcess(
   const { maxClockSkewMs } = sessionTiming(
     options.maxClockSkew === undefined ? {} : { maxClockSkewMs: durationMs('maxClockSkew', options.maxClockSkew) },
   );
-  const remote = new Remote({ ...stores, runtime, gauge }, maxClockSkewMs);
   return {
     leasehold,
-    remote,
+    ports: { ...stores, runtime, gauge },
+    maxClockSkewMs,
     runtime,
     driver: faulty,
     clockError,

@@ -12,14 +12,19 @@ export interface Tier {
   readonly exclude: readonly string[];
 }
 
-export const ALL = 'test/**/*.test.ts';
-export const LONG = 'test/**/*.long.test.ts';
-const FULL = 'test/**/*.full.test.ts';
+const PLACES = '{test,proof,console,consul}';
+export const ALL = `${PLACES}/**/*.test.ts`;
+export const LONG = `${PLACES}/**/*.long.test.ts`;
+const FULL = `${PLACES}/**/*.full.test.ts`;
 /** What needs no process of its own, and one path through each that does. */
-const FIRST = ['conformance', 'docs', 'functions', 'simulation', 'smoke', 'tools', 'unit'];
+const FIRST = [
+  ...['conformance', 'docs', 'functions', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
+  ...['conjuncts', 'graph', 'mutants', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),
+  ...['conformance', 'unit'].map((folder) => `consul/test/${folder}`),
+];
 
 export const TIERS: Readonly<Record<'first' | 'full' | 'long', Tier>> = {
-  first: { include: FIRST.map((folder) => `test/${folder}/**/*.test.ts`), exclude: [FULL, LONG] },
-  full: { include: [ALL], exclude: [...FIRST.map((folder) => `test/${folder}/**/!(*.full).test.ts`), LONG] },
+  first: { include: FIRST.map((folder) => `${folder}/**/*.test.ts`), exclude: [FULL, LONG] },
+  full: { include: [ALL], exclude: [...FIRST.map((folder) => `${folder}/**/!(*.full).test.ts`), LONG] },
   long: { include: [LONG], exclude: [] },
 };

@@ -6,6 +6,8 @@ import type { Process, World } from '../../../test/support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../../../test/support/coordination.ts';
 import { loseNextAnswer } from '../../../test/support/lost-answer.ts';
 import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
+import type { Remote } from '../../remote/remote.ts';
+import { remoteOf } from '../remote-of.ts';
 
 describeInEveryWorld('remote sessions and their locks', (open) => {
   let world: World;
@@ -17,8 +19,8 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     ({ world, one, other, key } = await openLockWorld(open()));
   });
 
-  const create = (settings: Partial<Parameters<Process['remote']['sessions']['create']>[0]> = {}) =>
-    one.remote.sessions.create({
+  const create = (settings: Partial<Parameters<Remote['sessions']['create']>[0]> = {}) =>
+    remoteOf(one).sessions.create({
       name: '',
       node: 'n',
       ttlMs: TTL_MS,
@@ -27,11 +29,12 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       checks: [],
       ...settings,
     });
-  const renew = (session: LiveSession, process = one) => process.remote.sessions.renew(session.id);
+  const renew = (session: LiveSession, process = one) => remoteOf(process).sessions.renew(session.id);
   const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
   const acquire = (session: LiveSession, value = 'v', process = one) =>
-    process.remote.locks.acquire(key, session.id, content(value));
-  const release = (session: LiveSession, value = 'left') => one.remote.locks.release(key, session.id, content(value));
+    remoteOf(process).locks.acquire(key, session.id, content(value));
+  const release = (session: LiveSession, value = 'left') =>
+    remoteOf(one).locks.release(key, session.id, content(value));
 
   describe('a renewal', () => {
     test('is one write, through any process, and counts from when it was received', async () => {
@@ -78,7 +81,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       world.clock.step(TTL_MS * 1_000);
 
       expect(await renew(session)).toMatchObject({ kind: 'renewed' });
-      expect(await other.remote.sessions.live(session.id)).toMatchObject({ expiresAt: null });
+      expect(await remoteOf(other).sessions.live(session.id)).toMatchObject({ expiresAt: null });
     });
 
     test('of a session whose check has failed ends it', async () => {
@@ -102,9 +105,9 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     test('is not for sessions that have a holder', async () => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
 
-      expect(await other.remote.sessions.renew(native.id)).toEqual({ kind: 'notRemote' });
+      expect(await remoteOf(other).sessions.renew(native.id)).toEqual({ kind: 'notRemote' });
       expect(await world.row(sessionKey(native.id))).toMatchObject({ renewals: 0 });
-      expect(await other.remote.sessions.renew('unheard-of')).toEqual({ kind: 'gone' });
+      expect(await remoteOf(other).sessions.renew('unheard-of')).toEqual({ kind: 'gone' });
     });
   });
 
@@ -189,7 +192,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
       const lock = await acquireNow(native, key, { value: 'v' });
 
-      expect(await other.remote.locks.release(key, native.id, content('left'))).toBe('released');
+      expect(await remoteOf(other).locks.release(key, native.id, content('left'))).toBe('released');
 
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'left', holder: undefined, closedUntil: 0 });
       expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
@@ -238,12 +241,13 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
 
   describe('a prefix', () => {
     test('is seen whole, with a fingerprint that changes with its content alone', async () => {
-      const { leasehold, remote } = one;
+      const { leasehold } = one;
+      const remote = remoteOf(one);
       const empty = await remote.prefixes.view(`${key}/`);
       await leasehold.locks.put(`${key}/b`, 'v');
       await leasehold.locks.put(`${key}/a`, 'v');
       const full = await remote.prefixes.view(`${key}/`);
-      const again = await other.remote.prefixes.view(`${key}/`);
+      const again = await remoteOf(other).prefixes.view(`${key}/`);
       await leasehold.locks.delete(`${key}/a`);
       await leasehold.locks.delete(`${key}/b`);
       const emptied = await remote.prefixes.view(`${key}/`);
@@ -257,10 +261,14 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     test('tells those who wait that a session below it has expired', async () => {
       const session = await create({ behaviour: 'delete' });
       await acquire(session);
-      const before = await other.remote.prefixes.view(key);
+      const before = await remoteOf(other).prefixes.view(key);
       const isNews = ({ fingerprint }: typeof before): boolean => fingerprint !== before.fingerprint;
 
-      const next = await passTime(world, other.remote.prefixes.watch(key, isNews, new AbortController().signal), 1_000);
+      const next = await passTime(
+        world,
+        remoteOf(other).prefixes.watch(key, isNews, new AbortController().signal),
+        1_000,
+      );
 
       expect(before.entries).toHaveLength(1);
       expect(next.entries).toEqual([]);
@@ -269,9 +277,9 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     test('lists what was just created, once that has been waited for', async () => {
       await one.leasehold.locks.put(key, 'v');
 
-      await one.remote.prefixes.awaitListed(key);
+      await remoteOf(one).prefixes.awaitListed(key);
 
-      expect((await other.remote.prefixes.view(key)).entries).toHaveLength(1);
+      expect((await remoteOf(other).prefixes.view(key)).entries).toHaveLength(1);
     });
   });
 });

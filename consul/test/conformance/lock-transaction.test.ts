@@ -6,6 +6,8 @@ import type { LiveSession } from '../../../shared/session/session-record.ts';
 import type { Process, World } from '../../../test/support/coordination.ts';
 import { describeInEveryWorld, passTime } from '../../../test/support/coordination.ts';
 import { LOCK_DELAY_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
+import type { Remote } from '../../remote/remote.ts';
+import { remoteOf } from '../remote-of.ts';
 
 describeInEveryWorld('a transaction over keys', (open) => {
   let world: World;
@@ -20,7 +22,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
   });
 
   const create = () =>
-    one.remote.sessions.create({
+    remoteOf(one).sessions.create({
       name: '',
       node: 'n',
       ttlMs: TTL_MS,
@@ -29,10 +31,10 @@ describeInEveryWorld('a transaction over keys', (open) => {
       checks: [],
     });
   const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
-  const acquire = (session: LiveSession) => one.remote.locks.acquire(key, session.id, content('v'));
-  const release = (session: LiveSession) => one.remote.locks.release(key, session.id, content('left'));
-  const run = (...operations: Parameters<Process['remote']['transactions']['run']>[0][number][]) =>
-    one.remote.transactions.run(operations);
+  const acquire = (session: LiveSession) => remoteOf(one).locks.acquire(key, session.id, content('v'));
+  const release = (session: LiveSession) => remoteOf(one).locks.release(key, session.id, content('left'));
+  const run = (...operations: Parameters<Remote['transactions']['run']>[0][number][]) =>
+    remoteOf(one).transactions.run(operations);
 
   test('acquires, stores and deletes at once, or not at all', async () => {
     const session = await create();

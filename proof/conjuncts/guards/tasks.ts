@@ -1,5 +1,6 @@
 /** Late writes to tasks, their packs, lines and keys. */
-import { parkedPlace, taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';

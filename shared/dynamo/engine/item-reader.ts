@@ -1,5 +1,5 @@
 import { CorruptItemError } from '../../core/errors.ts';
-import type { Json } from '../../tasks/task/task.ts';
+import type { Json } from '../../core/json.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey } from './keys.ts';
 import { SCHEMA_VERSION } from './schema.ts';

@@ -6,9 +6,6 @@
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import { HASH_DIGITS } from '../../tasks/task/tenants.ts';
-import type { Priority } from '../../tasks/task/task.ts';
-import { PRIORITIES } from '../../tasks/task/task.ts';
 import { PARKED_SHARDS, PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 
 /** As many as a safe integer has, so that tickets sort as numbers do. */
@@ -74,27 +71,6 @@ export function tenantPartitionKey(queue: string, priority: string, shard: numbe
   return joinKey(['tenant', queue, priority, String(shard)]);
 }
 
-/** The place of a tenant's task among the others of its partition: tenants in an order that means nothing, the tasks of each by time. */
-export function tenantPlace(tenant: string, readyAt: number, id: string): string {
-  const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
-  const parts = [sha256(tenant).slice(0, HASH_DIGITS), tenant, at, sha256(id).slice(0, HASH_DIGITS)];
-  return fitting(joinKey(parts), SORT_KEY_LIMIT_BYTES, ['the place of tenant', tenant]);
-}
-
-export function parseTenantPlace(place: string): {
-  readonly tenant: string;
-  readonly readyAt: number;
-  /** Behind all places of the tenant. */
-  readonly end: string;
-} {
-  const [prefix = '', tenant = '', at = ''] = splitKey(place);
-  return { tenant, readyAt: Number(at), end: joinKey([prefix, tenant, BEHIND_DIGITS]) };
-}
-
-/** The last moment that is allowed has as many. */
-const MOMENT_DIGITS = 15;
-const BEHIND_DIGITS = '~';
-
 /** Where the tasks of a queue stand that wait for a place of their key: all of one key in one partition. */
 export function parkedPartitionKey(queue: string, key: string): string {
   return joinKey([PARKED, queue, String(shardOf(key, PARKED_SHARDS))]);
@@ -107,33 +83,7 @@ export const parkedPartitionKeys = (queue: string): readonly string[] =>
 export const isParkedPartition = (partition: unknown): boolean =>
   typeof partition === 'string' && splitKey(partition)[0] === PARKED;
 
-/** What the places of all tasks of a key begin with. A hash, because keys of users are as long as they like. */
-export function parkedPrefix(key: string): string {
-  return `${sha256(key).slice(0, PARKED_DIGITS)}#`;
-}
-
-/** The place of a parked task among those of its partition: by key, then in the order in which it would be served. */
-export function parkedPlace(
-  { key, priority, readyAt }: { readonly key: string; readonly priority: Priority; readonly readyAt: number },
-  id: string,
-): string {
-  const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
-  const parts = [String(PRIORITIES.indexOf(priority)), at, sha256(id).slice(0, HASH_DIGITS)];
-  return parkedPrefix(key) + joinKey(parts);
-}
-
-export function parseParkedPlace(place: string): { readonly priority: Priority; readonly readyAt: number } {
-  const [, priority = '', at = ''] = splitKey(place);
-  return { priority: PRIORITIES[Number(priority)] ?? 'low', readyAt: Number(at) };
-}
-
-/** Behind all places of the key that this one is of. */
-export function behindKeyOf(place: string): string {
-  return joinKey([splitKey(place)[0] ?? '', BEHIND_DIGITS]);
-}
-
 const PARKED = 'parked';
-const PARKED_DIGITS = 16;
 
 /** Where the dead tasks of a queue are listed: spread over a few partitions, because they tend to die together. */
 export function deadPartitionKey(queue: string, shard: number): string {
@@ -167,7 +117,7 @@ function sortKey(kind: string, name: string): string {
 }
 
 /** @throws ConfigurationError for a key that the service would refuse */
-function fitting(key: string, limitBytes: number, what: readonly string[]): string {
+export function fitting(key: string, limitBytes: number, what: readonly string[]): string {
   const bytes = utf8Bytes(key);
   if (bytes <= limitBytes) return key;
   throw new ConfigurationError(

@@ -26,8 +26,11 @@
  * being early or late by a clock's error changes when a task runs, never how often.
  */
 
+import type { Json } from '../../core/json.ts';
 import type { KeyLimit } from './key-limit.ts';
 import type { LinePlace } from './line.ts';
+
+export type { Json } from '../../core/json.ts';
 
 /** Polled from high to low. */
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
@@ -44,9 +47,6 @@ export interface TaskKey {
   readonly queue: string;
   readonly id: string;
 }
-
-/** Any JSON value. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export interface TaskError {
   readonly name: string;

@@ -41,7 +41,7 @@ function strangersIn(sources: readonly Source[]): string[] {
 
 describe('the placeholders of expressions', () => {
   test('name attributes of the schema', () => {
-    const rows = sourcesOf(ROOT).filter(({ path: file }) => file.startsWith('shared/dynamo/'));
+    const rows = sourcesOf(ROOT).filter(({ path: file }) => /^shared\/(?:dynamo|operate|.*\/rows?)\//.test(file));
 
     expect(rows.length).toBeGreaterThan(50);
     expect(strangersIn(rows)).toEqual([]);

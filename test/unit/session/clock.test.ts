@@ -66,49 +66,4 @@ describe('a clock that is proven wrong', () => {
     expect(lock.signal.aborted).toBe(false);
     expect(await lock.release()).toBe(true);
   });
-
-  describe('and remote sessions', () => {
-    const settings = { name: 'r', node: 'n', behaviour: 'release' as const, ttlMs: 30_000, lockDelayMs: 0, checks: [] };
-
-    test('opens none', async () => {
-      provedByNextAnswer(SKEW_MS);
-      await expect(here.remote.sessions.create(settings)).rejects.toThrow(ClockSkewError);
-      await expect(here.remote.sessions.create(settings)).rejects.toThrow(ClockSkewError);
-
-      expect(await sessions()).toEqual([]);
-    });
-
-    test.each([
-      ['behind', -SKEW_MS],
-      ['ahead', SKEW_MS],
-    ])('renews none while it is %s, for others would misjudge its expiry', async (_where, errorMs) => {
-      const sound = world.start();
-      const session = await sound.remote.sessions.create(settings);
-      here.clockError.ms = errorMs;
-      here.provenSkew.ms = SKEW_MS;
-
-      const renewal = here.remote.sessions.renew(session.id);
-
-      await expect(renewal).rejects.toThrow(ClockSkewError);
-      await expect(renewal).rejects.toThrow(/renewing no session/);
-      await world.clock.advance(settings.ttlMs / 2);
-      expect(await sound.remote.sessions.live(session.id)).toMatchObject({ expiresAt: session.expiresAt });
-      expect(await sound.remote.sessions.renew(session.id)).toMatchObject({ kind: 'renewed' });
-    });
-
-    test('does not call renewed what it wrote when the answer proves the clock wrong', async () => {
-      const session = await world.start().remote.sessions.create(settings);
-      provedByNextAnswer(SKEW_MS);
-
-      await expect(here.remote.sessions.renew(session.id)).rejects.toThrow(ClockSkewError);
-    });
-
-    test('is measured again before a renewal is refused', async () => {
-      const session = await here.remote.sessions.create(settings);
-      here.provenSkew.ms = SKEW_MS;
-      provedByNextAnswer(0);
-
-      expect(await here.remote.sessions.renew(session.id)).toMatchObject({ kind: 'renewed' });
-    });
-  });
 });

@@ -121,23 +121,4 @@ describe('a forced release', () => {
     expect(session.signal.aborted).toBe(false);
     expect(await revokedOf(session)).toEqual([]);
   });
-
-  test('of a lock of a remote session is not noted in its row, which no heartbeat of ours reads', async () => {
-    const { remote } = holder;
-    const { id } = await remote.sessions.create({
-      name: 'r',
-      node: 'n',
-      behaviour: 'release',
-      ttlMs: 30_000,
-      lockDelayMs: 0,
-      checks: [],
-    });
-    const taken = await remote.locks.acquire('k', id, { value: 'v', encoding: 'text', flags: 0 });
-    expect(taken).toMatchObject({ kind: 'acquired' });
-    const held = await operator.leasehold.locks.get('k');
-
-    await force('k', held?.leaseCounter ?? 0);
-
-    expect((await world.row(sessionKey(id)))?.revoked).toBeUndefined();
-  });
 });

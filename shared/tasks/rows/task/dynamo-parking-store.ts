@@ -9,16 +9,8 @@ import type { ParkingStore } from '../../task/parking.ts';
 import type { ReadyTask, TaskRecord } from '../../task/task.ts';
 import { readInBatches } from '../../../dynamo/engine/batches.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import {
-  behindKeyOf,
-  parkedPartitionKey,
-  parkedPartitionKeys,
-  parkedPlace,
-  parkedPrefix,
-  parseParkedPlace,
-  splitKey,
-  taskKey,
-} from '../../../dynamo/engine/keys.ts';
+import { parkedPartitionKey, parkedPartitionKeys, splitKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import { behindKeyOf, parkedPlace, parkedPrefix, parseParkedPlace } from './index-places.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { batchGetStatement } from '../../../dynamo/engine/statement.ts';
 import { decodeKey } from '../key-codec.ts';

@@ -15,7 +15,8 @@
 import type { ReadyTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { RowKey } from '../../../dynamo/engine/keys.ts';
-import { parkedPartitionKey, parkedPlace, taskKey } from '../../../dynamo/engine/keys.ts';
+import { parkedPartitionKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import { parkedPlace } from './index-places.ts';
 import { DIRECTORY_INDEX } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { queryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';

@@ -10,13 +10,8 @@
  */
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import {
-  isParkedPartition,
-  readyPartitionKey,
-  shardOf,
-  tenantPartitionKey,
-  tenantPlace,
-} from '../../../dynamo/engine/keys.ts';
+import { isParkedPartition, readyPartitionKey, shardOf, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
+import { tenantPlace } from './index-places.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 
 type Standing = TaskKey & { readonly tenant?: string | undefined };

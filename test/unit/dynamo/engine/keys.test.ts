@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  joinKey,
-  parseTenantPlace,
-  readyPartitionKey,
-  shardOf,
-  splitKey,
-  taskKey,
-  tenantPlace,
-} from '../../../../shared/dynamo/engine/keys.ts';
+import { joinKey, readyPartitionKey, shardOf, splitKey, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
+import { parseTenantPlace, tenantPlace } from '../../../../shared/tasks/rows/task/index-places.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 
 /** Text made of what keys are made of, so that collisions would be found. */

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { sessionKey } from '../../../shared/dynamo/engine/keys.ts';
+import { simulatedWorld } from '../../../test/support/coordination.ts';
+import { remoteOf } from '../remote-of.ts';
+
+test('the forced release of a lock of a remote session is not noted in its row, which no heartbeat of ours reads', async () => {
+  const world = simulatedWorld();
+  const remote = remoteOf(world.start());
+  const { locks } = world.start().leasehold;
+  const { id } = await remote.sessions.create({
+    name: 'r',
+    node: 'n',
+    behaviour: 'release',
+    ttlMs: 30_000,
+    lockDelayMs: 0,
+    checks: [],
+  });
+  const taken = await remote.locks.acquire('k', id, { value: 'v', encoding: 'text', flags: 0 });
+  expect(taken).toMatchObject({ kind: 'acquired' });
+  const leaseCounter = (await locks.get('k'))?.leaseCounter ?? 0;
+
+  const force = { by: 'operator', reason: 'stuck', lockDelay: 0, leaseCounter };
+  expect(await locks.forceRelease('k', force)).toMatchObject({ kind: 'released' });
+
+  expect((await world.row(sessionKey(id)))?.revoked).toBeUndefined();
+});

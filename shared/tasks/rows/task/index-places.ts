@@ -1,0 +1,55 @@
+/** Where tasks of tenants and parked tasks stand in their partitions of an index: sort keys that order them. */
+import { sha256 } from '../../../core/runtime/sha256.ts';
+import { fitting, joinKey, splitKey } from '../../../dynamo/engine/keys.ts';
+import { SORT_KEY_LIMIT_BYTES } from '../../../dynamo/engine/schema.ts';
+import type { Priority } from '../../task/task.ts';
+import { PRIORITIES } from '../../task/task.ts';
+import { HASH_DIGITS } from '../../task/tenants.ts';
+
+/** The place of a tenant's task among the others of its partition: tenants in an order that means nothing, the tasks of each by time. */
+export function tenantPlace(tenant: string, readyAt: number, id: string): string {
+  const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
+  const parts = [sha256(tenant).slice(0, HASH_DIGITS), tenant, at, sha256(id).slice(0, HASH_DIGITS)];
+  return fitting(joinKey(parts), SORT_KEY_LIMIT_BYTES, ['the place of tenant', tenant]);
+}
+
+export function parseTenantPlace(place: string): {
+  readonly tenant: string;
+  readonly readyAt: number;
+  /** Behind all places of the tenant. */
+  readonly end: string;
+} {
+  const [prefix = '', tenant = '', at = ''] = splitKey(place);
+  return { tenant, readyAt: Number(at), end: joinKey([prefix, tenant, BEHIND_DIGITS]) };
+}
+
+/** The last moment that is allowed has as many. */
+const MOMENT_DIGITS = 15;
+const BEHIND_DIGITS = '~';
+
+const PARKED_DIGITS = 16;
+
+/** What the places of all tasks of a key begin with. A hash, because keys of users are as long as they like. */
+export function parkedPrefix(key: string): string {
+  return `${sha256(key).slice(0, PARKED_DIGITS)}#`;
+}
+
+/** The place of a parked task among those of its partition: by key, then in the order in which it would be served. */
+export function parkedPlace(
+  { key, priority, readyAt }: { readonly key: string; readonly priority: Priority; readonly readyAt: number },
+  id: string,
+): string {
+  const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
+  const parts = [String(PRIORITIES.indexOf(priority)), at, sha256(id).slice(0, HASH_DIGITS)];
+  return parkedPrefix(key) + joinKey(parts);
+}
+
+export function parseParkedPlace(place: string): { readonly priority: Priority; readonly readyAt: number } {
+  const [, priority = '', at = ''] = splitKey(place);
+  return { priority: PRIORITIES[Number(priority)] ?? 'low', readyAt: Number(at) };
+}
+
+/** Behind all places of the key that this one is of. */
+export function behindKeyOf(place: string): string {
+  return joinKey([splitKey(place)[0] ?? '', BEHIND_DIGITS]);
+}
