@@ -139,7 +139,7 @@ async function killAndUpgrade(deployed: Deployed, deployer: Deployer, all: TaskK
   const effects = await deployed.effects();
   for (const id of victims) assert((effects.get(id)?.attempt ?? 0) > 1, `${id} was not taken over`);
   const row = await deployed.readRow(taskKey(QUEUE, 'from-the-future'));
-  assert.deepEqual(row, future, 'a row of a later version was rewritten');
+  assert.deepEqual(row, future, 'a row of another version was rewritten');
   const isReported = (count: number): boolean => count > 0;
   await until('a row was skipped', () => deployed.reported(METRIC.rowsSkipped), isReported, SOON_MS);
   return `${victims.length} were at work when their workers were killed, and were taken over; ${share(effects, keys)}`;

@@ -138,7 +138,7 @@ async function damage(world: World, queue: string, { standing, damages }: Poison
   await world.raw.put(running);
   const session = {
     ...sessionKey(GHOST),
-    v: 1,
+    v: 2,
     id: GHOST,
     name: 'worker',
     node: 'gone',

@@ -24,7 +24,7 @@ describe('a prefix', () => {
 
   describe.each([
     ['damaged', { nonce: 7 }],
-    ['of a later version', { v: 999 }],
+    ['of another version', { v: 999 }],
   ])('above a key whose row is %s', (_what, change) => {
     beforeEach(() => damage(lockKey('q/b'), change));
 

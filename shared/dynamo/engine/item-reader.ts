@@ -16,8 +16,11 @@ export class ItemReader {
     this.#item = item;
     this.key = typeof item.pk === 'string' ? item.pk : 'without a key';
     const version = this.number('v');
-    if (version > SCHEMA_VERSION)
-      throw this.corrupt('v', `is ${version}, written by a later version than this one (${SCHEMA_VERSION})`);
+    if (version !== SCHEMA_VERSION)
+      throw this.corrupt(
+        'v',
+        `is ${version}, another version of the rows than this code reads (${SCHEMA_VERSION}): name another table, or delete this one`,
+      );
   }
 
   string(attribute: string): string {

@@ -3,8 +3,8 @@
  * Attribute names appear nowhere else; statements reach them through the placeholders below.
  */
 
-/** Rows carry the version they were written with; a row of a later version is left alone. */
-export const SCHEMA_VERSION = 1;
+/** Every row carries the version of its layout. This code reads and changes rows of this version only. */
+export const SCHEMA_VERSION = 2;
 
 export const TABLE = {
   partitionKey: 'pk',

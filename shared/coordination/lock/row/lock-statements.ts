@@ -59,7 +59,7 @@ const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
  * A late attempt of an acquire that was refused, or was held and given back, must not take the key for a session that does not know.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
-/** A row of a later version is left alone. */
+/** A row of another version is left alone. */
 const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
 const HAS_NO_VALUE = 'attribute_not_exists(#value)';
 

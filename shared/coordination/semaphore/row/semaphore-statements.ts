@@ -227,7 +227,7 @@ export const readSemaphore = (table: string, name: string): Statement<'get'> =>
 export const pageOfSemaphores = (table: string, prefix: string, after: unknown): Statement<'query'> =>
   directoryStatement('semaphore.page', table, 'semaphore', prefix, after);
 
-/** A row of a later version is left alone. */
+/** A row of another version is left alone. */
 const IS_KNOWN = '#v = :v';
 const IS_AGREED = '#declared = :limit';
 const HAS_ROOM = '#free >= :permits AND size(#holders) < :holdersLimit';
