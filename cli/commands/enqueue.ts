@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { createLogUpdate } from 'log-update';
+import { liveText } from '../../local/live-text.ts';
 import { ConfigurationError, MismatchError, assert, messageOf } from '../../shared/core/errors.ts';
 import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import { MAX_ATTEMPTS_LIMIT } from '../../shared/tasks/task/bounds.ts';
@@ -218,10 +218,10 @@ function progressOf(
   total: number,
 ): { readonly show: (done: number) => void; readonly end: () => void } {
   if (!output.err.isTTY || output.isJson || total < 100) return { show: () => undefined, end: () => undefined };
-  const update = createLogUpdate(output.err);
+  const live = liveText(output.err);
   return {
-    show: (done) => update(`${done.toLocaleString('en-US')} of ${plural(total, 'task')}`),
-    end: () => update.clear(),
+    show: (done) => live.show(`${done.toLocaleString('en-US')} of ${plural(total, 'task')}`),
+    end: () => live.clear(),
   };
 }
 

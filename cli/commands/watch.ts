@@ -1,6 +1,6 @@
 /** `leasehold watch`: a queue, live. */
 import { Command } from 'commander';
-import { createLogUpdate } from 'log-update';
+import { liveText } from '../../local/live-text.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { spanOption } from '../arguments.ts';
@@ -50,8 +50,8 @@ function screenOf(output: Output, { clock }: Runtime): (census: Census) => void 
   if (output.isJson || !output.out.isTTY)
     return (census) =>
       output.answer({ at: clock.now(), ...census }, () => `${moment(clock.now())}  ${summary(census)}`);
-  const update = createLogUpdate(output.out);
-  return (census) => update(picture(census, output));
+  const live = liveText(output.out);
+  return (census) => live.show(picture(census, output));
 }
 
 function summary(census: Census): string {

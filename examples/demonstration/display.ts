@@ -1,6 +1,6 @@
 /** What a person sees while the work runs: a live picture on a terminal, plain lines elsewhere. */
 import { styleText } from 'node:util';
-import { createLogUpdate } from 'log-update';
+import { liveText } from '../../local/live-text.ts';
 import type { TaskState } from '../../shared/tasks/task/task.ts';
 import type { WorkerView } from './worker-view.ts';
 
@@ -27,16 +27,16 @@ export function createDisplay(output: NodeJS.WriteStream): Display {
 }
 
 function liveDisplay(output: NodeJS.WriteStream): Display {
-  const update = createLogUpdate(output);
+  const live = liveText(output);
   return {
     show(picture) {
-      update([bar(picture), '', ...picture.workers.map((worker) => workerLine(worker, picture.now)), ''].join('\n'));
+      live.show([bar(picture), '', ...picture.workers.map((worker) => workerLine(worker, picture.now)), ''].join('\n'));
     },
     note(text) {
-      update.persist(`  ${text}`);
+      live.persist(`  ${text}`);
     },
     end() {
-      update.done();
+      live.end();
     },
   };
 }

@@ -11,7 +11,7 @@
  */
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
-import { createLogUpdate } from 'log-update';
+import { liveText } from '../../local/live-text.ts';
 import type { EngineOptions } from '../../local/engine.ts';
 import { startEngine } from '../../local/engine.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -116,7 +116,7 @@ function report(result: ChaosResult): string {
 }
 
 function createProgress(minutes: number) {
-  const update = process.stderr.isTTY ? createLogUpdate(process.stderr) : undefined;
+  const live = process.stderr.isTTY ? liveText(process.stderr) : undefined;
   let lastAt = -Infinity;
   return {
     show(progress: Progress): void {
@@ -124,14 +124,14 @@ function createProgress(minutes: number) {
       const line =
         `${phase} ${(elapsedMs / 1_000).toFixed(0)} s of ${(minutes * 60).toFixed(0)} s: ${tasks} tasks, ${open} open, ` +
         `${takeovers} taken over, ${processFaults} process faults, ${ambiguousOutcomes} ambiguous outcomes`;
-      if (update !== undefined) update(line);
+      if (live !== undefined) live.show(line);
       else if (elapsedMs - lastAt >= PLAIN_EVERY_MS) {
         lastAt = elapsedMs;
         process.stderr.write(`${line}\n`);
       }
     },
     end(): void {
-      update?.done();
+      live?.end();
     },
   };
 }
