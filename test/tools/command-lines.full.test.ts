@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const COMMANDS = [
-  ...['release/build.ts', 'release/docs.ts', 'release/picture.ts', 'release/check.ts', 'release/newcomer.ts'],
+  ...['release/build.ts', 'release/docs.ts', 'release/check.ts', 'release/newcomer.ts'],
   'test/deploy/deploy.ts',
 ];
 
