@@ -182,7 +182,7 @@ function sum({ table, indexes }: WriteUnits): number {
 }
 
 function parse(argv: readonly string[]): { readonly engine: BenchEngine; readonly json: boolean } {
-  return new Command('npm run units --')
+  return new Command('npm run bench -- units')
     .description('Write and read units of every verb: our own model beside an engine.')
     .addOption(engineOption())
     .option('--json', 'for programs', false)

@@ -206,7 +206,7 @@ function dashed(figure: string): string {
 
 const HELP = `
 The arithmetic is that of the tests: rows as the statements write them, sized and rounded as DynamoDB does.
-'npm run units' compares it with an engine.
+'npm run bench -- units' compares it with an engine.
 
 Examples:
   $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2

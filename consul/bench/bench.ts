@@ -7,7 +7,7 @@
  * Rates depend on the machine and on who else uses it; their ratios and the CPU time of a cycle are the figures.
  * The gateway's engine is the embedded one, so its requests cost what they cost here, and not what they cost in a region.
  * `--beside` measures the gateway of another checkout in the same run: what a change was worth.
- * Without a Consul (`npm run consul:compare` builds one, `CONSUL_PROGRAM` names one) the gateway is measured alone.
+ * Without a Consul (`node consul/test/compare/compare.ts` builds one, `CONSUL_PROGRAM` names one) the gateway is measured alone.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

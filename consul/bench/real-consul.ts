@@ -33,7 +33,7 @@ export async function findConsul({ builds }: { readonly builds: boolean }): Prom
   const program = given ?? path.join(CACHE, 'consul');
   if (await isThere(program)) return { program };
   if (given !== undefined) return { missing: `${PROGRAM_VARIABLE} names ${given}, which is not there` };
-  if (!builds) return { missing: 'it is not built: npm run consul:compare builds it, and needs Go' };
+  if (!builds) return { missing: 'it is not built: node consul/test/compare/compare.ts builds it, and needs Go' };
   try {
     await build(program);
     return { program };

@@ -1,4 +1,4 @@
-/** The gateway beside a real Consul, as `npm run consul:compare` runs it; skipped where there is neither a Consul nor Go. */
+/** The gateway beside a real Consul, as `node consul/test/compare/compare.ts` runs it; skipped where there is neither a Consul nor Go. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
 /**
- * The long comparison, by hand or at night: `npm run conformance -- --operations 100000 [--seed 1]`.
+ * The long comparison, by hand or at night: `node test/conformance/compare.ts --operations 100000 [--seed 1]`.
  *
  * Prints what was compared, which entries of the allow-list were needed, and what is left unexplained, which must be 0.
  */
@@ -12,7 +12,7 @@ import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 /** What the generator of the programs takes. */
 const MAX_SEED = 2 ** 31 - 1;
 
-const { operations, seed, driver, json } = new Command('npm run conformance --')
+const { operations, seed, driver, json } = new Command('node test/conformance/compare.ts')
   .description('Runs random programs on the simulated DynamoDB and on the engines, and compares every answer.')
   .option('--operations <n>', 'how many to compare, at least', wholeNumber(1), 100_000)
   .option('--seed <n>', 'which programs', wholeNumber(0, MAX_SEED), 1)

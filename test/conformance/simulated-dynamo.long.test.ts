@@ -1,5 +1,5 @@
 /**
- * The long comparison of the simulated store with real engines, by each of our drivers. `npm run conformance` is the same by hand.
+ * The long comparison of the simulated store with real engines, by each of our drivers. `node test/conformance/compare.ts` is the same by hand.
  *
  * All drivers send the same programs, and each answer is compared with that of the simulated store.
  * What engines do otherwise is in `allowed-divergences.ts`, with its reason;

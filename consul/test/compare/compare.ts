@@ -1,5 +1,5 @@
 /**
- * `npm run consul:compare`: the gateway beside a real Consul, which is built from its Go module where there is Go.
+ * `node consul/test/compare/compare.ts`: the gateway beside a real Consul, which is built from its Go module where there is Go.
  *
  * Both are asked the same, fixed requests first and then sequences that follow from a seed, and every answer is compared:
  * status, body, and the headers that clients read. Numbers of indexes are not, for they are clocks here.
@@ -25,7 +25,7 @@ interface Report {
 
 const NODE = 'node-1';
 
-const options = new Command('npm run consul:compare --')
+const options = new Command('node consul/test/compare/compare.ts')
   .description(`Asks the gateway and a real Consul ${CONSUL_VERSION} the same, and compares the answers.`)
   .option('--seed <n>', 'the first of the sequences', wholeNumber(0), 1)
   .option('--sequences <n>', 'how many', wholeNumber(0), 40)
