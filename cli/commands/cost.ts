@@ -54,16 +54,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
 
 async function cost({ output }: Context, options: Options): Promise<void> {
   const estimate = estimateCost(workloadOf(options), PRICES);
-  output.answer({ ...withFormerKeys(estimate), prices: PRICES }, () => estimateText(estimate));
-}
-
-/** In JSON a pack is called what it was before 1.0: a page. */
-function withFormerKeys({
-  workload: { packSize, ...workload },
-  verbs: { pack, ...verbs },
-  ...estimate
-}: Estimate): object {
-  return { ...estimate, workload: { ...workload, pageSize: packSize }, verbs: { ...verbs, page: pack } };
+  output.answer({ ...estimate, prices: PRICES }, () => estimateText(estimate));
 }
 
 /** Options carry the command's own as well. */

@@ -137,9 +137,7 @@ async function showTask(
   }
   const item = await findItem({ queue, id }, store);
   if (item === undefined) throw taskNotFound({ queue, id });
-  const { pack, ...rest } = item;
-  // In JSON a pack is called what it was before 1.0.
-  output.answer({ ...rest, page: pack }, () => itemText(item));
+  output.answer(item, () => itemText(item));
 }
 
 /** One task of many in a pack, which has no row of its own. */

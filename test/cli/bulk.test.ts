@@ -24,7 +24,7 @@ describe.skipIf(endpoint === null)('leasehold tasks, of tasks in bulk', () => {
 
     expect(cancelled.exitCode, cancelled.err).toBe(0);
     expect(pack.out).toMatch(/items +3: 0 done, 2 open, 0 tasks of their own, 1 cancelled/);
-    expect(JSON.parse(item.out)).toMatchObject({ id: 'b/0/1', state: 'cancelled', page: 'b/0', input: { n: 1 } });
+    expect(JSON.parse(item.out)).toMatchObject({ id: 'b/0/1', state: 'cancelled', pack: 'b/0', input: { n: 1 } });
     expect(missing.exitCode).not.toBe(0);
   });
 });

@@ -31,8 +31,8 @@ describe('leasehold cost', () => {
     const { out } = await cost('--pack-size', '16', '--json');
 
     expect(JSON.parse(out)).toMatchObject({
-      workload: { pageSize: 16 },
-      verbs: { page: { tasks: 16 } },
+      workload: { packSize: 16 },
+      verbs: { pack: { tasks: 16 } },
       prices: PRICES,
     });
   });

@@ -45,8 +45,7 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));
-      // Permits of workers before 0.2 have another key and the same name, until they are swept.
-      return { names: [...new Set(Items.map(({ pk }) => semaphoreName(String(pk))))], next: LastEvaluatedKey };
+      return { names: Items.map(({ pk }) => semaphoreName(String(pk))), next: LastEvaluatedKey };
     },
   };
 }
