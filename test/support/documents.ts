@@ -25,7 +25,7 @@ export interface CodeBlock {
 
 /** Everything at the root, the guides, the list of examples, and the figures. */
 export function documents(): Document[] {
-  return globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'bench/*.md', 'consul/*.md'], { cwd: ROOT })
+  return globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'bench/*.md', 'consul/*.md', 'proof/*.md'], { cwd: ROOT })
     .map((file) => file.split(path.sep).join('/'))
     .sort()
     .map((file) => ({ path: file, text: readFileSync(path.join(ROOT, file), 'utf8') }));
