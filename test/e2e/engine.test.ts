@@ -69,7 +69,8 @@ function askAs(endpoint: string, headers: Readonly<Record<string, string>>, meth
   return new Promise((resolve, reject) => {
     const asking = request(endpoint, { method, headers: { ...LISTING, ...headers } }, (response) => {
       text(response).then(
-        (body) => resolve({ status: response.statusCode, body, allowed: response.headers['access-control-allow-origin'] }),
+        (body) =>
+          resolve({ status: response.statusCode, body, allowed: response.headers['access-control-allow-origin'] }),
         reject,
       );
     });

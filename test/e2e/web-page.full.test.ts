@@ -40,27 +40,30 @@ window.attack = (async () => ({
 </script>`;
 
 describe.skipIf(chromium === undefined)('a web page on the machine of a developer', () => {
-  test.each(kinds)('neither reads nor writes a table of the engine %s, under its own name or a rebound one', async (kind) => {
-    const engine = await startEngine({ kind });
-    onTestFinished(() => engine.stop());
-    const connection = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
-    await createTable(await connection.openClient(), 'leasehold');
-    connection.close();
-    using leasehold = createLeasehold({ table: 'leasehold', endpoint: engine.endpoint });
-    await leasehold.tasks.enqueue('greet', { secret: 'of mine' }, { id: 'mine' });
-    const { port } = new URL(engine.endpoint);
+  test.each(kinds)(
+    'neither reads nor writes a table of the engine %s, under its own name or a rebound one',
+    async (kind) => {
+      const engine = await startEngine({ kind });
+      onTestFinished(() => engine.stop());
+      const connection = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
+      await createTable(await connection.openClient(), 'leasehold');
+      connection.close();
+      using leasehold = createLeasehold({ table: 'leasehold', endpoint: engine.endpoint });
+      await leasehold.tasks.enqueue('greet', { secret: 'of mine' }, { id: 'mine' });
+      const { port } = new URL(engine.endpoint);
 
-    for (const target of [engine.endpoint, `http://evil.example:${port}`]) {
-      const tried = await attackFrom(target);
+      for (const target of [engine.endpoint, `http://evil.example:${port}`]) {
+        const tried = await attackFrom(target);
 
-      expect(Object.keys(tried)).toEqual(['list', 'put', 'simple', 'read']);
-      for (const [what, answer] of Object.entries(tried)) {
-        expect(answer, what).not.toMatch(/TableNames|of mine/);
-        expect(answer, what).toMatch(/^$|^blocked: |AccessDeniedException/);
+        expect(Object.keys(tried)).toEqual(['list', 'put', 'simple', 'read']);
+        for (const [what, answer] of Object.entries(tried)) {
+          expect(answer, what).not.toMatch(/TableNames|of mine/);
+          expect(answer, what).toMatch(/^$|^blocked: |AccessDeniedException/);
+        }
       }
-    }
-    expect(await leasehold.tasks.get('stolen')).toBeUndefined();
-  });
+      expect(await leasehold.tasks.get('stolen')).toBeUndefined();
+    },
+  );
 });
 
 /** The name evil.example leads to this machine: for another port that is a page of another site, and for the same one it is rebinding. */
