@@ -86,14 +86,18 @@ function forward(
   engine: EngineAddress & { readonly agent: Agent },
 ): void {
   const { method, url: path, rawHeaders: headers } = request;
-  const asking = ask({ ...engine, method, path, headers, setHost: false }, (answer) => {
+  const breakOff = (): void => {
+    asking.destroy();
+    response.destroy();
+  };
+  const asking = ask({ ...engine, method, path, headers }, (answer) => {
     response.sendDate = false;
     response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-    answer.on('error', () => response.destroy()).pipe(response);
+    answer.on('error', breakOff).pipe(response);
   });
-  asking.on('error', () => response.destroy());
+  asking.on('error', breakOff);
   response.on('close', () => {
-    if (!response.writableFinished) asking.destroy();
+    if (!response.writableFinished) breakOff();
   });
-  request.on('error', () => asking.destroy()).pipe(asking);
+  request.on('error', breakOff).pipe(asking);
 }
