@@ -44,7 +44,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 1;
   }
   const engine = await startEngine(
-    settings.engine === 'dynamodb-local' ? { kind: settings.engine, compiler: 'full' } : { kind: settings.engine },
+    settings.engine === 'dynamodb-local'
+      ? { kind: settings.engine, compiler: 'full', isBare: true }
+      : { kind: settings.engine, isBare: true },
   );
   try {
     await using line = await openDelayedLine(engine.endpoint, settings.latency);

@@ -41,7 +41,7 @@ export interface EngineTable extends AsyncDisposable {
 }
 
 export async function openTable(kind: Exclude<EngineKind, 'endpoint'>, table = TABLE): Promise<EngineTable> {
-  const engine = await startEngine({ kind });
+  const engine = await startEngine({ kind, isBare: true });
   const client = new DynamoDBClient({
     endpoint: engine.endpoint,
     region: 'us-east-1',

@@ -82,4 +82,8 @@ The console reads the table only while a page is open, and shows how many read u
 Examples:
   $ leasehold console --endpoint http://127.0.0.1:8000
   $ leasehold console --read-only --port 8090 --queue media --queue mail
-  $ leasehold console --json | head -1 | jq -r .address | xargs xdg-open`;
+
+  $ leasehold console --json | head -1 | jq -r .address | pbcopy
+
+Open the address by hand. A program that opens it gets it as an argument, and other users of the machine can read the arguments of
+all processes: the first browser that brings the token is let in.`;

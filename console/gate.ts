@@ -5,6 +5,8 @@
  *   - `Host` must name loopback and our port: a foreign name that was made to point here (DNS rebinding) is refused.
  *   - `Origin`, where it is sent, must be ours, and it must be sent with everything that changes anything.
  *   - The token in the address is good for one exchange; the cookie that it becomes is HttpOnly and SameSite=Strict.
+ *   - Everything is served below a random path, which is the cookie's `Path`: browsers send cookies of one host to all its ports,
+ *     and no other server on this machine has that path.
  *   - No inline script or style runs, nothing comes from elsewhere, no other site frames us, and nothing is kept by caches.
  */
 import type { Context, MiddlewareHandler } from 'hono';
@@ -42,6 +44,8 @@ const BROWSERS_LIMIT = 50;
 
 export class Gate {
   readonly #ids: Ids;
+  /** The path of the console's page: everything else is below it. Known to browsers that were let in or invited. */
+  readonly root: string;
   readonly #tokens = new Set<string>();
   readonly #browsers = new Set<string>();
   /** Called when a token was spent: a caller that shows addresses may want a fresh one. */
@@ -50,6 +54,7 @@ export class Gate {
 
   constructor(ids: Ids, onEntered: () => void) {
     this.#ids = ids;
+    this.root = `/${ids.unique()}/`;
     this.#onEntered = onEntered;
   }
 
@@ -62,7 +67,7 @@ export class Gate {
   invite(): string {
     const token = this.#ids.unique();
     this.#tokens.add(token);
-    return `http://127.0.0.1:${this.#port}/?${TOKEN_PARAMETER}=${token}`;
+    return `http://127.0.0.1:${this.#port}${this.root}?${TOKEN_PARAMETER}=${token}`;
   }
 
   readonly headers: MiddlewareHandler = async (context, next) => {
@@ -77,8 +82,8 @@ export class Gate {
     if (!this.#isOurs(context, `http://${host}`))
       return refuse(context, 403, 'Another page asked for this: the console answers its own pages only.');
     const token = context.req.query(TOKEN_PARAMETER);
-    if (context.req.path === '/' && token !== undefined) return this.#enter(context, token);
-    if (!this.#browsers.has(getCookie(context, this.#cookie) ?? ''))
+    if (context.req.path === this.root && token !== undefined) return this.#enter(context, token);
+    if (!context.req.path.startsWith(this.root) || !this.#browsers.has(getCookie(context, this.#cookie) ?? ''))
       return refuse(context, 401, 'Open the address that leasehold console has printed: it lets one browser in, once.');
     await next();
     return undefined;
@@ -89,7 +94,7 @@ export class Gate {
     if (given !== undefined) return given === origin;
     if (!READS.has(req.method)) return false;
     // Browsers say where a request comes from; `none` is a person who typed or clicked an address outside of any page.
-    return req.path === '/' || ['same-origin', 'none', undefined].includes(req.header('sec-fetch-site'));
+    return req.path === this.root || ['same-origin', 'none', undefined].includes(req.header('sec-fetch-site'));
   }
 
   #enter(context: Context, token: string): Response | Promise<Response> {
@@ -106,21 +111,21 @@ export class Gate {
       this.#browsers.add(browser);
       const [first] = this.#browsers;
       if (this.#browsers.size > BROWSERS_LIMIT && first !== undefined) this.#browsers.delete(first);
-      setCookie(context, this.#cookie, browser, { httpOnly: true, sameSite: 'Strict', path: '/' });
+      setCookie(context, this.#cookie, browser, { httpOnly: true, sameSite: 'Strict', path: this.root });
       this.#onEntered();
     }
     // The token leaves the address bar and the history.
-    return context.redirect('/', 303);
+    return context.redirect(this.root, 303);
   }
 
-  /** Cookies do not know ports: two consoles on one machine must not log each other out. */
+  /** Two consoles on one machine must not log each other out, whatever their paths. */
   get #cookie(): string {
     return `leasehold-console-${this.#port}`;
   }
 }
 
 function refuse(context: Context, status: 401 | 403, message: string): Response | Promise<Response> {
-  if (context.req.path !== '/') return context.json({ error: message }, status);
+  if (!context.req.path.endsWith('/')) return context.json({ error: message }, status);
   return context.html(
     html`<!doctype html>
       <html lang="en">

@@ -29,6 +29,8 @@ export interface ConsoleOptions extends ConnectionSettings {
 export interface RunningConsole {
   /** A new address, which lets one browser in, once. */
   invite(): string;
+  /** Its page, for browsers that were let in. */
+  readonly address: string;
   readonly port: number;
   /** Read units used so far. */
   readUnits(): number;
@@ -53,10 +55,9 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
 
   const app = new Hono();
   app.use(gate.headers, gate.guard);
-  app.route('/api', createRoutes({ connection, feed, overview, book, looks }));
-  app.get('/*', (context) => {
-    const { path } = context.req;
-    const asset = assets.get(path === '/' ? 'index.html' : path.slice(1));
+  app.route(`${gate.root}api`, createRoutes({ connection, feed, overview, book, looks }));
+  app.get(`${gate.root}*`, (context) => {
+    const asset = assets.get(context.req.path.slice(gate.root.length) || 'index.html');
     return asset === undefined ? context.notFound() : context.body(asset.body, 200, { 'Content-Type': asset.type });
   });
 
@@ -71,6 +72,7 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
   gate.port = address.port;
   return {
     invite: () => gate.invite(),
+    address: `http://${LOOPBACK}:${address.port}${gate.root}`,
     port: address.port,
     readUnits: () => connection.readUnits(),
     isLooking: () => feed.isRunning,

@@ -9,22 +9,30 @@
  * | `endpoint` | a DynamoDB that runs already and takes any credentials, as emulators do | its address |
  *
  * Engines that we start keep their data in memory and end with this process, however it ends (see `leash.ts`).
+ * They refuse web pages (see `engine/front.ts`).
  */
 import { ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import type { Compiler } from './engine/dynamodb-local.ts';
 import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';
 import { embeddedEngine, isEmbeddedInstalled } from './engine/embedded.ts';
-import { runEngine } from './engine/engine-process.ts';
+import type { EngineProcess, EngineProgram } from './engine/engine-process.ts';
+import { runBareEngine, runEngine } from './engine/engine-process.ts';
 import { startMemoryEngine } from './engine/memory.ts';
 import { probe } from './engine/probe.ts';
 
 export type EngineKind = 'embedded' | 'memory' | 'dynamodb-local' | 'endpoint';
 
+interface Listening {
+  /** Without one, a free one is taken. */
+  readonly port?: number | undefined;
+  /** No front, and an address that nobody else knows: for programs that measure an engine, and for test runs. It takes no port. */
+  readonly isBare?: boolean | undefined;
+}
+
 export type EngineOptions =
-  /** Without a port, a free one is taken. */
-  | { readonly kind: 'embedded' | 'memory'; readonly port?: number | undefined }
-  | { readonly kind: 'dynamodb-local'; readonly port?: number | undefined; readonly compiler?: Compiler | undefined }
+  | (Listening & { readonly kind: 'embedded' | 'memory' })
+  | (Listening & { readonly kind: 'dynamodb-local'; readonly compiler?: Compiler | undefined })
   | { readonly kind: 'endpoint'; readonly endpoint: string };
 
 export interface Engine {
@@ -48,14 +56,18 @@ export function defaultEngine(): 'embedded' | 'memory' {
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   switch (options.kind) {
     case 'embedded':
-      return { kind: options.kind, ...(await runEngine(embeddedEngine(), options.port)) };
+      return { kind: options.kind, ...(await run(embeddedEngine(), options)) };
     case 'memory':
       return { kind: options.kind, ...(await startMemoryEngine(options.port)) };
     case 'dynamodb-local':
-      return { kind: options.kind, ...(await runEngine(dynamodbLocalEngine(options.compiler), options.port)) };
+      return { kind: options.kind, ...(await run(dynamodbLocalEngine(options.compiler), options)) };
     case 'endpoint':
       return useEndpoint(options.endpoint);
   }
+}
+
+function run(program: EngineProgram, { isBare, port }: Listening): Promise<EngineProcess> {
+  return isBare === true ? runBareEngine(program) : runEngine(program, port);
 }
 
 async function useEndpoint(endpoint: string): Promise<Engine> {

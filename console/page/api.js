@@ -22,7 +22,7 @@ export class Refusal extends Error {
  */
 export async function ask(path, query = {}) {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  return answerOf(await reach(`/api/${path}?${new URLSearchParams(given)}`, {}));
+  return answerOf(await reach(`api/${path}?${new URLSearchParams(given)}`, {}));
 }
 
 /**
@@ -32,7 +32,7 @@ export async function ask(path, query = {}) {
  */
 export async function perform(act) {
   const headers = { 'Content-Type': 'application/json' };
-  const response = await reach('/api/acts', { method: 'POST', headers, body: JSON.stringify(act) });
+  const response = await reach('api/acts', { method: 'POST', headers, body: JSON.stringify(act) });
   return response.status === 409 ? response.json() : answerOf(response);
 }
 
@@ -55,7 +55,7 @@ export function follow({ onOverview, onFailure, onState, onRefused }) {
     source = undefined;
   };
   const open = () => {
-    source = new EventSource('/api/live');
+    source = new EventSource('api/live');
     source.addEventListener('overview', ({ data }) => {
       onState('live');
       onOverview(JSON.parse(data).overview);

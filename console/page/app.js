@@ -50,7 +50,10 @@ const header = /** @type {HTMLElement} */ (document.getElementById('bar'));
 /** @returns {Place} */
 function placeOf() {
   const [page = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
-  return { page: page in VIEWS ? page : 'overview', query: Object.fromEntries(new URLSearchParams(query)) };
+  return {
+    page: Object.hasOwn(VIEWS, page) ? page : 'overview',
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
 }
 
 function viewOf() {

@@ -40,7 +40,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   async function acts(): Promise<
     readonly { verb: string; target: string; outcome: string; by: string; reason: string }[]
   > {
-    const page = (await (await visitor.get('/api/audit')).json()) as { acts: [] };
+    const page = (await (await visitor.get('api/audit')).json()) as { acts: [] };
     return page.acts;
   }
 
@@ -57,7 +57,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     await tasks.discard(claimed.row, { name: 'TypeError', message: 'x is not a function', at: 1 }, stamp());
     await tasks.keepFailure(claimed.row, 'TypeError: x is not a function\n    at resize (tasks.ts:7:3)', stamp());
 
-    const view = (await (await visitor.get(`/api/task?queue=${task.queue}&id=failing`)).json()) as object;
+    const view = (await (await visitor.get(`api/task?queue=${task.queue}&id=failing`)).json()) as object;
 
     expect(view).toMatchObject({ failure: { stack: expect.stringContaining('at resize') as string } });
   });
@@ -179,7 +179,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
 
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ error: 'this console is read-only: nothing was done' });
-    expect((await reader.get('/api/audit')).status).toBe(200);
+    expect((await reader.get('api/audit')).status).toBe(200);
     await readOnly.close();
   });
 });

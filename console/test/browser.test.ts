@@ -51,7 +51,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     const address = running.invite();
     await using first = await openPage(browser, address);
     await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
-    expect(first.page.url()).toBe(`http://127.0.0.1:${running.port}/`);
+    expect(first.page.url()).toBe(running.address);
     await first.page.reload();
     await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
 

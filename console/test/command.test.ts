@@ -24,7 +24,7 @@ describe.skipIf(endpoint === null)('leasehold console', () => {
   test('prints an address that lets one browser in, then the next one, and ends with Ctrl+C', async () => {
     const command = startCommand(table, 'console');
     const address = await firstLine(command);
-    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{36}$/);
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{36}\/\?token=[\w-]{36}$/);
 
     expect((await fetch(address, { redirect: 'manual' })).status).toBe(303);
     expect((await fetch(address, { redirect: 'manual' })).status).toBe(401);
@@ -41,7 +41,7 @@ describe.skipIf(endpoint === null)('leasehold console', () => {
     const entered = await fetch(address, { redirect: 'manual' });
     const [cookie = ''] = (entered.headers.get('set-cookie') ?? '').split(';');
 
-    const connection = await fetch(new URL('/api/connection', address), { headers: { cookie } });
+    const connection = await fetch(new URL('api/connection', address), { headers: { cookie } });
 
     expect(await connection.json()).toMatchObject({ isReadOnly: true, by: 'ann', table: table.table });
     command.process.kill('SIGTERM');

@@ -11,7 +11,10 @@ const endpoint = inject('embeddedEndpoint');
 
 interface Asked {
   readonly method?: string;
+  /** Below the console's own path; default: its page. */
   readonly path?: string;
+  /** The whole path, instead. */
+  readonly whole?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
@@ -37,9 +40,10 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
   });
 
   /** `fetch` does not let its caller forge a Host; an attacker does. */
-  function ask({ method = 'GET', path = '/', headers = {}, body }: Asked): Promise<Answered> {
+  function ask({ method = 'GET', path = '', whole, headers = {}, body }: Asked): Promise<Answered> {
     return new Promise((resolve, reject) => {
-      const asking = request({ host: '127.0.0.1', port: running.port, method, path, headers }, (response) => {
+      const full = whole ?? `${root()}${path}`;
+      const asking = request({ host: '127.0.0.1', port: running.port, method, path: full, headers }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;
@@ -52,35 +56,42 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     });
   }
 
+  const root = () => new URL(running.address).pathname;
   const cookie = () => ({ cookie: visitor.cookie });
   const act = JSON.stringify({ verb: 'queue.pause', queue: 'default', reason: 'a drill' });
   const asAct = (headers: Readonly<Record<string, string>>): Asked => ({
     method: 'POST',
-    path: '/api/acts',
+    path: 'api/acts',
     body: act,
     headers: { 'content-type': 'application/json', ...headers },
   });
 
   test('shows nothing without a token', async () => {
-    for (const path of ['/', '/app.js', '/api/audit', '/api/live', '/nothing'])
+    for (const path of ['', 'app.js', 'api/audit', 'api/live', 'nothing'])
       expect((await ask({ path })).status, path).toBe(401);
-    expect((await ask({ path: '/?token=guessed' })).status).toBe(401);
-    expect((await ask({ path: '/', headers: { cookie: `leasehold-console-${running.port}=guessed` } })).status).toBe(
-      401,
-    );
+    expect((await ask({ path: '?token=guessed' })).status).toBe(401);
+    expect((await ask({ headers: { cookie: `leasehold-console-${running.port}=guessed` } })).status).toBe(401);
     expect((await ask(asAct({ origin: visitor.origin }))).status).toBe(401);
   });
 
+  test('shows nothing outside of its own path, not even to a browser that it let in', async () => {
+    for (const whole of ['/', '/app.js', '/api/audit', `${root().slice(0, -1)}`, `/${'0'.repeat(36)}/api/audit`])
+      expect((await ask({ whole, headers: cookie() })).status, whole).toBe(401);
+    expect((await ask({ whole: `/${new URL(running.invite()).search}`, headers: {} })).status).toBe(401);
+  });
+
   test('turns a token into a cookie once, and takes it out of the address', async () => {
-    const path = running.invite().replace(/^http:\/\/[^/]+/, '');
+    const path = new URL(running.invite()).search;
 
     const first = await ask({ path });
     const second = await ask({ path });
 
-    expect(first).toMatchObject({ status: 303, headers: { location: '/' } });
+    expect(first).toMatchObject({ status: 303, headers: { location: root() } });
+    expect(root()).toMatch(/^\/[\w-]{36}\/$/);
     expect(String(first.headers['set-cookie'])).toMatch(
-      /^leasehold-console-\d+=[\w-]{36}; Path=\/; HttpOnly; SameSite=Strict$/,
+      /^leasehold-console-\d+=[\w-]{36}; Path=\/[\w-]{36}\/; HttpOnly; SameSite=Strict$/,
     );
+    expect(String(first.headers['set-cookie'])).toContain(`Path=${root()};`);
     expect(second.status).toBe(401);
     expect(second.headers['set-cookie']).toBeUndefined();
     expect(second.body).toContain('was used already');
@@ -93,7 +104,7 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     ['another port of this machine', '127.0.0.1:1'],
   ])('refuses %s', async (_what, host) => {
     const answer = await ask({
-      path: '/api/audit',
+      path: 'api/audit',
       headers: { ...cookie(), host: host.replace('PORT', String(running.port)) },
     });
 
@@ -107,26 +118,26 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
 
   test('refuses what another page asks for, cookie or not', async () => {
     const foreign = { ...cookie(), origin: 'https://evil.example' };
-    expect((await ask({ path: '/api/audit', headers: foreign })).status).toBe(403);
-    expect((await ask({ path: '/api/audit', headers: { ...cookie(), origin: 'null' } })).status).toBe(403);
-    expect((await ask({ path: '/api/audit', headers: { ...cookie(), 'sec-fetch-site': 'cross-site' } })).status).toBe(
+    expect((await ask({ path: 'api/audit', headers: foreign })).status).toBe(403);
+    expect((await ask({ path: 'api/audit', headers: { ...cookie(), origin: 'null' } })).status).toBe(403);
+    expect((await ask({ path: 'api/audit', headers: { ...cookie(), 'sec-fetch-site': 'cross-site' } })).status).toBe(
       403,
     );
-    expect((await ask({ path: '/app.js', headers: { ...cookie(), 'sec-fetch-site': 'same-site' } })).status).toBe(403);
+    expect((await ask({ path: 'app.js', headers: { ...cookie(), 'sec-fetch-site': 'same-site' } })).status).toBe(403);
     expect((await ask(asAct(foreign))).status).toBe(403);
     // A browser sends an Origin with everything that changes anything.
     expect((await ask(asAct(cookie()))).status).toBe(403);
     expect((await ask(asAct({ ...cookie(), origin: `http://localhost:${running.port}` }))).status).toBe(403);
-    expect(await (await visitor.get('/api/audit')).json()).toMatchObject({ acts: [] });
+    expect(await (await visitor.get('api/audit')).json()).toMatchObject({ acts: [] });
   });
 
   test('sends its policy with everything, refusals included', async () => {
     const answers = [
       await ask({ headers: cookie() }),
-      await ask({ path: '/app.js', headers: cookie() }),
-      await ask({ path: '/api/audit', headers: cookie() }),
-      await ask({ path: '/api/tasks', headers: cookie() }),
-      await ask({ path: '/nothing', headers: cookie() }),
+      await ask({ path: 'app.js', headers: cookie() }),
+      await ask({ path: 'api/audit', headers: cookie() }),
+      await ask({ path: 'api/tasks', headers: cookie() }),
+      await ask({ path: 'nothing', headers: cookie() }),
       await ask({}),
       await ask({ headers: { host: 'evil.example' } }),
     ];
@@ -149,21 +160,17 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
   });
 
   test('serves nothing but the files of its page', async () => {
-    for (const path of [
-      '/../server.ts',
-      '/%2e%2e/server.ts',
-      '/..%2fserver.ts',
-      '/tsconfig.json',
-      '/views',
-      '//etc/passwd',
-    ])
+    for (const path of ['..%2fserver.ts', 'tsconfig.json', 'views', '/etc/passwd', '%2e%2e%2fserver.ts'])
       expect((await ask({ path, headers: cookie() })).status, path).toBe(404);
+    // These leave its path, which is refused before anything is looked for.
+    for (const path of ['../server.ts', '%2e%2e/server.ts'])
+      expect((await ask({ path, headers: cookie() })).status, path).toBe(401);
   });
 
   test('has neither script nor style of its own in its markup', async () => {
     const { body } = await ask({ headers: cookie() });
 
-    expect(body).toMatch(/<script type="module" src="\/app\.js"><\/script>/);
+    expect(body).toMatch(/<script type="module" src="app\.js"><\/script>/);
     expect(body.match(/<script/g)).toHaveLength(1);
     expect(body).not.toMatch(/<style|style=|onload|onclick/);
   });

@@ -38,7 +38,7 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
     const running = await openConsole(table);
     await using _console = { [Symbol.asyncDispose]: () => running.close() };
 
-    const response = await (await enter(running)).get('/api/schedules');
+    const response = await (await enter(running)).get('api/schedules');
 
     expect(response.status).toBe(200);
     const page = (await response.json()) as SchedulePage | { readonly value: SchedulePage };

@@ -75,7 +75,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the pages of the c
     async (name, { hash, prepare }) => {
       await using opened = await openPage(browser, running.invite(), { reducedMotion: 'reduce' });
       const { page, complaints } = opened;
-      await page.goto(`http://127.0.0.1:${running.port}/${hash}`);
+      await page.goto(`${running.address}${hash}`);
       await page.locator('main:not([aria-busy]) :is(h1, .empty)').first().waitFor();
       await prepare?.(page);
       for (const [size, viewport] of Object.entries(SIZES))

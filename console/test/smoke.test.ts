@@ -8,7 +8,7 @@ test.skipIf(endpoint === null)('the command serves until it is interrupted', asy
   const table = await openCommandTable(endpoint ?? '');
   try {
     const command = startCommand(table, 'console');
-    await command.said(/^http:\/\/127\.0\.0\.1:\d+\/\?token=/);
+    await command.said(/^http:\/\/127\.0\.0\.1:\d+\/\S+\/\?token=/);
 
     command.process.kill('SIGINT');
     command.process.stdin?.end();

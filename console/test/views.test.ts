@@ -74,7 +74,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     const { running, visitor } = console;
     const page = async (after?: string): Promise<TaskPage> => {
       const query = new URLSearchParams({ queue: 'default', ...(after === undefined ? {} : { after }) });
-      return (await (await visitor.get(`/api/tasks?${query.toString()}`)).json()) as TaskPage;
+      return (await (await visitor.get(`api/tasks?${query.toString()}`)).json()) as TaskPage;
     };
 
     const first = await page();
@@ -96,7 +96,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     let after: string | undefined;
     do {
       const query = new URLSearchParams({ queue: 'short', ...(after === undefined ? {} : { after }) });
-      const page = (await (await console.visitor.get(`/api/tasks?${query.toString()}`)).json()) as TaskPage;
+      const page = (await (await console.visitor.get(`api/tasks?${query.toString()}`)).json()) as TaskPage;
       seen.push(...page.tasks.map(({ id }) => id));
       after = page.next;
     } while (after !== undefined);
@@ -113,7 +113,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
 
     const { queues } = await firstNews(visitor);
     expect(queues[0]).toMatchObject({ queue: 'shared', due: { high: 0, normal: 3, low: 0 }, isMore: false });
-    const page = (await (await visitor.get('/api/tasks?queue=shared')).json()) as TaskPage;
+    const page = (await (await visitor.get('api/tasks?queue=shared')).json()) as TaskPage;
     expect(page.tasks.map(({ tenant }) => tenant).toSorted()).toEqual(['ann', 'bob', 'eve']);
     expect(page.next).toBeUndefined();
     await running.close();
@@ -128,7 +128,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     const news = await Promise.all(feeds.map(async (feed) => (await feed.next()).value as Overview));
     expect(new Set(news.map(({ now }) => now)).size).toBe(1);
     expect(running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
-    const asked = Array.from({ length: 10 }, () => visitor.get('/api/tasks?queue=default&state=ready'));
+    const asked = Array.from({ length: 10 }, () => visitor.get('api/tasks?queue=default&state=ready'));
     const bodies = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
     expect(new Set(bodies).size).toBe(1);
     over.abort();
@@ -159,7 +159,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     const running = await openConsole({ endpoint: table.endpoint, table: 'nowhere' });
     const visitor = await enter(running);
 
-    const response = await visitor.get('/api/tasks?queue=default');
+    const response = await visitor.get('api/tasks?queue=default');
 
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("create it with 'leasehold up'");

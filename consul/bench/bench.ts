@@ -101,7 +101,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function startGateway(name: string, folder: string): Promise<Contestant> {
-  const engine = await startEngine({ kind: 'embedded' });
+  const engine = await startEngine({ kind: 'embedded', isBare: true });
   const connection = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
   const client = await connection.openClient();
   await createSilentTable(client, 'bench');

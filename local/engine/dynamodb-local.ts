@@ -19,7 +19,7 @@ export function dynamodbLocalEngine(compiler: Compiler = 'quick'): EngineProgram
   return {
     name: 'DynamoDB Local',
     command: 'java',
-    args: (port) => [
+    args: ({ port }) => [
       '-XX:+UseSerialGC',
       ...(compiler === 'quick' ? ['-XX:TieredStopAtLevel=1'] : []),
       '-Djava.library.path=./DynamoDBLocal_lib',
@@ -28,6 +28,9 @@ export function dynamodbLocalEngine(compiler: Compiler = 'quick'): EngineProgram
       '-inMemory',
       '-sharedDb',
       '-disableTelemetry',
+      // It lets any page in by default, and its own port is not behind our front.
+      '-cors',
+      NO_PAGE,
       '-port',
       String(port),
     ],
@@ -37,6 +40,9 @@ export function dynamodbLocalEngine(compiler: Compiler = 'quick'): EngineProgram
     explain: explainJava,
   };
 }
+
+/** A name that no page can have. */
+const NO_PAGE = 'http://nowhere.invalid';
 
 const INSTALL_JAVA =
   'install one (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install openjdk) or use --engine embedded';

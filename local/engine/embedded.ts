@@ -13,7 +13,7 @@ export function embeddedEngine(): EngineProgram {
   return {
     name: 'the embedded engine',
     command: locateBinary(),
-    args: (port) => ['--host', '127.0.0.1', '--port', String(port)],
+    args: ({ host, port }) => ['--host', host, '--port', String(port)],
     readyWithinMs: 10_000,
     explain: ({ startCode }) => (startCode === undefined ? undefined : unavailable(startCode)),
   };

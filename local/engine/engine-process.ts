@@ -1,19 +1,23 @@
 /**
  * A DynamoDB engine as a child process on a loopback port: started, waited for, stopped, never left behind.
+ * Users reach it through a front (see `front.ts`), at a port of theirs; its own address is known to nobody else.
  */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { LOOPBACK, close } from '../../shared/core/listen.ts';
 import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
+import { integerBetween, systemRandom } from '../../shared/core/runtime/random.ts';
 import { leash, signalGroup } from '../leash.ts';
+import type { EngineAddress } from './front.ts';
+import { openFront } from './front.ts';
 import { listenOnLoopback } from './listen.ts';
 import { probe } from './probe.ts';
 
 export interface EngineProgram {
   readonly name: string;
   readonly command: string;
-  readonly args: (port: number) => readonly string[];
+  readonly args: (address: EngineAddress) => readonly string[];
   readonly cwd?: string;
   readonly readyWithinMs: number;
   /** Turns what the program said before it ended into what the user must do; `undefined` when it is nothing known. */
@@ -38,23 +42,54 @@ const PORT_ATTEMPTS = 3;
 /** Enough for a stack trace; engines say little else. */
 const KEPT_OUTPUT_CHARACTERS = 4000;
 
-/** @throws ConfigurationError naming what to do */
+/**
+ * @param port where the front listens; without one, a free port is taken
+ * @throws ConfigurationError naming what to do
+ */
 export async function runEngine(program: EngineProgram, port: number | undefined): Promise<EngineProcess> {
+  // First, because a port that is taken is found at once, and some engines take seconds to start.
+  const front = await openFront(port);
+  try {
+    const engine = await runBareEngine(program);
+    const { hostname: host, port: own } = new URL(engine.endpoint);
+    front.leadTo({ host, port: Number(own) });
+    return {
+      endpoint: front.endpoint,
+      pid: engine.pid,
+      stop: async () => void (await Promise.all([front.close(), engine.stop()])),
+    };
+  } catch (error) {
+    await front.close();
+    throw error;
+  }
+}
+
+/**
+ * An engine at its own address, for programs that measure it or send it a whole test run.
+ * @throws ConfigurationError naming what to do
+ */
+export async function runBareEngine(program: EngineProgram): Promise<EngineProcess> {
   for (let attempt = 1; ; attempt++) {
-    const chosen = await findFreePort(port);
-    const outcome = await attemptStart(program, chosen);
+    const outcome = await attemptStart(program, { host: hiddenHost(), port: await findFreePort() });
     if (outcome.kind === 'ready') return outcome.engine;
-    const lostRace = port === undefined && /already in use|failed to bind/i.test(outcome.failure.output);
+    const lostRace = /already in use|failed to bind/i.test(outcome.failure.output);
     if (!lostRace || attempt === PORT_ATTEMPTS) throw new ConfigurationError(explain(program, outcome));
   }
+}
+
+/** Linux answers on all of 127.0.0.0/8, so that a page would have to try 16 million hosts before it tries ports. */
+function hiddenHost(): string {
+  if (process.platform !== 'linux') return LOOPBACK;
+  const part = (): number => integerBetween(systemRandom, 1, 255);
+  return `127.${part()}.${part()}.${part()}`;
 }
 
 type StartOutcome =
   | { readonly kind: 'ready'; readonly engine: EngineProcess }
   | { readonly kind: 'failed'; readonly how: string; readonly failure: EngineFailure };
 
-async function attemptStart(program: EngineProgram, port: number): Promise<StartOutcome> {
-  const child = spawn(program.command, program.args(port), {
+async function attemptStart(program: EngineProgram, address: EngineAddress): Promise<StartOutcome> {
+  const child = spawn(program.command, program.args(address), {
     cwd: program.cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -78,7 +113,7 @@ async function attemptStart(program: EngineProgram, port: number): Promise<Start
       resolve({ how: `ended before it was ready (${status})`, startCode: undefined });
     });
   });
-  const endpoint = `http://${LOOPBACK}:${port}`;
+  const endpoint = `http://${address.host}:${address.port}`;
   const stop = async (): Promise<void> => {
     signalGroup(child, 'SIGKILL'); // Everything is in memory: there is nothing to save.
     await ended;
@@ -116,13 +151,10 @@ function explain(program: EngineProgram, outcome: StartOutcome & { kind: 'failed
   return `${program.name} ${outcome.how}; ${said}`;
 }
 
-/**
- * Takes the port for a moment to see that it is free, because a foreign engine there would answer our probe.
- * @throws ConfigurationError when a port was asked for and is taken
- */
-async function findFreePort(port: number | undefined): Promise<number> {
+/** Takes a port for a moment to see that it is free, because a foreign engine there would answer our probe. */
+async function findFreePort(): Promise<number> {
   const server = createServer();
-  const free = await listenOnLoopback(server, port);
+  const free = await listenOnLoopback(server);
   await close(server);
   return free;
 }

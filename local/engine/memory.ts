@@ -3,18 +3,18 @@
  *
  * It runs wherever Node runs, and what it holds ends with it. It has the operations on rows that Leasehold sends, for tables of any keys
  * and global indexes, those that make, describe and delete tables, and those that read their streams; scans, batch writes and
- * PartiQL it refuses by name. Signatures are not checked. It listens on loopback, and answers requests for a loopback host only.
+ * PartiQL it refuses by name. Signatures are not checked. It listens on loopback, and refuses web pages as every engine does (see `front.ts`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
 import type { CancellationReason } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { messageOf } from '../../shared/core/errors.ts';
 import { LOOPBACK, close } from '../../shared/core/listen.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
+import { KEEP_ALIVE_MS, refusalOf } from './front.ts';
 import { listenOnLoopback } from './listen.ts';
 import type { Members } from './memory-requests.ts';
 import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf, rejected } from './memory-requests.ts';
@@ -27,8 +27,6 @@ export interface MemoryEngine {
 
 /** The service takes a day or two; a person at a laptop wants to see it. */
 const SWEEP_EVERY_MS = 60_000;
-/** Longer than a client keeps an idle connection, so that it is the client that closes it. */
-const KEEP_ALIVE_MS = 120_000;
 
 /**
  * @param port without one, a free one is taken
@@ -76,10 +74,8 @@ interface Reply {
 
 function reply(tables: MemoryTables, { headers }: IncomingMessage, body: Buffer): Reply {
   try {
-    // A page that a browser shows under another name for this address is refused, as is one of another origin: it may not send the header.
-    const host = URL.parse(`http://${headers.host ?? ''}`)?.hostname ?? '';
-    if (!isLoopbackHost(host.replace(/^\[|\]$/g, '')))
-      throw rejected('AccessDeniedException', `this engine answers on loopback only, not as ${host}`);
+    const refusal = refusalOf(headers);
+    if (refusal !== undefined) throw rejected('AccessDeniedException', refusal);
     const target = String(headers['x-amz-target'] ?? '');
     return {
       status: 200,

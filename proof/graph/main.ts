@@ -119,7 +119,7 @@ async function replayed(
 }
 
 async function onDynamoDBLocal(task: Task, every: number): Promise<Replayed> {
-  const engine = await startEngine({ kind: 'dynamodb-local' });
+  const engine = await startEngine({ kind: 'dynamodb-local', isBare: true });
   const client = new DynamoDBClient({ endpoint: engine.endpoint, ...TEST_CLIENT_SETTINGS });
   try {
     await createTable(client, TABLE);

@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import type { EngineOptions } from '../../local/engine.ts';
@@ -55,6 +56,35 @@ async function serve(listener: RequestListener): Promise<string> {
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+interface Asked {
+  readonly status: number | undefined;
+  readonly body: string;
+  /** The origins that may read the answer. */
+  readonly allowed: string | undefined;
+}
+
+/** Lists tables with headers that `fetch` lets no caller choose; a browser sends them by itself. */
+function askAs(endpoint: string, headers: Readonly<Record<string, string>>, method = 'POST'): Promise<Asked> {
+  return new Promise((resolve, reject) => {
+    const asking = request(endpoint, { method, headers: { ...LISTING, ...headers } }, (response) => {
+      text(response).then(
+        (body) =>
+          resolve({ status: response.statusCode, body, allowed: response.headers['access-control-allow-origin'] }),
+        reject,
+      );
+    });
+    asking.on('error', reject).end('{}');
+  });
+}
+
+const LISTING = {
+  'content-type': 'application/x-amz-json-1.0',
+  'x-amz-target': 'DynamoDB_20120810.ListTables',
+  'x-amz-date': '20260101T000000Z',
+  authorization:
+    'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+};
 
 /** A `java` of our own making, and no other, on the PATH. */
 function fakeJava(script: string | undefined): void {
@@ -130,6 +160,41 @@ describe('DynamoDB Local', () => {
     expect(await refusal({ kind: 'dynamodb-local' })).toBe(
       'DynamoDB Local ended before it was ready (exit code 3); it said: Error: could not reserve enough space',
     );
+  });
+});
+
+describe.each([
+  ['embedded', hasEmbedded],
+  ['memory', true],
+  ['dynamodb-local', hasJava],
+] as const)('the front of the engine %s', (kind, isThere) => {
+  test.skipIf(!isThere)('answers programs of this machine, and neither a web page nor a foreign name', async () => {
+    const { endpoint } = await start({ kind });
+
+    expect(await askAs(endpoint, {})).toMatchObject({ status: 200, body: '{"TableNames":[]}' });
+    expect(await askAs(endpoint, { host: 'localhost:8000' })).toMatchObject({ status: 200 });
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: endpoint },
+      { 'sec-fetch-site': 'cross-site' },
+      { host: 'evil.example' },
+      { host: '127.0.0.1.evil.example:8000' },
+    ]) {
+      const answer = await askAs(endpoint, headers);
+
+      expect(answer, JSON.stringify(headers)).toMatchObject({ status: 400 });
+      expect(answer.body).toMatch(/AccessDeniedException.*this engine answers programs of this machine/);
+      expect(answer.allowed).toBeUndefined();
+    }
+  });
+
+  test.skipIf(!isThere)('gives no page leave to ask', async () => {
+    const { endpoint } = await start({ kind });
+
+    const answer = await askAs(endpoint, { origin: 'https://evil.example' }, 'OPTIONS');
+
+    expect(answer).toMatchObject({ status: 400, allowed: undefined });
   });
 });
 

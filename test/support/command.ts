@@ -39,7 +39,8 @@ export function startCommand({ endpoint, table }: CommandSettings, ...argv: read
 
 export function spawnCommand(environment: Readonly<Record<string, string>>, argv: readonly string[]): RunningCommand {
   // Nothing of the machine's own: neither credentials nor a region nor a wish for colours may decide a test.
-  const env = { PATH: process.env.PATH, HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true', ...environment };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true', ...environment };
   const child = spawn(process.execPath, [PROGRAM, ...argv], { env, stdio: ['pipe', 'pipe', 'pipe'] });
   let out = '';
   let err = '';

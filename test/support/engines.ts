@@ -37,7 +37,7 @@ export async function startTestEngines(options: { readonly required: boolean }):
   const missing: MissingEngine[] = [];
   const start = async (kind: MissingEngine['kind']): Promise<Engine | null> => {
     try {
-      return await startEngine({ kind });
+      return await startEngine({ kind, isBare: true });
     } catch (error) {
       if (options.required || !(error instanceof ConfigurationError)) throw error;
       missing.push({ kind, needs: error.message });

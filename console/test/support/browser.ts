@@ -21,10 +21,16 @@ export function findChromium(): string | undefined {
 /** For what hangs, as that of every poll: on a busy machine a browser alone may take most of a minute to start. */
 const PATIENCE_MS = 300_000;
 
-export function launchBrowser(executablePath: string): Promise<Browser> {
+export function launchBrowser(executablePath: string, flags: readonly string[] = []): Promise<Browser> {
   // A container's root has no user namespaces for the sandbox; what is opened is our own page.
-  return chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: PATIENCE_MS });
+  return chromium.launch({ executablePath, args: [...QUIET, ...flags], timeout: PATIENCE_MS });
 }
+
+/** It talks to nothing but what a test opens. */
+const QUIET = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
 
 export interface WatchedPage extends AsyncDisposable {
   readonly context: BrowserContext;

@@ -34,15 +34,17 @@ export function openConsole(
 
 /** What a browser does with the address: spends its token, and keeps the cookie. */
 export async function enter(running: RunningConsole): Promise<ConsoleVisitor> {
-  const origin = `http://127.0.0.1:${running.port}`;
+  const { address } = running;
+  const { origin } = new URL(address);
   const response = await fetch(running.invite(), { redirect: 'manual' });
   const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';');
   return {
     origin,
     cookie,
-    get: (path) => fetch(`${origin}${path}`, { headers: { cookie } }),
+    address,
+    get: (path) => fetch(new URL(path, address), { headers: { cookie } }),
     act: (act) =>
-      fetch(`${origin}/api/acts`, {
+      fetch(new URL('api/acts', address), {
         method: 'POST',
         headers: { cookie, origin, 'content-type': 'application/json' },
         body: JSON.stringify(act),
@@ -52,14 +54,16 @@ export async function enter(running: RunningConsole): Promise<ConsoleVisitor> {
 
 export interface ConsoleVisitor {
   readonly origin: string;
+  readonly address: string;
   readonly cookie: string;
+  /** @param path below the console's own */
   get(path: string): Promise<Response>;
   act(act: unknown): Promise<Response>;
 }
 
 /** What the console tells of its table, look by look. */
-export async function* newsOf({ origin, cookie }: ConsoleVisitor, signal?: AbortSignal): AsyncGenerator<Overview> {
-  const response = await fetch(`${origin}/api/live`, { headers: { cookie }, signal: signal ?? null });
+export async function* newsOf({ address, cookie }: ConsoleVisitor, signal?: AbortSignal): AsyncGenerator<Overview> {
+  const response = await fetch(new URL('api/live', address), { headers: { cookie }, signal: signal ?? null });
   let text = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
     text += chunk;

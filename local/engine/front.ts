@@ -1,0 +1,103 @@
+/**
+ * The front of every engine that we start: it lets in programs of this machine, and no web page.
+ *
+ * An engine checks no signature, and a developer's has a well-known port and table. Any page in the developer's browser could then
+ * put a task into the table, and `leasehold dev` would run task code with the page's input.
+ *
+ *   - A request with an `Origin` comes from a page. Engines serve no pages, so no page has a reason to ask; a preflight has one too.
+ *   - `Sec-Fetch-Site` says the same of requests that carry no `Origin`, such as those for images. `none` is a typed address.
+ *   - `Host` must name loopback: a foreign name that an attacker points at this machine (DNS rebinding) is refused.
+ *
+ * An engine in a process of its own listens behind it, at an address that nobody is told. On Linux that is one of 16 million
+ * addresses of loopback; elsewhere only the port is random.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, request as ask } from 'node:http';
+import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
+import { LOOPBACK, close } from '../../shared/core/listen.ts';
+import { listenOnLoopback } from './listen.ts';
+
+export interface EngineAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Front {
+  readonly endpoint: string;
+  /** Where requests go from now on. Before that, each ends without an answer. */
+  leadTo(engine: EngineAddress): void;
+  close(): Promise<void>;
+}
+
+/** Longer than a client keeps an idle connection, so that the client closes it. */
+export const KEEP_ALIVE_MS = 120_000;
+/** Shorter than an engine keeps an idle connection (30 s of DynamoDB Local), for the same reason. */
+const IDLE_MS = 10_000;
+
+/**
+ * @param port without one, a free one is taken
+ * @throws ConfigurationError when the port is taken
+ */
+export async function openFront(port: number | undefined): Promise<Front> {
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+  let engine: EngineAddress | undefined;
+  const server = createServer((request, response) => {
+    const refusal = refusalOf(request.headers);
+    if (refusal !== undefined) refuse(request, response, refusal);
+    else if (engine === undefined) response.destroy();
+    else forward(request, response, { ...engine, agent });
+  });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const own = await listenOnLoopback(server, port);
+  return {
+    endpoint: `http://${LOOPBACK}:${own}`,
+    leadTo(found) {
+      engine = found;
+    },
+    async close() {
+      agent.destroy();
+      await close(server);
+    },
+  };
+}
+
+/** Why a request is refused; undefined if it is let in. */
+export function refusalOf(headers: IncomingHttpHeaders): string | undefined {
+  const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers;
+  const name = URL.parse(`http://${host}`)?.hostname ?? '';
+  if (!isLoopbackHost(name.replace(/^\[|\]$/g, '')))
+    return `this engine answers programs of this machine, on loopback only, not as ${JSON.stringify(host)}`;
+  if (origin !== undefined || site !== 'none')
+    return 'this engine answers programs of this machine, and a web page asked for this';
+  return undefined;
+}
+
+/** As DynamoDB refuses, so that a client says why. */
+function refuse(request: IncomingMessage, response: ServerResponse, message: string): void {
+  request.resume();
+  response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
+  response.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message }));
+}
+
+/** Hands a request on as it is, and its answer back. If either side breaks off, so does the other: nothing is known then. */
+function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  engine: EngineAddress & { readonly agent: Agent },
+): void {
+  const { method, url: path, rawHeaders: headers } = request;
+  const breakOff = (): void => {
+    asking.destroy();
+    response.destroy();
+  };
+  const asking = ask({ ...engine, method, path, headers }, (answer) => {
+    response.sendDate = false;
+    response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+    answer.on('error', breakOff).pipe(response);
+  });
+  asking.on('error', breakOff);
+  response.on('close', () => {
+    if (!response.writableFinished) breakOff();
+  });
+  request.on('error', breakOff).pipe(asking);
+}
