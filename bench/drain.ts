@@ -94,11 +94,11 @@ async function dealOut(
       workers: {
         startWorker: ({ homeShards }) => Promise.resolve(void dealt.push(homeShards)),
         declareLimit: () => Promise.resolve(),
-        countLive: () => Promise.resolve(0),
+        liveHolders: () => Promise.resolve([]),
       },
       onDamaged: ignore,
     },
-    { queue, shards, maxWorkers: workers, tasksPerWorker: 1, concurrency: 1 },
+    { queue, shards, maxWorkers: workers, startWithinMs: 0, concurrency: 1, maxClockSkewMs: 1_000 },
   );
   return dealt;
 }

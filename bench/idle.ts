@@ -7,6 +7,7 @@
  * which charges for empty queries as AWS does. The first minute of `work`
  * is apart: it looks more often then. Compute is reckoned by the time that workers live, and a fifth of a second for a tick or a wake.
  */
+import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { PRICES } from '../shared/operate/cost/prices.ts';
@@ -188,7 +189,7 @@ class Fleet {
     queue: IDLE_QUEUE,
     shards: IDLE_SHARDS,
     maxWorkers: MAX_WORKERS,
-    tasksPerWorker: 100,
+    startWithinMs: 10_000,
     concurrency: CONCURRENCY,
     maxClockSkewMs: TIMING.maxClockSkewMs,
   };
@@ -207,7 +208,7 @@ class Fleet {
         return Promise.resolve();
       },
       declareLimit: () => permits.declareLimit(name, MAX_WORKERS),
-      countLive: async () => (await permits.get(name))?.live ?? 0,
+      liveHolders: async () => permitHolders(await permits.get(name)),
     };
     this.#dispatching = { ...stores, runtime, workers, onDamaged: () => undefined };
     this.#waker = new Waker({ ...stores, runtime, workers, onDamaged: () => undefined }, this.#settings);

@@ -8,6 +8,7 @@ const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
   consul: () => import('../consul/bench/bench.ts'),
+  fanout: () => import('./fanout.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),

@@ -77,7 +77,7 @@ async function measure(scene: Scene, tasks: number): Promise<readonly number[]> 
     seed: BigInt(SCENES.indexOf(scene) + 1),
     registry: registerTasks({ quick, endless }),
     maxWorkers: 10,
-    tasksPerWorker: 100,
+    startWithinMs: 10_000,
     tickEveryMs: 60_000,
     workerLifeMs: 1e9,
     keepsEnvironments: scene !== 'cold',

@@ -9,17 +9,20 @@
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
-import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
+import { permitHolders, workerName } from '../shared/tasks/dispatch/live-workers.ts';
 import { Waker } from '../shared/tasks/dispatch/wake.ts';
 import type { DynamoItem } from '../shared/dynamo/engine/driver.ts';
 import { shardOf, splitKey } from '../shared/dynamo/engine/keys.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
 import type { TaskStores } from '../shared/client/task-stores.ts';
 import { createTaskStores } from '../shared/client/task-stores.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
+import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
+import { standAtWork } from '../shared/client/standing-worker.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
@@ -64,7 +67,9 @@ export interface FleetSettings {
   readonly seed: bigint;
   readonly registry: TaskRegistry;
   readonly maxWorkers: number;
-  readonly tasksPerWorker: number;
+  readonly startWithinMs: number;
+  /** Tasks of one worker at once. Default: 10. */
+  readonly concurrency?: number;
   readonly latencies?: Latencies;
   /** Shards of the table's stream. */
   readonly streamShards?: number;
@@ -74,6 +79,10 @@ export interface FleetSettings {
   /** Absent: there are no ticks. */
   readonly tickEveryMs?: number;
   readonly workerLifeMs?: number;
+  /** Whether a worker that nears its end hands back what runs and starts its successor, as deployed ones do. */
+  readonly continues?: boolean;
+  /** False: nothing of the deployment is there until `deploy` is called. */
+  readonly isDeployed?: boolean;
 }
 
 const TABLE = 'leasehold';
@@ -83,6 +92,8 @@ export const CONCURRENCY = 10;
 const MAX_CLOCK_SKEW_MS = 1_000;
 /** Lambda's limit, less the time for handing back. */
 const WORKER_LIFE_MS = 890_000;
+/** Of the worker's last seconds, in which it hands back. */
+const MARGIN_MS = 10_000;
 const EPOCH_MS = Date.UTC(2026, 10, 22);
 /** Where the 99th percentile is, in standard deviations. */
 const Z99 = 2.326;
@@ -109,11 +120,22 @@ export class WokenFleet {
   /** True times at which the waker was invoked. */
   readonly wakes: number[] = [];
   mostWorkers = 0;
+  /** What Lambda bills: cold starts, and invocations from their first line to their last, of those that have ended. */
+  billedMs = 0;
+  /** Invocations that have claimed nothing; counted when they end. */
+  inVain = 0;
+  /** Requests of wakers and dispatchers. */
+  readonly looks = createMeter();
+  /** Requests of workers. */
+  readonly workersMeter = createMeter();
   /** Counted when a worker has ended. */
   claimsRefused = 0;
   /** Told of each insert, as late as the waker would be; not by what becomes of wakes. */
   readonly followers = new Set<(id: string) => void>();
-  #atWork = 0;
+  atWork = 0;
+  running = 0;
+  readonly clock: Clock;
+  #isDeployed: boolean;
   #warm = 0;
   #made = 0;
   readonly #settings: FleetSettings;
@@ -126,6 +148,7 @@ export class WokenFleet {
   constructor(settings: FleetSettings) {
     this.#settings = settings;
     this.#latencies = settings.latencies ?? MODELLED;
+    this.#isDeployed = settings.isDeployed ?? true;
     this.#prng = new Prng(settings.seed);
     this.#chance = this.#prng.fork('latencies');
     const lag = this.#prng.fork('index');
@@ -145,6 +168,7 @@ export class WokenFleet {
     });
     const { runtime, stores } = this.place('producer');
     this.stores = stores;
+    this.clock = runtime.clock;
     this.client = new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE });
     const shards = settings.streamShards ?? 1;
     this.#shards = Array.from({ length: shards }, (_, nth) => ({
@@ -169,7 +193,12 @@ export class WokenFleet {
       ids: { unique, ordered: unique },
     });
     const { runtime } = process;
-    const sender = new Sender({ driver: this.#network.driverOf(process), runtime });
+    const observer = /^(waker|dispatcher)/.test(name)
+      ? this.looks
+      : name.startsWith('worker')
+        ? this.workersMeter
+        : undefined;
+    const sender = new Sender({ driver: this.#network.driverOf(process), runtime, observer });
     return { runtime, stores: createTaskStores(sender, { table: TABLE, shards: SHARDS }) };
   }
 
@@ -192,7 +221,7 @@ export class WokenFleet {
         this.timeline.wake();
         follow(id);
       });
-    if (wakes === 'dropped' || shard === undefined) return;
+    if (wakes === 'dropped' || shard === undefined || !this.#isDeployed) return;
     for (let copy = 0; copy < (wakes === 'doubled' ? 2 : 1); copy++)
       this.timeline.after(this.#drawn(this.#latencies.streamMs), () => {
         this.timeline.wake();
@@ -224,19 +253,23 @@ export class WokenFleet {
         return Promise.resolve();
       },
       declareLimit: () => semaphores.declareLimit(name, this.#settings.maxWorkers),
-      countLive: async () => (await semaphores.get(name))?.live ?? 0,
+      liveHolders: async () => permitHolders(await semaphores.get(name)),
     };
   }
 
+  get #concurrency(): number {
+    return this.#settings.concurrency ?? CONCURRENCY;
+  }
+
   get #dispatching() {
-    const { maxWorkers, tasksPerWorker } = this.#settings;
+    const { maxWorkers, startWithinMs } = this.#settings;
     return {
       queue: QUEUE,
       shards: SHARDS,
       maxWorkers,
-      tasksPerWorker,
-      concurrency: CONCURRENCY,
+      concurrency: this.#concurrency,
       maxClockSkewMs: MAX_CLOCK_SKEW_MS,
+      startWithinMs,
     };
   }
 
@@ -247,7 +280,12 @@ export class WokenFleet {
     const startMs = this.#drawn(this.#latencies.invokeMs) + (isWarm ? 0 : this.#latencies.coldStartMs);
     this.timeline.after(startMs, () => {
       this.timeline.wake();
+      const begunAt = this.timeline.now;
+      this.billedMs += isWarm ? 0 : this.#latencies.coldStartMs;
+      this.running++;
       void this.work(event).then(() => {
+        this.running--;
+        this.billedMs += this.timeline.now - begunAt;
         if (this.#settings.keepsEnvironments !== false) this.#warm++;
       });
     });
@@ -264,9 +302,15 @@ export class WokenFleet {
       { store: stores.sessions, runtime, gauge: noSkewGauge },
     );
     const semaphores = new SemaphoreClient(ports, timing);
+    const { continues = false } = this.#settings;
+    const handBack = new AbortController();
+    const lifeMs = workerLifeMs ?? WORKER_LIFE_MS;
+    const cancel = runtime.clock.after(continues ? lifeMs : 1e9, () => handBack.abort());
+    let claimed = 0;
+    let isCutShort = false;
     const permit = await semaphores.tryAcquire(session, workersSemaphore(QUEUE), { limit: maxWorkers });
     if (permit.kind === 'acquired') {
-      this.mostWorkers = Math.max(this.mostWorkers, ++this.#atWork);
+      this.mostWorkers = Math.max(this.mostWorkers, ++this.atWork);
       const report = await runWorker(
         registry,
         { ...ports, session, log: silent },
@@ -275,18 +319,44 @@ export class WokenFleet {
           shards: SHARDS,
           homeShards,
           named,
-          concurrency: CONCURRENCY,
+          concurrency: this.#concurrency,
           pollMs: 1_000,
           graceMs: 1_000,
-          deadlineMonotonicMs: runtime.clock.monotonic() + (workerLifeMs ?? WORKER_LIFE_MS),
+          deadlineMonotonicMs: runtime.clock.monotonic() + lifeMs + (continues ? MARGIN_MS : 0),
+          ...(continues ? { hasDispatcher: true, pollMs: 1_250 } : {}),
+          startWithinMs: this.#settings.startWithinMs,
         },
-        new AbortController().signal,
+        handBack.signal,
       );
-      this.#atWork--;
+      claimed = report.claimed;
+      isCutShort = report.ended === 'handedBack';
+      this.atWork--;
       this.claimsRefused += report.claimsRefused;
       await permit.permit.release();
     }
+    cancel();
+    if (claimed === 0) this.inVain++;
+    if (continues && isCutShort) this.#invoke({ queue: QUEUE, homeShards });
     await session.end();
+  }
+
+  /** From now on there are wakes and ticks. */
+  deploy(): void {
+    this.#isDeployed = true;
+  }
+
+  /** A worker outside Lambda, which holds no permit: until nothing is due any more. */
+  async workElsewhere(concurrency: number): Promise<void> {
+    const { runtime, stores } = this.place('elsewhere');
+    const gauge = noSkewGauge;
+    const timing = sessionTiming({ lockDelayMs: 0, maxClockSkewMs: MAX_CLOCK_SKEW_MS });
+    const session = await SessionHolder.create(
+      { timing, name: workerName(QUEUE), node: 'laptop', behaviour: 'release' },
+      { store: stores.sessions, runtime, gauge },
+    );
+    const settings = { queue: QUEUE, shards: SHARDS, concurrency, graceMs: 1_000, untilDrained: false };
+    const ports = { ...stores, session, runtime, gauge, log: silent };
+    await standAtWork(this.#settings.registry, ports, settings, new AbortController().signal);
   }
 
   async #tickEvery(everyMs: number): Promise<void> {
@@ -294,6 +364,7 @@ export class WokenFleet {
     const workers = this.#workforce(runtime, stores);
     for (let slot = 1; ; slot++) {
       await runtime.clock.sleep(everyMs);
+      if (!this.#isDeployed) continue;
       const tick = { schedule: QUEUE, slot: String(slot) };
       await dispatch(tick, runtime.ids.unique(), { ...stores, runtime, workers, onDamaged }, this.#dispatching);
     }

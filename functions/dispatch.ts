@@ -18,7 +18,7 @@ import { parseDispatchEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import type { Stores, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
-import { createLambdaStarter, workforceOf } from './workforce.ts';
+import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
 export type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
 
@@ -57,6 +57,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const report = await dispatch(tick, awsRequestId, { ...stores, workers, onDamaged, spans }, env);
       const capacity = meter.read();
       reportMetrics(telemetry, report, capacity);
+      logPlan(logger, env.queue, report);
       logger.info('tick dispatched', { ...tick, report, capacity });
       const { shards, strays } = report;
       if (strays > 0) logger.warn('tasks in shards that are not deployed', { strays, shards });
@@ -94,6 +95,7 @@ function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity:
   metrics.addMetric(METRIC.backlogSize, MetricUnit.Count, report.backlog);
   metrics.addMetric(METRIC.oldestReadyTaskAgeMs, MetricUnit.Milliseconds, report.oldestReadyAgeMs);
   metrics.addMetric(METRIC.workersLive, MetricUnit.Count, report.liveWorkers);
+  metrics.addMetric(METRIC.workersMissing, MetricUnit.Count, report.planned?.missing ?? 0);
   metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, report.started);
   metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
   metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);

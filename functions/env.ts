@@ -24,7 +24,7 @@ export const ENV = {
   /** Name or ARN of the function that the dispatcher invokes. */
   workerFunction: 'LEASEHOLD_WORKER_FUNCTION',
   maxWorkers: 'LEASEHOLD_MAX_WORKERS',
-  tasksPerWorker: 'LEASEHOLD_TASKS_PER_WORKER',
+  startWithinMs: 'LEASEHOLD_START_WITHIN_MS',
   concurrency: 'LEASEHOLD_CONCURRENCY',
   shards: 'LEASEHOLD_SHARDS',
   sessionTtlMs: 'LEASEHOLD_SESSION_TTL_MS',
@@ -55,8 +55,10 @@ export const MAX_CONCURRENCY = 1_000;
 export const DEFAULT_MAX_WORKERS = 10;
 /** The permits of all workers share one row of at most 400 KB, and Lambda's default account limit is as many. */
 export const MAX_WORKERS_LIMIT = 1_000;
-/** Ten rounds of the default concurrency: below it, starting another worker costs more than waiting for this one. */
-export const DEFAULT_TASKS_PER_WORKER = 100;
+/** A start costs about a second of a worker: a tenth of what it then has to do. */
+export const DEFAULT_START_WITHIN_MS = 10_000;
+/** No worker lives longer. */
+export const MAX_START_WITHIN_MS = 900_000;
 /** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 /** A worker with nothing to do ends: one that stays is billed, and the table's stream starts another. */
@@ -87,8 +89,8 @@ interface QueueEnv {
 
 export interface DispatchEnv extends QueueEnv {
   readonly workerFunction: string;
-  /** One worker is invoked for each so many tasks of backlog. */
-  readonly tasksPerWorker: number;
+  /** How soon the last task that waits should begin, as far as `maxWorkers` allows. */
+  readonly startWithinMs: number;
   /** Tasks that one worker runs at once. */
   readonly concurrency: number;
   readonly maxClockSkewMs: number;
@@ -107,6 +109,8 @@ export interface WorkEnv extends QueueEnv {
   /** Whether it starts its successor when it has to end with tasks left. */
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
+  /** Tasks are timed up to this, because plans use no more. */
+  readonly startWithinMs: number;
   /** Task names whose times are metrics of their own; the rest is `other`. */
   readonly timedNames: number;
 }
@@ -116,7 +120,11 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
   return {
     ...parseQueueEnv(env),
     workerFunction: required(env, ENV.workerFunction),
-    tasksPerWorker: wholeNumber(env, ENV.tasksPerWorker, { min: 1, default: DEFAULT_TASKS_PER_WORKER }),
+    startWithinMs: wholeNumber(env, ENV.startWithinMs, {
+      min: 0,
+      max: MAX_START_WITHIN_MS,
+      default: DEFAULT_START_WITHIN_MS,
+    }),
     concurrency: parseConcurrency(env),
     maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
     schedules: parseSchedules(env[ENV.schedules]),
@@ -128,7 +136,7 @@ export interface WakeSettings {
   readonly queue: string;
   readonly workerFunction: string;
   readonly maxWorkers?: number;
-  readonly tasksPerWorker?: number;
+  readonly startWithinMs?: number;
   readonly concurrency?: number;
   readonly shards?: number;
   readonly maxClockSkewMs?: number;
@@ -172,6 +180,11 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     lingerMs: wholeNumber(env, ENV.lingerMs, { min: 0, max: MAX_LINGER_MS, default: DEFAULT_LINGER_MS }),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
     attemptSpans: parseAttemptSpans(env[ENV.attemptSpans]),
+    startWithinMs: wholeNumber(env, ENV.startWithinMs, {
+      min: 0,
+      max: MAX_START_WITHIN_MS,
+      default: DEFAULT_START_WITHIN_MS,
+    }),
     timedNames: wholeNumber(env, ENV.timedNames, { min: 0, max: MAX_TIMED_NAMES, default: DEFAULT_TIMED_NAMES }),
   };
 }

@@ -66,6 +66,8 @@ export const METRIC = {
   backlogSize: 'BacklogSize',
   workersInvoked: 'WorkersInvoked',
   workersLive: 'WorkersLive',
+  /** That the backlog needs beyond `maxWorkers`. */
+  workersMissing: 'WorkersMissing',
   /** Deliveries of a tick whose slot was already taken. */
   ticksDuplicated: 'TicksDuplicated',
 } as const;

@@ -20,7 +20,7 @@ import { parseWakeEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
-import { createLambdaStarter, workforceOf } from './workforce.ts';
+import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
 /** By queue, what came of its wake; a queue whose wake failed is missing, and the log says why. */
 export type WakeResult = Readonly<Record<string, WakeReport>>;
@@ -59,10 +59,14 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
         try {
           const report = await queue.waker.wake(ids);
           const { started, failedStarts } = report;
+          const missing = report.planned?.missing ?? 0;
+          if (missing > 0) queue.metrics.addMetric(METRIC.workersMissing, MetricUnit.Count, missing);
           if (started > 0) queue.metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, started);
           // In a busy queue, four wakes a second and shard start nothing.
+          logPlan(logger, name, report);
           const level = started + failedStarts > 0 ? 'info' : 'debug';
-          logger[level]('queue woken', { queue: name, inserted: ids.length, ...report });
+          const { reason } = report;
+          logger[level]('queue woken', { queue: name, inserted: ids.length, started, failedStarts, reason });
           return [[name, report]];
         } finally {
           if (queue.metrics.hasStoredMetrics()) queue.metrics.publishStoredMetrics();

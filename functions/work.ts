@@ -151,6 +151,7 @@ export function createWorkHandler(
           pollMs: POLL_MS,
           hasDispatcher: true,
           lingerMs: env.lingerMs,
+          startWithinMs: env.startWithinMs,
           graceMs: env.deadlineMarginMs * GRACE_SHARE,
           deadlineMonotonicMs: monotonicMs,
         };

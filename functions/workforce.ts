@@ -1,7 +1,9 @@
 /** The workers of one queue, as the functions see them that start some: the dispatcher and the waker. */
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import type { Planned } from '../shared/tasks/dispatch/planning.ts';
 import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { DispatchEnv } from './env.ts';
 import type { Stores, Telemetry } from './runtime.ts';
@@ -35,6 +37,19 @@ export function workforceOf(
       }
     },
     declareLimit: () => semaphores.declareLimit(workersSemaphore(queue), maxWorkers),
-    countLive: async () => (await semaphores.get(workersSemaphore(queue)))?.live ?? 0,
+    liveHolders: async () => permitHolders(await semaphores.get(workersSemaphore(queue))),
   };
+}
+
+interface PlanReport {
+  readonly planned?: Planned;
+  readonly started: number;
+}
+
+/** Logs a plan that wants more workers than there are, whether or not it may start them. */
+export function logPlan(logger: Telemetry['logger'], queue: string, { planned, started }: PlanReport): void {
+  if (planned === undefined) return;
+  const { wanted, live, starting, missing, ...why } = planned;
+  if (wanted > live + starting || missing > 0)
+    logger.info('workers planned', { queue, ...why, wanted, live, starting, started, missing });
 }

@@ -134,7 +134,7 @@ export function dispatcherEnvironment(
     [ENV.queue]: settings.queue,
     [ENV.workerFunction]: workerFunction,
     [ENV.maxWorkers]: String(settings.maxWorkers),
-    [ENV.tasksPerWorker]: String(settings.tasksPerWorker),
+    [ENV.startWithinMs]: String(settings.startWithinMs),
     [ENV.concurrency]: String(settings.concurrency),
     [ENV.shards]: String(settings.shards),
     [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),

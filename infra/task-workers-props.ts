@@ -15,7 +15,7 @@ import {
   DEFAULT_MAX_WORKERS,
   DEFAULT_QUEUE,
   DEFAULT_SHARDS,
-  DEFAULT_TASKS_PER_WORKER,
+  DEFAULT_START_WITHIN_MS,
   DEFAULT_TIMED_NAMES,
   DEFAULT_WORKER_LOCK_DELAY_MS,
 } from '../functions/env.ts';
@@ -58,8 +58,12 @@ export interface TaskWorkersProps {
 
   /** Most workers at one time, a hard cap. Default: 10. */
   readonly maxWorkers?: number;
-  /** Backlog for which one worker is started. Default: 100. */
-  readonly tasksPerWorker?: number;
+  /**
+   * How soon the last waiting task should begin. Leasehold starts as many workers as that takes, by how long tasks took lately, and at
+   * most `maxWorkers`. A shorter time means more workers with less to do each; `Duration.millis(0)` means a slot for every task.
+   * At most 15 minutes. Default: 10 s.
+   */
+  readonly startWithin?: Duration;
   /** Tasks that one worker runs at once. Default: 10. */
   readonly concurrency?: number;
   /** Partitions of the ready index. Default: 8, enough for 8,000 tasks a second. */
@@ -148,7 +152,7 @@ export const PROPS = {
   flexibleWindow: true,
   scheduleEnabled: true,
   maxWorkers: true,
-  tasksPerWorker: true,
+  startWithin: true,
   concurrency: true,
   shards: true,
   sessionTtl: true,
@@ -184,6 +188,15 @@ export const DEFAULT_PERIOD = Duration.minutes(1);
 const DEFAULT_WORKER_TIMEOUT = Duration.minutes(15);
 /** A third of a processor: coordination needs little, and tasks that compute will want to set it anyway. */
 const DEFAULT_WORKER_MEMORY_MB = 512;
+
+/** @throws ConfigurationError for the setting that `startWithin` replaces */
+export function ensureNotTasksPerWorker(props: object): void {
+  if (!('tasksPerWorker' in props)) return;
+  throw new ConfigurationError(
+    'tasksPerWorker is not a setting any more: remove it, because the number of workers now follows from how long tasks take; ' +
+      'startWithin says how soon the last waiting task should begin (default 10 s), and maxWorkers is the cap',
+  );
+}
 
 /** @throws ConfigurationError for a table of the CDK's own, which has not our grants */
 export function ensureTable(table: unknown): void {
@@ -224,7 +237,7 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
     queue,
     schedule: { expression, flexibleWindowMs: props.flexibleWindow?.toMilliseconds() },
     maxWorkers: props.maxWorkers ?? DEFAULT_MAX_WORKERS,
-    tasksPerWorker: props.tasksPerWorker ?? DEFAULT_TASKS_PER_WORKER,
+    startWithinMs: ms(props.startWithin, DEFAULT_START_WITHIN_MS),
     concurrency: props.concurrency ?? DEFAULT_CONCURRENCY,
     shards: props.shards ?? DEFAULT_SHARDS,
     sessionTtlMs,

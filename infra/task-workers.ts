@@ -31,7 +31,14 @@ import type { WorkerSettings } from './validate.ts';
 import { validRunbooks, validateEnvironment, validateWorkers } from './validate.ts';
 import { Waker } from './waker.ts';
 import type { TaskWorkersProps } from './task-workers-props.ts';
-import { DEFAULT_PERIOD, PROPS, ensureTable, settingsOf, sourceOf } from './task-workers-props.ts';
+import {
+  DEFAULT_PERIOD,
+  PROPS,
+  ensureNotTasksPerWorker,
+  ensureTable,
+  settingsOf,
+  sourceOf,
+} from './task-workers-props.ts';
 import { Worker } from './worker.ts';
 
 /** A queue, its dispatcher, its workers, alarms and dashboard. */
@@ -48,6 +55,7 @@ export class TaskWorkers extends Construct implements IGrantable {
 
   constructor(scope: Construct, id: string, props: TaskWorkersProps) {
     super(scope, id);
+    ensureNotTasksPerWorker(props);
     validOptions('the props of TaskWorkers', props, PROPS);
     ensureTable(props.table);
     const source = sourceOf(props);

@@ -10,6 +10,7 @@ import type { AttemptSpans } from '../functions/env.ts';
 import {
   MAX_CONCURRENCY,
   MAX_SHARDS,
+  MAX_START_WITHIN_MS,
   MAX_TIMED_NAMES,
   MAX_WORKERS_LIMIT,
   parseAttemptSpans,
@@ -35,7 +36,7 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly schedule: ScheduleText;
   readonly maxWorkers: number;
-  readonly tasksPerWorker: number;
+  readonly startWithinMs: number;
   readonly concurrency: number;
   readonly shards: number;
   readonly sessionTtlMs: number;
@@ -81,7 +82,7 @@ export function validateWorkers(settings: WorkerSettings): void {
   validateSchedules(settings);
   validateSchedule(settings.schedule);
   wholeNumber('maxWorkers', settings.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT });
-  wholeNumber('tasksPerWorker', settings.tasksPerWorker, { min: 1 });
+  wholeNumber('startWithin in ms', settings.startWithinMs, { min: 0, max: MAX_START_WITHIN_MS });
   wholeNumber('concurrency', settings.concurrency, { min: 1, max: MAX_CONCURRENCY });
   wholeNumber('shards', settings.shards, { min: 1, max: MAX_SHARDS });
   wholeNumber('workerMemory', settings.workerMemoryMb, LAMBDA_MEMORY_MB);

@@ -17,7 +17,7 @@ import {
   DEFAULT_CONCURRENCY,
   DEFAULT_MAX_WORKERS,
   DEFAULT_SHARDS,
-  DEFAULT_TASKS_PER_WORKER,
+  DEFAULT_START_WITHIN_MS,
   ENV,
 } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
@@ -159,12 +159,12 @@ export class Waker extends Construct {
 
 /** What `parseWakeEnv` of the handler will read; defaults are left out, because Lambda allows 4 KB. */
 export function wakeSettings(settings: WorkerSettings, workerFunction: string): WakeSettings {
-  const { queue, maxWorkers, tasksPerWorker, concurrency, shards, maxClockSkewMs } = settings;
+  const { queue, maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs } = settings;
   return {
     queue,
     workerFunction,
     ...(maxWorkers === DEFAULT_MAX_WORKERS ? {} : { maxWorkers }),
-    ...(tasksPerWorker === DEFAULT_TASKS_PER_WORKER ? {} : { tasksPerWorker }),
+    ...(startWithinMs === DEFAULT_START_WITHIN_MS ? {} : { startWithinMs }),
     ...(concurrency === DEFAULT_CONCURRENCY ? {} : { concurrency }),
     ...(shards === DEFAULT_SHARDS ? {} : { shards }),
     ...(maxClockSkewMs === DEFAULT_MAX_CLOCK_SKEW_MS ? {} : { maxClockSkewMs }),

@@ -10,7 +10,7 @@ import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { DEFAULT_LINGER_MS, ENV } from '../functions/env.ts';
+import { DEFAULT_LINGER_MS, DEFAULT_START_WITHIN_MS, ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
@@ -152,6 +152,9 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     ...(settings.lingerMs === DEFAULT_LINGER_MS ? {} : { [ENV.lingerMs]: String(settings.lingerMs) }),
     [ENV.continuation]: settings.continuation ? '1' : '0',
     [ENV.attemptSpans]: settings.attemptSpans,
+    ...(settings.startWithinMs === DEFAULT_START_WITHIN_MS
+      ? {}
+      : { [ENV.startWithinMs]: String(settings.startWithinMs) }),
     [ENV.timedNames]: String(settings.timedNames),
   };
 }

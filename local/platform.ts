@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { WakeSettings } from '../functions/env.ts';
-import { ENV } from '../functions/env.ts';
+import { DEFAULT_START_WITHIN_MS, ENV } from '../functions/env.ts';
 import { insertedTasks } from '../shared/dynamo/inserted.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
@@ -35,7 +35,8 @@ export interface PlatformOptions {
   readonly tasksEntry: string;
   readonly queue: string;
   readonly maxWorkers: number;
-  readonly tasksPerWorker: number;
+  /** Default: as in a deployment. */
+  readonly startWithinMs?: number;
   readonly concurrency: number;
   readonly sessionTtlMs: number;
   readonly workerTimeoutMs: number;
@@ -144,13 +145,13 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
 }
 
 function functionsOf(endpoint: string, options: PlatformOptions) {
-  const { queue, maxWorkers, tasksPerWorker, concurrency, maxClockSkewMs } = options;
+  const { queue, maxWorkers, concurrency, maxClockSkewMs, startWithinMs = DEFAULT_START_WITHIN_MS } = options;
   const wake: WakeSettings = {
     queue,
     workerFunction: WORK_FUNCTION,
     shards: SHARDS,
     maxWorkers,
-    tasksPerWorker,
+    startWithinMs,
     concurrency,
     maxClockSkewMs,
   };
@@ -171,7 +172,7 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
       environment: {
         ...shared,
         [ENV.workerFunction]: WORK_FUNCTION,
-        [ENV.tasksPerWorker]: String(tasksPerWorker),
+        [ENV.startWithinMs]: String(startWithinMs),
       },
     },
     [WAKE_FUNCTION]: {

@@ -1,5 +1,5 @@
 /** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
-import { liveWorkers } from '../../shared/tasks/dispatch/live-workers.ts';
+import { liveWorkers, permitHolders } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
 import { take } from '../../shared/core/runtime/take.ts';
@@ -82,10 +82,7 @@ async function workersOf(
   now: number,
 ): Promise<Census['workers']> {
   const permits = await semaphores.get(workersSemaphore(queue));
-  const holders =
-    permits?.holders
-      .filter(({ standing }) => standing === 'live' || standing === 'damaged')
-      .map(({ session }) => session) ?? [];
+  const holders = permitHolders(permits);
   const live = await liveWorkers(sessions, queue, holders, { now, maxClockSkewMs });
   return { live: live.size, permits: holders.length, limit: permits?.limit ?? 0 };
 }

@@ -215,7 +215,6 @@ describe.skipIf(!isRunnable)('the console beside real workers', () => {
       onEvent: () => undefined,
       tasksEntry: fileURLToPath(new URL('../../test/support/tasks-modules/diary.ts', import.meta.url)),
       maxWorkers: 2,
-      tasksPerWorker: 1,
       concurrency: 1,
       // A worker that is only slow must not lose its session.
       sessionTtlMs: 6_000,

@@ -80,7 +80,6 @@ export async function demonstrate(
       tasksEntry: options.tasksEntry,
       queue: options.queue,
       maxWorkers: options.workers,
-      tasksPerWorker: TASKS_PER_WORKER,
       concurrency: options.concurrency,
       sessionTtlMs: options.sessionTtlMs,
       workerTimeoutMs: options.timeoutMs,
@@ -111,9 +110,6 @@ async function stay(endpoint: string, display: Display, stop: AbortSignal): Prom
   display.note(`stays      engine at ${endpoint}, dispatcher, workers and the console: Ctrl+C ends them`);
   await once(stop, 'abort');
 }
-
-/** Few, so that all workers are started at once: the demonstration is about them. */
-const TASKS_PER_WORKER = 8;
 
 interface Stage {
   readonly options: DemonstrationOptions;

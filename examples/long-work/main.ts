@@ -29,7 +29,6 @@ const platform = await startPlatform({
   tasksEntry: fileURLToPath(new URL('tasks.ts', import.meta.url)),
   queue,
   maxWorkers: 1,
-  tasksPerWorker: 1,
   concurrency: 1,
   workerMemoryMb: 256,
   sessionTtlMs: 10_000,

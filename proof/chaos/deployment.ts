@@ -144,7 +144,6 @@ function functionsOf(
     [ENV.endpoint]: endpoint,
     // The reckless ones take permits too.
     [ENV.maxWorkers]: String(fleet.taskWorkers + 2),
-    [ENV.tasksPerWorker]: '6',
     [ENV.concurrency]: String(fleet.concurrency),
     [ENV.sessionTtlMs]: String(protocol.sessionTtlMs),
     [ENV.lockDelayMs]: '0',

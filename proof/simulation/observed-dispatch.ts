@@ -51,5 +51,9 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>
         store.announce(observed, announcement, stamp, limits),
       ),
+    noteHints: (queue, hints, stamp, limits) =>
+      write({ verb: 'queue.noteHints', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.noteHints(queue, hints, stamp, limits),
+      ),
   };
 }

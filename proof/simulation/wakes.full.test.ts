@@ -23,7 +23,7 @@ function open(settings: Partial<FleetSettings> & { readonly seed: bigint }, runM
   const fleet = new WokenFleet({
     registry: registerTasks({ work }),
     maxWorkers: 4,
-    tasksPerWorker: 20,
+    startWithinMs: 10_000,
     tickEveryMs: MINUTE_MS,
     ...settings,
   });
@@ -120,7 +120,8 @@ describe('beside workers that are there, which hear of tasks by what wakes annou
     const fleet = new WokenFleet({
       registry: registerTasks({ long, work }),
       maxWorkers: workers,
-      tasksPerWorker: 1,
+      concurrency: 1,
+      startWithinMs: 0,
       tickEveryMs: MINUTE_MS,
       ...settings,
     });

@@ -33,9 +33,6 @@ function addStack(revision: Revision): void {
     entry: 'test/deploy/tasks.ts',
     queue: QUEUE,
     scheduleEnabled: isRestored,
-    maxWorkers: 8,
-    tasksPerWorker: 30,
-    concurrency: 4,
     // Shorter than a deployment, so that its dead are taken over soon.
     sessionTtl: Duration.seconds(15),
     maxClockSkew: Duration.millis(500),

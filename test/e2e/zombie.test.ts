@@ -25,7 +25,6 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a worker that is stopped b
       tasksEntry: fileURLToPath(new URL('../support/tasks-modules/diary.ts', import.meta.url)),
       queue: 'zombies',
       maxWorkers: 3,
-      tasksPerWorker: 1,
       concurrency: 1,
       sessionTtlMs: SESSION_TTL_MS,
       workerTimeoutMs: 60_000,

@@ -145,7 +145,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
     beforeEach(() => {
       vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'ERROR');
-      vi.stubEnv(ENV.tasksPerWorker, '1');
+      vi.stubEnv(ENV.concurrency, '1');
       vi.spyOn(console, 'error').mockImplementation(() => undefined);
     });
 
@@ -217,7 +217,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
       const woken = await wake(inserted(['q', 't#1'], ['q', 't#1'], ['other', 'u'], ['not deployed', 'v']));
 
-      expect(woken).toEqual({ q: { started: 1, failedStarts: 0 }, other: { started: 1, failedStarts: 0 } });
+      expect(woken).toMatchObject({ q: { started: 1, failedStarts: 0 }, other: { started: 1, failedStarts: 0 } });
       expect(lambda.invoked.map(({ functionName }) => functionName).sort()).toEqual(['worker-of-other', 'worker-of-q']);
     });
 

@@ -129,7 +129,7 @@ describe('the functions', () => {
   test('get every setting that was given, by the names that the handlers read', () => {
     const template = synthesize({
       maxWorkers: 50,
-      tasksPerWorker: 20,
+      startWithin: Duration.seconds(5),
       concurrency: 4,
       shards: 16,
       reservedConcurrency: 60,
@@ -169,7 +169,7 @@ describe('the functions', () => {
       Environment: {
         Variables: {
           LEASEHOLD_WORKER_FUNCTION: { Ref: Match.stringLikeRegexp('^MediaWorker') },
-          LEASEHOLD_TASKS_PER_WORKER: '20',
+          LEASEHOLD_START_WITHIN_MS: '5000',
           LEASEHOLD_CONCURRENCY: '4',
           LEASEHOLD_MAX_WORKERS: '50',
           LEASEHOLD_SHARDS: '16',

@@ -59,7 +59,7 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   [{ maxWorkers: 2.5 }, 'maxWorkers = 2.5: give a whole number from 1 to 1000'],
   [{ concurrency: 0 }, 'concurrency = 0: give a whole number from 1 to 1000'],
   [{ concurrency: NaN }, 'concurrency = NaN: give a whole number from 1 to 1000'],
-  [{ tasksPerWorker: 0 }, 'tasksPerWorker = 0: give a whole number of 1 or more'],
+  [{ startWithin: Duration.minutes(16) }, 'startWithin in ms = 960000: give a whole number from 0 to 900000'],
   [{ shards: 257 }, 'shards = 257: give a whole number from 1 to 256'],
   [{ workerMemory: 64 }, 'workerMemory = 64: give a whole number from 128 to 10240'],
   [
@@ -128,7 +128,7 @@ describe('settings that pass', () => {
       flexibleWindowMs: fc.option(fc.constantFrom(0, 60_000, 3_600_000), { nil: undefined }),
     }),
     maxWorkers: whole(1_100),
-    tasksPerWorker: whole(1_000),
+    startWithinMs: whole(900_000),
     concurrency: whole(1_100),
     shards: whole(300),
     sessionTtlMs: whole(120_000),

@@ -8,7 +8,7 @@ import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
-import { announceTasks, changeQueue, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
+import { announceTasks, changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
@@ -154,6 +154,7 @@ export const OTHER_CASES: readonly Case[] = [
   outdated('queue.noteUse: #nonce = :observedNonce', queueSeen, (seen, rows) =>
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
+  ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', { tookMs: 20, unknownNames: [] })],
   [
     'queue.announce: attribute_exists(#pk)',
     () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),

@@ -35,6 +35,8 @@ const REPEATABLE = new Set([
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
+  // Hints: the last writer decides.
+  'queue.noteHints',
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -144,6 +146,8 @@ function isUnstamped({ row, before, after }: Applied): boolean {
       (isPutBack && PLACE.has(name)) ||
       name === 'cancelled' ||
       name === 'revoked' ||
+      name === 'took' ||
+      name === 'unknown' ||
       isDeepStrictEqual(before[name], after?.[name]),
   );
 }

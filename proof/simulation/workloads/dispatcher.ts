@@ -1,4 +1,5 @@
 /** The shipped dispatcher, for ticks that are delivered twice, late, or to a dispatcher that dies; and the schedule that recurs by it. */
+import { permitHolders } from '../../../shared/tasks/dispatch/live-workers.ts';
 import type { WorkEvent } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
@@ -9,7 +10,7 @@ import { SCHEDULE } from '../invariants/dispatching.ts';
 import type { Profile } from '../profile.ts';
 import { maxWorkersOf } from './chain.ts';
 import type { WorkerPlace } from './worker.ts';
-import { QUEUE, storesAt } from './worker.ts';
+import { QUEUE, START_WITHIN_MS, storesAt } from './worker.ts';
 
 /** How often an invocation is tried again that has failed, as Lambda does, and when. */
 const RETRY = { times: 2, afterMs: 1_000 };
@@ -39,12 +40,13 @@ export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorke
         return Promise.resolve();
       },
       declareLimit: () => semaphores.declareLimit(name, maxWorkersOf(profile)),
-      countLive: async () => (await semaphores.get(name))?.live ?? 0,
+      liveHolders: async () => permitHolders(await semaphores.get(name)),
     },
     onDamaged: () => seen('dispatcher met a damaged row'),
   };
-  const { shards, concurrency } = profile;
-  const settings = { queue: QUEUE, shards, maxWorkers: maxWorkersOf(profile), tasksPerWorker: 10, concurrency };
+  const { shards, concurrency, maxClockSkewMs } = profile;
+  const maxWorkers = maxWorkersOf(profile);
+  const settings = { queue: QUEUE, shards, maxWorkers, startWithinMs: START_WITHIN_MS, concurrency, maxClockSkewMs };
   const tick = { schedule: 'tick', slot };
   for (let attempt = 0; ; attempt++) {
     try {

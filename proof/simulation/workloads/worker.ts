@@ -40,6 +40,7 @@ import { tasksAt } from './task-code.ts';
 import { knowsAllTasks, parks } from './versions.ts';
 
 export const QUEUE = QUEUE_NAME;
+export const START_WITHIN_MS = 2_000;
 
 const SEND_HOME_EVERY_MS = 5_000;
 
@@ -148,6 +149,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       graceMs,
       deadlineMonotonicMs,
       hasDispatcher: true,
+      startWithinMs: START_WITHIN_MS,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
     const slowMs = Math.min(ttlMs, profile.invocationMs / 8);

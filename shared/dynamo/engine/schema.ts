@@ -120,7 +120,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...['batch', 'children', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
-  ...['paused', 'lanes', 'shards', 'announced', 'at'],
+  ...['paused', 'lanes', 'shards', 'announced', 'at', 'took', 'unknown'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // pack

@@ -64,6 +64,8 @@ const STALE_ROWS = 2;
 const FRESH_MS = 500;
 /** Others' shards that a worker with nothing to do at home looks at, at a time; and before it gives up. */
 const LOOKS_ELSEWHERE = { whileBusy: 1, atLast: 4 };
+/** Rows read at a time of one where the row that was read last was held. */
+const DOUBTFUL = 25;
 /** Rows read at a time of an others' shard that has proven to have more than they take; of any other, one. */
 const HELPED_AT_A_TIME = 4;
 /** After a find, partitions at home are looked at that were not looked at for so long: tasks seldom come alone. */
@@ -428,9 +430,12 @@ export class Backlog {
     const unknown = views.filter(({ isAhead }) => !isAhead);
     const looks = this.isIdle ? LOOKS_ELSEWHERE.atLast : LOOKS_ELSEWHERE.whileBusy;
     for (const view of [...known, ...shuffled(this.#ports.runtime.random, unknown)].slice(0, looks)) {
-      const hints = await this.#nextOf(view, view.isGiving ? Math.min(this.#wanted, HELPED_AT_A_TIME) : 1);
+      // The first entries are those that run: where one was held, what waits stands behind them.
+      const wanted = view.isGiving ? Math.min(this.#wanted, HELPED_AT_A_TIME) : view.isDoubtful ? DOUBTFUL : 1;
+      const hints = await this.#nextOf(view, wanted);
       const candidates = await this.#choose([view], [hints], this.#aHeartbeatAgo());
-      if (candidates.length > 0) return candidates;
+      for (const { task } of candidates.slice(this.#wanted)) this.#candidates.putBack(task);
+      if (candidates.length > 0) return candidates.slice(0, this.#wanted);
       if (hints.length > 0) this.#rest(view);
     }
     return [];

@@ -64,6 +64,11 @@ export class PartitionView {
     return this.isAhead && this.#restMs === 0;
   }
 
+  /** Whether nothing was found here when it was looked at last. */
+  get isDoubtful(): boolean {
+    return this.#restMs > 0;
+  }
+
   /** Whether the last look, if it found nothing, has seen the whole partition. */
   get isRound(): boolean {
     return this.#isRound;

@@ -11,12 +11,17 @@ import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { ReadyHint, TaskStore } from '../task/task-store.ts';
+import type { SessionStore } from '../../session/session-store.ts';
+import type { TaskStore } from '../task/task-store.ts';
 import type { PartitionPage } from './measure.ts';
 import { readBacklog, shardsOf } from './measure.ts';
 import { findOldestReady } from './oldest-ready.ts';
-import type { PartitionBacklog, PlanSettings } from './plan.ts';
-import { planWorkers } from './plan.ts';
+import type { Demand, PartitionBacklog } from './demand.ts';
+import { countLate, demandOf } from './demand.ts';
+import type { PlanSettings } from './plan.ts';
+import { homesOf, shareOf } from './plan.ts';
+import type { Planned } from './planning.ts';
+import { plan } from './planning.ts';
 import type { RecurPorts } from './recur.ts';
 import { enqueueDueSlots } from './recur.ts';
 import type { SlotStore, Tick } from './slot-store.ts';
@@ -38,12 +43,12 @@ export function workersSemaphore(queue: string): string {
 
 export interface DispatchSettings extends PlanSettings {
   readonly queue: string;
-  /** Tasks that one worker runs at once: their entries count as due, too. */
-  readonly concurrency: number;
+  readonly maxClockSkewMs: number;
 }
 
 export interface DispatcherPorts extends RecurPorts {
   readonly tasks: TaskStore;
+  readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
   /** What operators have set; absent: nothing. */
   readonly queues?: QueueStore | undefined;
@@ -59,8 +64,8 @@ export interface Workforce {
   readonly startWorker: (event: WorkEvent) => Promise<void>;
   /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start beside another number. */
   readonly declareLimit: () => Promise<void>;
-  /** How many are alive. */
-  readonly countLive: () => Promise<number>;
+  /** Sessions of the live ones that hold a permit. */
+  readonly liveHolders: () => Promise<readonly string[]>;
 }
 
 export interface DispatchReport {
@@ -85,6 +90,8 @@ export interface DispatchReport {
   readonly liveWorkers: number;
   readonly started: number;
   readonly failedStarts: number;
+  /** Absent if nothing is due, or the queue is paused. */
+  readonly planned?: Planned;
 }
 
 export async function dispatch(
@@ -122,26 +129,32 @@ export async function dispatch(
     ports.queues?.get(name),
     ports.tasks.parking.repairParked(name, { now: clock.now(), from: ports.runtime.random.next(), onDamaged }),
   ]);
-  const { pages, shards, backlog } = await lookAtBacklog(queue, ports, settings);
+  const { pages, shards, backlog, demand } = await lookAtBacklog(queue, ports, settings);
   const paused = queue?.isPaused === true;
   const seen = { paused, recurred, putBack: back.length, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = dueIn(backlog);
   if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
 
   await ports.workers.declareLimit();
-  const [liveWorkers, oldestReadyAgeMs] = await allOf([
-    ports.workers.countLive(),
-    ageOfOldestReady(
-      pages.flatMap(({ hints }) => hints),
-      { ...ports, onDamaged },
-    ),
+  const hints = pages.flatMap((page) => page.hints);
+  const [holders, { looked, readyAt }] = await allOf([
+    ports.workers.liveHolders(),
+    findOldestReady(hints, ports.tasks, { atLeast: OLDEST_LOOKED_AT, onDamaged }),
   ]);
-  const plan = paused ? [] : planWorkers(backlog, liveWorkers, { ...settings, shards });
+  const oldestReadyAgeMs = readyAt === undefined ? 0 : Math.max(0, clock.now() - readyAt);
+  const found = { ...seen, backlog: due, oldestReadyAgeMs, liveWorkers: holders.length };
+  if (paused) return { duplicate: false, ...nothing, ...found, damaged };
+  const { planned } = await plan(
+    { demand, hints, rows: looked, record: queue, holders, starting: 0 },
+    { ...ports, onDamaged },
+    { ...settings, shards },
+  );
+  const homes = homesOf(backlog, Math.max(0, planned.wanted - holders.length), shards);
   const starts = await startWorkers(
-    plan.map((homeShards) => ({ queue: name, homeShards })),
+    homes.map((homeShards) => ({ queue: name, homeShards })),
     ports.workers,
   );
-  return { duplicate: false, ...seen, damaged, backlog: due, oldestReadyAgeMs, liveWorkers, ...starts };
+  return { duplicate: false, ...found, damaged, ...starts, planned };
 }
 
 /**
@@ -155,11 +168,18 @@ export async function lookAtBacklog(
   const { queue } = settings;
   const known = Math.max(settings.shards, record?.shards ?? 0);
   const { clock } = ports.runtime;
-  const pages = await readBacklog({ ...ports, clock }, { queue, known, limit: pageLimit(settings, known) });
+  const limit = pageLimit(settings, record?.tookMs, known);
+  const pages = await readBacklog({ ...ports, clock }, { queue, known, limit });
   const shards = shardsOf(pages, known);
   await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, record, ports, queue);
-  const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({ partition, due: hints.length }));
-  return { pages, shards, backlog };
+  const now = clock.now();
+  const backlog = pages.map(({ partition, hints }): PartitionBacklog => ({
+    partition,
+    due: hints.length,
+    late: countLate(hints, now, settings),
+    isCutShort: limit === PAGE_LIMIT && hints.length >= limit,
+  }));
+  return { pages, shards, backlog, demand: demandOf(backlog, record?.tookMs) };
 }
 
 export interface LookPorts {
@@ -173,6 +193,7 @@ export interface BacklogLook {
   /** In use, or ever known to be: not less than the deployment has. */
   readonly shards: number;
   readonly backlog: readonly PartitionBacklog[];
+  readonly demand: Demand;
 }
 
 /** Starts them side by side: one that cannot be started does not stop the others. */
@@ -198,9 +219,14 @@ function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number
  * and no less than it can have at work, behind which whatever waits
  * would not be seen.
  */
-function pageLimit({ maxWorkers, tasksPerWorker, concurrency }: DispatchSettings, shards: number): number {
-  return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * Math.max(tasksPerWorker, concurrency)) / shards) + 1);
+function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shards: number): number {
+  const { maxWorkers, concurrency } = settings;
+  const each = Math.max(LEAST_LOOKED_AT, concurrency / shareOf(tookMs, settings));
+  return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * each) / shards) + 1);
 }
+
+/** Entries for each worker that there may be: what waits behind those that run is seen, however uneven the shards are. */
+const LEAST_LOOKED_AT = 100;
 
 async function noteUse(
   { lanes, shards }: QueueUse,
@@ -216,11 +242,3 @@ async function noteUse(
 const PAGE_LIMIT = 1_000;
 /** Rows at half a unit each, which every tick reads that finds something due; more, while none of them waits. */
 const OLDEST_LOOKED_AT = 25;
-
-async function ageOfOldestReady(
-  due: readonly ReadyHint[],
-  { tasks, runtime, onDamaged }: DispatcherPorts,
-): Promise<number> {
-  const { readyAt } = await findOldestReady(due, tasks, { atLeast: OLDEST_LOOKED_AT, onDamaged });
-  return readyAt === undefined ? 0 : Math.max(0, runtime.clock.now() - readyAt);
-}

@@ -2,6 +2,7 @@
  * Who works on a queue: the sessions of its workers, deployed or started by hand.
  * Only deployed ones hold a permit, so permits alone would count none of those that `leasehold work` starts.
  */
+import type { SemaphoreState } from '../../coordination/semaphore/state.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
@@ -9,6 +10,12 @@ import type { SessionStore } from '../../session/session-store.ts';
 /** What the session of a queue's worker is called. */
 export function workerName(queue: string): string {
   return `worker/${queue}`;
+}
+
+/** Sessions that hold a permit of the queue; a damaged one may be alive. */
+export function permitHolders(permits: SemaphoreState | undefined): readonly string[] {
+  const holders = permits?.holders ?? [];
+  return holders.flatMap(({ session, standing }) => (standing === 'live' || standing === 'damaged' ? [session] : []));
 }
 
 /** Those that live, and those that died and whose end is not written down yet: a hundred at most, half a read unit for the list. */

@@ -1,36 +1,75 @@
-/** How many workers a backlog justifies, and where each begins: pure. */
-import type { ReadyPartition } from '../task/task-store.ts';
-
-/** Entries due in one partition of the ready index, counted up to a bound. */
-export interface PartitionBacklog {
-  readonly partition: ReadyPartition;
-  readonly due: number;
-}
+/**
+ * How many workers a backlog needs, and where each of them begins: pure.
+ *
+ * The rule is Little's law. The last task that waits should begin within `startWithinMs`, so a task that takes a tenth of that time
+ * needs a tenth of a slot; a task that takes longer needs a whole one. If nothing is known of how long tasks take, each needs a whole slot.
+ * So a plan never asks for more workers than one for each `concurrency` tasks.
+ */
+import type { Demand, PartitionBacklog, Unservable } from './demand.ts';
 
 export interface PlanSettings {
   readonly shards: number;
   /** Hard cap of workers at one time. */
   readonly maxWorkers: number;
-  /** A worker is started for each so many tasks that are due. */
-  readonly tasksPerWorker: number;
+  /** Tasks that one worker runs at once. */
+  readonly concurrency: number;
+  /** How soon the last of the tasks that are due should begin. */
+  readonly startWithinMs: number;
+}
+
+/** What decided how many workers are wanted. */
+export type Why = 'tookUnknown' | 'took' | 'late' | 'cutShort' | 'maxWorkers' | Unservable;
+
+export interface Wanted {
+  /** At most `maxWorkers`. */
+  readonly workers: number;
+  /** How many more would be wanted if `maxWorkers` allowed them. */
+  readonly missing: number;
+  readonly why: Why;
 }
 
 /** The home shards of each worker to be started. */
 export type Plan = readonly (readonly number[])[];
 
 /**
- * Starts the difference between what the backlog justifies and what is at work.
- * Entries that are being worked on still count as due, which is right: their workers count too.
+ * Returns how many workers it takes for the last due task to begin within `startWithinMs`.
+ *
+ * Entries of running tasks still count as due, which is right, because their workers count too.
+ * A late entry either runs and holds a slot, of which the workers at work have `atWork * concurrency`; or it waits.
+ * Late tasks that wait count as if they had to begin in a quarter of the time.
  */
-export function planWorkers(backlog: readonly PartitionBacklog[], liveWorkers: number, settings: PlanSettings): Plan {
-  const due = backlog.reduce((sum, { due }) => sum + due, 0);
-  const wanted = Math.min(settings.maxWorkers, Math.ceil(due / settings.tasksPerWorker));
-  const count = Math.max(0, wanted - liveWorkers);
-  return spreadShards(shardsByBacklog(backlog, settings.shards), count);
+export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<PlanSettings, 'shards'>): Wanted {
+  const { due, late, tookMs, less, isCutShort = false } = demand;
+  const { maxWorkers, concurrency } = settings;
+  const share = shareOf(tookMs, settings);
+  const held = Math.min(late, atWork * concurrency);
+  const slots = held + (late - held) * Math.min(1, URGENCY * share) + (due - late) * share;
+  const needed = Math.max(0, Math.ceil(slots / concurrency - ROUNDING));
+  const all = isCutShort ? Math.max(maxWorkers, needed) : needed;
+  const byTook = late > held && share < 1 ? 'late' : tookMs === undefined ? 'tookUnknown' : 'took';
+  return {
+    workers: Math.min(maxWorkers, all),
+    missing: Math.max(0, all - maxWorkers),
+    why: all > maxWorkers ? 'maxWorkers' : isCutShort ? 'cutShort' : (less ?? byTook),
+  };
 }
 
+const URGENCY = 4;
+/** Sums of shares are a little more or less than whole: 80.00000000000001 slots are 80. */
+const ROUNDING = 1e-6;
+
+/** Returns the part of `startWithinMs` that a task holds a slot for: more than 0, at most 1. */
+export function shareOf(tookMs: number | undefined, { startWithinMs }: Pick<PlanSettings, 'startWithinMs'>): number {
+  if (tookMs === undefined || startWithinMs <= 0) return 1;
+  return Math.min(1, Math.max(tookMs, LEAST_TOOK_MS) / startWithinMs);
+}
+
+/** A claim and a settlement take as long, however short the task. */
+const LEAST_TOOK_MS = 10;
+
 /** Deals the shards to the workers, fullest first, so that each begins with work and none begins where another does while shards last. */
-function spreadShards(shards: readonly number[], workers: number): Plan {
+export function homesOf(backlog: readonly PartitionBacklog[], workers: number, shardCount: number): Plan {
+  const shards = shardsByBacklog(backlog, shardCount);
   const rounds = Math.ceil(workers / shards.length);
   const dealt = Array.from({ length: rounds }, () => shards).flat();
   const seats = Math.max(workers, shards.length);

@@ -27,10 +27,15 @@ import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import { isAnnounceable, nextAnnouncement } from '../task/announcement.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
-import type { TaskStore } from '../task/task-store.ts';
+import type { ReadyHint, TaskStore } from '../task/task-store.ts';
+import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, Workforce } from './dispatcher.ts';
-import { dueIn, lookAtBacklog, startWorkers, workersSemaphore } from './dispatcher.ts';
-import { planWorkers } from './plan.ts';
+import { lookAtBacklog, startWorkers, workersSemaphore } from './dispatcher.ts';
+import type { Demand, PartitionBacklog } from './demand.ts';
+import { PendingStarts } from './pending-starts.ts';
+import { homesOf, wantedWorkers } from './plan.ts';
+import type { Planned } from './planning.ts';
+import { plan } from './planning.ts';
 
 export interface WakerPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
@@ -43,9 +48,7 @@ export interface WakerPorts {
   readonly onDamaged: (error: unknown) => void;
 }
 
-export interface WakerSettings extends DispatchSettings {
-  readonly maxClockSkewMs: number;
-}
+export type WakerSettings = DispatchSettings;
 
 /** Why a wake started no worker. */
 export type NoStart =
@@ -64,12 +67,16 @@ export interface WakeReport {
   readonly failedStarts: number;
   /** When no start was tried. */
   readonly reason?: NoStart;
+  /** When the backlog was looked at. */
+  readonly planned?: Planned;
 }
 
-/** A start shows in the permits within about this time: a cold start, and two requests. */
-const START_MS = 1_000;
 /** Inserted rows that are read at a time, until one is met that is due. */
 const ROWS_AT_A_TIME = 25;
+/** The index shows what was inserted within this time. */
+const INDEX_LAG_MS = 1_000;
+/** Of what was inserted since, so much is kept in mind. */
+const HEARD_LIMIT = 10_000;
 /** Another waker may be faster, once; what is lost then is a hint. */
 const ANNOUNCEMENTS_TRIED = 2;
 const ANNOUNCEMENT_BUDGET_MS = 1_000;
@@ -78,11 +85,13 @@ const ANNOUNCEMENT_BUDGET_MS = 1_000;
 export class Waker {
   readonly #ports: WakerPorts;
   readonly #settings: WakerSettings;
-  /** The last start, and the last token of the permits as it was then. */
-  #start: { readonly at: number; readonly token: number | undefined } | undefined;
-  /** Tasks inserted since the backlog was looked at last, and when that was. */
-  #inserted = 0;
+  readonly #starts = new PendingStarts();
+  /** What the last look found, and the tasks inserted since; undefined: none yet. */
+  #looked: Demand | undefined;
   #lookedAt = -Infinity;
+  #inserted = 0;
+  /** Tasks that the index may not show yet. */
+  #heard: { readonly id: string; readonly at: number }[] = [];
   /** Sessions of workers that were found alive: until when that need not be asked again. */
   readonly #aliveUntil = new Map<string, number>();
   /** The queue's row as it was read or written last; undefined: not known. */
@@ -98,37 +107,63 @@ export class Waker {
     const { queue } = this.#settings;
     const { runtime, semaphores, queues, workers } = this.#ports;
     const now = runtime.clock.now();
-    this.#inserted += ids.length;
+    this.#hear(ids, now);
     const permits = await semaphores.get(workersSemaphore(queue));
     const live = await this.#liveHolders(permits, now);
-    const reason = this.#reasonNotToLook(permits, live, now);
+    const starting = this.#starts.count(permits?.leaseCounter ?? 0, now);
+    const reason = this.#reasonNotToLook(permits, live, starting, now);
     if (live.length > 0) await this.#announce(ids, live.length, now);
     if (reason !== undefined) return noStart(reason);
-    const inserted = live.length > 0 ? [] : await this.#firstDue(ids, now);
-    if (inserted === undefined) return noStart('nothingDue');
+    const rows = await this.#firstDue(ids, now);
+    const atWork = live.length + starting;
+    if (rows === undefined && atWork === 0) return noStart('nothingDue');
 
     const record = await queues?.get(queue);
     if (record?.isPaused === true) return noStart('paused');
+    const { shards, backlog, demand, hints, shown } = await this.#look(record, now);
+    const holders = live.map(({ session }) => session);
+    const settings = { ...this.#settings, shards };
+    const found = await plan({ demand, hints, rows: rows ?? [], record, holders, starting }, this.#ports, settings);
+    const { planned } = found;
+    this.#looked = found.demand;
     this.#lookedAt = now;
     this.#inserted = 0;
-    const { shards, backlog } = await lookAtBacklog(record, this.#ports, this.#settings);
-    // The index may show them to one look and not to the next:
-    // where nothing else waits, they are named to the worker, which would otherwise
-    // find nothing and leave.
-    const due = dueIn(backlog);
-    const named = due > inserted.length ? [] : inserted;
-    const unseen = {
-      partition: { queue, priority: 'normal' as const, shard: 0 },
-      due: Math.max(0, named.length - due),
+    const missing = planned.wanted - atWork;
+    if (missing <= 0)
+      return { ...noStart(live.length > 0 ? 'atWork' : starting > 0 ? 'justStarted' : 'nothingDue'), planned };
+    this.#starts.begin(missing, await this.#tokenBeforeStart(permits), now);
+    const { concurrency } = this.#settings;
+    const slots = live.length > 0 ? planned.wanted * concurrency : (rows?.length ?? 0);
+    const named = idsToBeginWith(rows ?? [], shown, slots);
+    const events = homesOf(backlog, missing, shards).map((homeShards, nth) => {
+      const tasks = named.slice(nth * concurrency, (nth + 1) * concurrency);
+      return tasks.length > 0 ? { queue, homeShards, tasks } : { queue, homeShards };
+    });
+    return { ...(await startWorkers(events, workers)), planned };
+  }
+
+  /** The backlog, and what was heard of a moment ago: the index may not show it yet, or show it to one look and not to the next. */
+  async #look(record: QueueRecord | undefined, now: number): Promise<Look> {
+    const { queue } = this.#settings;
+    const { pages, shards, backlog, demand } = await lookAtBacklog(record, this.#ports, this.#settings);
+    const seen = pages.flatMap(({ hints }) => hints);
+    const shown = new Set(seen.map(({ id }) => id));
+    const unseen = this.#heard.filter(({ id }) => !shown.has(id));
+    return {
+      shards,
+      backlog,
+      shown,
+      hints: [...seen, ...unseen.map(({ id }) => ({ queue, id, readyAt: now }))],
+      demand: { ...demand, due: demand.due + unseen.length },
     };
-    const all = [...backlog, unseen];
-    const plan = planWorkers(all, live.length, { ...this.#settings, shards });
-    if (plan.length === 0) return noStart(live.length > 0 ? 'atWork' : 'nothingDue');
-    this.#start = { at: now, token: await this.#tokenBeforeStart(permits) };
-    const events = plan.map((homeShards, nth) =>
-      nth === 0 && named.length > 0 ? { queue, homeShards, tasks: named } : { queue, homeShards },
-    );
-    return startWorkers(events, workers);
+  }
+
+  #hear(ids: readonly string[], now: number): void {
+    const known = new Set(this.#heard.map(({ id }) => id));
+    const added = ids.filter((id) => !known.has(id));
+    this.#inserted += added.length;
+    const kept = this.#heard.filter(({ at }) => now - at < INDEX_LAG_MS);
+    this.#heard = [...kept, ...added.map((id) => ({ id, at: now }))].slice(-HEARD_LIMIT);
   }
 
   /** Workers that are there hear of the tasks, unless they are too many. What cannot be written is found by looks. */
@@ -156,25 +191,32 @@ export class Waker {
   }
 
   /** The last token of the permits; `maxWorkers` is in effect from now on, which makes the row where there is none. */
-  async #tokenBeforeStart(permits: SemaphoreRecord | undefined): Promise<number | undefined> {
+  async #tokenBeforeStart(permits: SemaphoreRecord | undefined): Promise<number> {
     const { queue, maxWorkers } = this.#settings;
     if (permits?.declared === maxWorkers) return permits.leaseCounter;
     await this.#ports.workers.declareLimit();
-    return (await this.#ports.semaphores.get(workersSemaphore(queue)))?.leaseCounter;
+    return (await this.#ports.semaphores.get(workersSemaphore(queue)))?.leaseCounter ?? 0;
   }
 
+  /** What was found last and what came since is what others are there for, or will be in a moment. */
   #reasonNotToLook(
     permits: SemaphoreRecord | undefined,
     live: SemaphoreRecord['holders'],
+    starting: number,
     now: number,
   ): NoStart | undefined {
     const limit = Math.min(this.#settings.maxWorkers, permits?.limit ?? Infinity);
     if (permitsHeld(live) >= limit) return 'full';
-    const isUnderWay =
-      this.#start !== undefined && isRecent(this.#start.at, now) && this.#start.token === permits?.leaseCounter;
-    if (isUnderWay || live.some(({ since }) => isRecent(since, now))) return 'justStarted';
-    const needMore = this.#inserted >= this.#settings.tasksPerWorker && !isRecent(this.#lookedAt, now);
-    return live.length > 0 && !needMore ? 'atWork' : undefined;
+    if (live.length + starting >= limit) return 'justStarted';
+    if (this.#looked === undefined || live.length + starting === 0) return undefined;
+    const { due, ...looked } = this.#looked;
+    const atWork = live.length + starting;
+    const known = due + this.#inserted;
+    if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
+    // All places may be taken for long: not known without a look, and soon enough by another.
+    const isLongAgo = now - this.#lookedAt >= this.#settings.startWithinMs / 2;
+    if (isLongAgo && known > atWork * this.#settings.concurrency) return undefined;
+    return starting > 0 ? 'justStarted' : 'atWork';
   }
 
   /**
@@ -196,8 +238,8 @@ export class Waker {
     return holders.filter(({ session }) => this.#aliveUntil.has(session));
   }
 
-  /** Ids of the first of them that are due; none when that is not known of any; undefined when all are for later, or taken. */
-  async #firstDue(ids: readonly string[], now: number): Promise<readonly string[] | undefined> {
+  /** Rows of the first of them that are due; undefined when all are for later, parked or taken. */
+  async #firstDue(ids: readonly string[], now: number): Promise<readonly TaskRecord[] | undefined> {
     const { queue } = this.#settings;
     const { tasks, onDamaged } = this.#ports;
     for (let at = 0; at < ids.length; at += ROWS_AT_A_TIME) {
@@ -205,17 +247,29 @@ export class Waker {
       const rows = await tasks.getMany(keys, onDamaged);
       const due = rows.filter((row) => row.state === 'ready' && row.readyAt <= now && !row.isParked);
       // An eventually consistent read may not show what was just inserted.
-      if (due.length > 0 || rows.length < keys.length) return due.map(({ id }) => id);
+      if (due.length > 0 || rows.length < keys.length) return due;
     }
     return undefined;
   }
 }
 
-function noStart(reason: NoStart): WakeReport {
-  return { started: 0, failedStarts: 0, reason };
+interface Look {
+  readonly shards: number;
+  readonly backlog: readonly PartitionBacklog[];
+  readonly demand: Demand;
+  readonly hints: readonly ReadyHint[];
+  /** Ids that the index shows. */
+  readonly shown: ReadonlySet<string>;
 }
 
-/** Clocks of workers may be ahead of ours. */
-function isRecent(moment: number, now: number): boolean {
-  return Math.abs(now - moment) < START_MS;
+/**
+ * A new worker might not see these tasks in the index, find nothing and leave. If not all that is due finds a slot,
+ * it is told only of those that the index does not show, because the others have their turn.
+ */
+function idsToBeginWith(rows: readonly TaskRecord[], shown: ReadonlySet<string>, slots: number): readonly string[] {
+  return rows.flatMap(({ id }) => (shown.size > slots && shown.has(id) ? [] : [id]));
+}
+
+function noStart(reason: NoStart): WakeReport {
+  return { started: 0, failedStarts: 0, reason };
 }

@@ -20,6 +20,8 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
 
     announce: (observed, announcement, stamp, limits) =>
       rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
+
+    noteHints: (queue, hints, stamp, limits) => rows.write(statements.noteHints(table, queue, hints), stamp, limits),
   };
 }
 
@@ -35,6 +37,8 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     // A worker that is told of more would look for ever.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
     announced: decodeAnnouncement(item.announced),
+    tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
+    unknownNames: Array.isArray(item.unknown) ? item.unknown.filter((name) => typeof name === 'string') : undefined,
   };
 }
 

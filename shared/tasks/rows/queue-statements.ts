@@ -13,10 +13,12 @@
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
  * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
- * | nonce | S | of the last write, but for announcements: they must not refuse what operators and dispatchers write | change, noteUse |
+ * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
+ * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
+ * | nonce | S | of the last write other than hints and announcements: these must not refuse what operators and dispatchers write | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { Announcement, QueueRecord, QueueUse } from '../task/queue-store.ts';
+import type { Announcement, PlanningHints, QueueRecord, QueueUse } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
@@ -107,6 +109,21 @@ export function announceTasks(
       ':announced': { at, ...(before === undefined ? {} : { before }), ids: [...ids], workers },
       ...(announced === undefined ? {} : { ':observedAt': announced.at }),
     },
+  });
+}
+
+/**
+ * Guard: the row is there.
+ * Effect: plans use the hints. Nothing else changes, not even the nonce.
+ * Outcomes: refused = no dispatcher has seen the queue yet.
+ */
+export function noteHints(table: string, queue: string, { tookMs, unknownNames }: PlanningHints): Statement<'update'> {
+  return updateStatement('queue.noteHints', {
+    table,
+    key: queueKey(queue),
+    guard: 'attribute_exists(#pk)',
+    effect: tookMs === undefined ? 'SET #unknown = :unknown' : 'SET #unknown = :unknown, #took = :took',
+    values: { ':unknown': [...unknownNames], ...(tookMs === undefined ? {} : { ':took': tookMs }) },
   });
 }
 

@@ -15,6 +15,10 @@ export interface QueueRecord {
   readonly shards?: number | undefined;
   /** What a waker told the workers last. Undefined: none has, or it cannot be read. */
   readonly announced?: Announcement | undefined;
+  /** Mean time that a task held a slot lately, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
+  readonly tookMs?: number | undefined;
+  /** Names of waiting tasks that no worker has defined lately. */
+  readonly unknownNames?: readonly string[] | undefined;
 }
 
 /**
@@ -30,6 +34,12 @@ export interface Announcement {
   readonly ids: readonly string[];
   /** Workers that were at work. */
   readonly workers: number;
+}
+
+/** What a worker tells those who plan; harmless if it is lost or outdated. */
+export interface PlanningHints {
+  readonly tookMs: number | undefined;
+  readonly unknownNames: readonly string[];
 }
 
 /** What a dispatcher has seen of how a queue is used. */
@@ -67,4 +77,6 @@ export interface QueueStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
+  /** Hints for those who plan workers: the last writer decides. Refused when there is no row. */
+  noteHints(queue: string, hints: PlanningHints, write: Stamp, limits?: WriteLimits): Promise<Outcome<QueueRecord>>;
 }

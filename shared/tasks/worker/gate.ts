@@ -55,6 +55,11 @@ export class QueueGate {
     return this.#record?.shards;
   }
 
+  /** The last answer. */
+  get record(): QueueRecord | undefined {
+    return this.#record;
+  }
+
   /** Before the next glance of a worker with a free place, jittered; `Infinity`: it need not glance. */
   get glanceMs(): number {
     const { runtime, queues, lingerMs } = this.#ports;

@@ -39,6 +39,7 @@ import type { TaskAndPackStore } from '../bulk/pack-store.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { decidedClaim } from './decided-claim.ts';
+import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
@@ -66,6 +67,8 @@ export interface WorkerSettings {
   readonly graceMs: number;
   /** Monotonic moment by which everything must be handed back. */
   readonly deadlineMonotonicMs: number;
+  /** The planners' setting; absent: nobody plans workers of this kind, and this one writes no hints for plans. */
+  readonly startWithinMs?: number | undefined;
 }
 
 export interface WorkerPorts {
@@ -121,6 +124,7 @@ class Worker {
   readonly #backlog: Backlog;
   readonly #gate: QueueGate;
   readonly #company = new Company();
+  readonly #hints: PlanningHintsWriter | undefined;
   readonly #tally: Tally;
   readonly #lifeMs: number;
   readonly #findings: Findings;
@@ -148,6 +152,7 @@ class Worker {
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#lingerMs = lingerMs;
     this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
+    this.#hints = this.#newHints();
     this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
     this.#backlog = new Backlog(
       ports.session.id,
@@ -172,6 +177,18 @@ class Worker {
     );
   }
 
+  #newHints(): PlanningHintsWriter | undefined {
+    const { queue, startWithinMs } = this.#settings;
+    const { queues, runtime } = this.#ports;
+    if (startWithinMs === undefined || queues === undefined) return undefined;
+    return new PlanningHintsWriter(queue, startWithinMs, {
+      queues,
+      runtime,
+      known: () => this.#gate.record,
+      defines: (name) => this.#registry.has(name),
+    });
+  }
+
   /** Until the backlog is empty, or there is a reason to stop. */
   async run(): Promise<WorkerReport> {
     const stop = (): void => this.#over.abort();
@@ -185,6 +202,7 @@ class Worker {
       // Each slot is seen to its end, whatever becomes of the others.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
       await this.#backlog.finish();
+      await this.#hints?.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
       stopListening?.();
@@ -267,12 +285,14 @@ class Worker {
     // What was not started in time is over, whether or not its name is known.
     if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
       this.#unknown.note(candidate.task);
+      this.#hints?.meetUnknown(candidate.task);
       this.#tally.count('unknown');
       this.#backlog.skip(candidate.task, UNKNOWN_RECHECK_MS);
       this.#backlog.putBack(candidate.task);
       return;
     }
     const leave = await this.#company.enter(isLastChance(candidate, definition));
+    let leaveSlot: (() => void) | undefined;
     try {
       // Waiting for the place may have taken long.
       const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
@@ -281,6 +301,7 @@ class Worker {
         return;
       }
       this.#tally.count('claimed');
+      leaveSlot = this.#hints?.begin(task);
       const { id, name, leaseCounter, attempts } = task;
       const takenOver = candidate.kind === 'abandoned';
       log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
@@ -319,6 +340,7 @@ class Worker {
       else this.#backlog.settle(candidate.task);
       this.#giveUp(error);
     } finally {
+      leaveSlot?.();
       leave();
     }
   }

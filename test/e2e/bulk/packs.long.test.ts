@@ -27,7 +27,6 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
       tasksEntry: fileURLToPath(new URL('../../support/tasks-modules/packs.ts', import.meta.url)),
       queue: QUEUE,
       maxWorkers: 3,
-      tasksPerWorker: 1,
       concurrency: 1,
       workerMemoryMb: 256,
       sessionTtlMs: SESSION_TTL_MS,

@@ -47,7 +47,7 @@ test.each([
   ['prority', ['id', 'priority', 'delay'], 'priority'],
   ['attempts', ['maxAttempts', 'maxDeaths', 'backoff'], 'maxAttempts'],
   ['stauts', ['state', 'status'], 'status'],
-  ['maxWorker', ['maxWorkers', 'tasksPerWorker'], 'maxWorkers'],
+  ['maxWorker', ['maxWorkers', 'startWithin'], 'maxWorkers'],
 ])('takes %s for a typing error of one of %j', (name, known, meant) => {
   expect(hintFor(name, known)).toBe(`; did you mean ${meant}?`);
 });

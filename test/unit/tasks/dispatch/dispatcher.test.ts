@@ -26,7 +26,14 @@ const TABLE = 'leasehold';
 const QUEUE = 'q';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const SETTINGS: DispatchSettings = { queue: QUEUE, shards: 2, maxWorkers: 10, tasksPerWorker: 100, concurrency: 10 };
+const SETTINGS: DispatchSettings = {
+  queue: QUEUE,
+  shards: 2,
+  maxWorkers: 10,
+  concurrency: 10,
+  startWithinMs: 10_000,
+  maxClockSkewMs: 1_000,
+};
 
 interface TickOptions {
   readonly slot?: string;
@@ -110,7 +117,7 @@ function open({
       const workers = {
         startWorker: (event: WorkEvent) => Promise.resolve(void started.push(event)),
         declareLimit: () => Promise.resolve(),
-        countLive: () => Promise.resolve(0),
+        liveHolders: () => Promise.resolve([]),
       };
       const onDamaged = (error: unknown): never => {
         throw error;
@@ -118,7 +125,7 @@ function open({
       return dispatch(
         { schedule: 'schedule', slot },
         by,
-        { tasks: store, slots, queues, runtime, workers, onDamaged },
+        { tasks: store, sessions, slots, queues, runtime, workers, onDamaged },
         { ...SETTINGS, shards, ...settings },
       );
     },
@@ -164,7 +171,7 @@ describe('the age of the oldest task that waits', () => {
     await q.enqueue(...named('waits', 30));
     await q.clock.advance(HOUR_MS);
 
-    expect(await q.tick({ maxWorkers: 1, tasksPerWorker: 1, concurrency: 60 })).toMatchObject({
+    expect(await q.tick({ maxWorkers: 1, concurrency: 60 })).toMatchObject({
       oldestReadyAgeMs: HOUR_MS,
     });
   });

@@ -1,0 +1,111 @@
+/**
+ * How many workers a queue gets, and what that costs: scenes in simulated time, each beside a bound that knows everything.
+ *
+ * Latencies are modelled and not measured: see `MODELLED` in `bench/woken-fleet.ts`. Exits with 1 when a figure is worse than is wanted:
+ * of the medians of all seeds, and of the worst seed at one and a half times that.
+ */
+import Table from 'cli-table3';
+import { Command, Option } from 'commander';
+import { milliseconds, wholeNumber, wholeNumbers } from './arguments.ts';
+import type { Conditions, Measured } from './fanout/measure.ts';
+import { measure } from './fanout/measure.ts';
+import type { Scene } from './fanout/scenes.ts';
+import { SCENES } from './fanout/scenes.ts';
+import { MODELLED } from './woken-fleet.ts';
+
+interface Options {
+  readonly scene?: string;
+  readonly seeds: readonly number[];
+  readonly wakes: Conditions['wakes'];
+  readonly streamShards: number;
+  readonly startWithin: number;
+  readonly json?: boolean;
+}
+
+/** How much worse than the median the worst seed may be. */
+const WORST = 1.5;
+const TICK_S = 60;
+
+export async function run(args: readonly string[]): Promise<number> {
+  const options = new Command('npm run bench -- fanout')
+    .option('--scene <text>', 'only scenes whose name contains it')
+    .option('--seeds <list>', 'such as 1,2,3', wholeNumbers, [1, 2, 3, 4, 5])
+    .addOption(
+      new Option('--wakes <fate>', 'what becomes of wakes')
+        .choices(['delivered', 'dropped', 'doubled'])
+        .default('delivered'),
+    )
+    .option('--stream-shards <n>', "shards of the table's stream", wholeNumber(1), 1)
+    .option('--start-within <span>', 'how soon the last task should begin', milliseconds, 10_000)
+    .option('--json', 'print one JSON object as the last line')
+    .parse([...args], { from: 'user' })
+    .opts<Options>();
+  const { seeds, startWithin: startWithinMs, wakes, streamShards } = options;
+  const table = new Table({
+    head: ['medians', 'last s', 'bound', 'p99 s', 'bound', 'billed s', 'bound', 'starts', 'in vain', 'again', ''],
+    style: { head: [], border: [] },
+  });
+  const found: Record<string, object> = {};
+  let isGood = true;
+  for (const scene of SCENES.filter(({ name }) => name.includes(options.scene ?? ''))) {
+    const runs: Measured[] = [];
+    for (const seed of seeds) runs.push(await measure(scene, { startWithinMs, wakes, streamShards }, seed));
+    const middle = medianOf(runs);
+    const missed = missedBy(scene, runs, middle, { wakes, startWithinMs });
+    isGood &&= missed.length === 0;
+    const { lastS, p99S, billedS, boundLastS, boundBilledS, starts } = middle;
+    found[scene.name] = { lastS, p99S, billedS, boundLastS, boundBilledS, starts };
+    const figures = [lastS, boundLastS, p99S, middle.boundP99S, billedS, boundBilledS].map((figure) =>
+      figure.toFixed(1),
+    );
+    const verdict = scene.wanted === undefined ? '' : missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`;
+    table.push([scene.name, ...figures, starts, middle.inVain, middle.again, verdict]);
+    if (options.json === true) console.error(JSON.stringify({ scene: scene.name, missed, runs }));
+  }
+  if (options.json === true) console.log(JSON.stringify({ scenes: found }));
+  else report(table, options);
+  return isGood ? 0 : 1;
+}
+
+/** Which figures are worse than is wanted. */
+function missedBy(
+  { wanted }: Scene,
+  runs: readonly Measured[],
+  middle: Measured,
+  { wakes, startWithinMs }: Pick<Conditions, 'wakes' | 'startWithinMs'>,
+): readonly string[] {
+  if (wanted === undefined) return [];
+  if (wakes === 'dropped') {
+    const limit = ({ boundLastS }: Measured): number => boundLastS + TICK_S + startWithinMs / 1_000;
+    return runs.some((one) => one.lastS > limit(one)) ? ['last'] : [];
+  }
+  const { lastS, lastOfBound, plusS = 0, p99S, billedS, billedOfBound, starts } = wanted;
+  const limits: readonly (readonly [string, keyof Measured, (bound: Measured) => number])[] = [
+    ['last', 'lastS', ({ boundLastS }) => Math.min(lastS ?? Infinity, (lastOfBound ?? Infinity) * boundLastS + plusS)],
+    ['p99', 'p99S', () => p99S ?? Infinity],
+    ['billed', 'billedS', (bound) => Math.min(billedS ?? Infinity, (billedOfBound ?? Infinity) * bound.boundBilledS)],
+    ['starts', 'starts', () => starts ?? Infinity],
+  ];
+  const isMissed = (figure: keyof Measured, limit: (bound: Measured) => number): boolean =>
+    middle[figure] > limit(middle) || runs.some((one) => one[figure] > WORST * limit(one));
+  return limits.filter(([, figure, limit]) => isMissed(figure, limit)).map(([name]) => name);
+}
+
+function medianOf(runs: readonly Measured[]): Measured {
+  const figures = Object.keys(runs[0] ?? {}) as (keyof Measured)[];
+  const median = (figure: keyof Measured): number => {
+    const sorted = runs.map((one) => one[figure]).toSorted((one, other) => one - other);
+    return Math.round((sorted[Math.floor((sorted.length - 1) / 2)] ?? NaN) * 1_000) / 1_000;
+  };
+  return Object.fromEntries(figures.map((figure) => [figure, median(figure)])) as unknown as Measured;
+}
+
+function report(table: Table.Table, { seeds, wakes, streamShards }: Options): void {
+  console.log(table.toString());
+  const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = MODELLED;
+  console.log(
+    `Seeds ${seeds.join(', ')}; wakes ${wakes}, ${streamShards} stream shards. Modelled, not measured: stream ${streamMs.p50} and ` +
+      `${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, cold start ${coldStartMs}, ` +
+      `DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`,
+  );
+}

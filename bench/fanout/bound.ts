@@ -1,0 +1,71 @@
+/**
+ * The bound of a scene: no rule can be better, because it knows everything.
+ *
+ * Of the delays: all slots that there may be, first come first served, warm for the whole of a busy time, which begins with the median
+ * latencies of stream, invocation and cold start. Of the bill: the work divided by the slots of a worker, and one start for each busy
+ * time. No rule can reach both at once.
+ */
+import { CONCURRENCY, MODELLED } from '../woken-fleet.ts';
+
+export interface Work {
+  readonly at: number;
+  readonly ms: number;
+  /** Work that begins when this ends. */
+  readonly then?: readonly number[];
+}
+
+export interface BoundSettings {
+  /** That may be at work at once. */
+  readonly slots: number;
+  /** Delays and bills count from here on. */
+  readonly from: number;
+  /** If no wake arrives, the next tick is the first to know. */
+  readonly tickMs: number | undefined;
+}
+
+const START_MS = MODELLED.invokeMs.p50 + 6 * MODELLED.dynamoMs;
+
+export function boundOf(
+  work: readonly Work[],
+  { slots, from, tickMs }: BoundSettings,
+): { readonly delays: readonly number[]; readonly billedMs: number } {
+  const delays: number[] = [];
+  let billedMs = 0;
+  let busyUntil = -Infinity;
+  let isCold = true;
+  let free: number[] = [];
+  const serve = ({ at, ms }: Work): number => {
+    if (at >= busyUntil) {
+      const heard = tickMs === undefined ? at + MODELLED.streamMs.p50 : Math.ceil((at + 1) / tickMs) * tickMs;
+      const coldMs = isCold ? MODELLED.coldStartMs : 0;
+      free = Array.from({ length: slots }, () => heard + START_MS + coldMs);
+      if (at >= from) billedMs += 6 * MODELLED.dynamoMs + coldMs;
+      isCold = false;
+    }
+    const begins = Math.max(at, free.shift() ?? at);
+    const ends = begins + ms;
+    free.splice(placeOf(free, ends), 0, ends);
+    busyUntil = Math.max(busyUntil, ends);
+    if (at >= from) {
+      delays.push(begins - at);
+      billedMs += ms / CONCURRENCY;
+    }
+    return ends;
+  };
+  for (const one of work) {
+    const ends = serve(one);
+    for (const ms of one.then ?? []) serve({ at: ends - 1, ms });
+  }
+  return { delays, billedMs };
+}
+
+/** Where a moment belongs among ascending ones. */
+function placeOf(moments: readonly number[], moment: number): number {
+  let [least, most] = [0, moments.length];
+  while (least < most) {
+    const middle = (least + most) >> 1;
+    if ((moments[middle] ?? Infinity) < moment) least = middle + 1;
+    else most = middle;
+  }
+  return least;
+}

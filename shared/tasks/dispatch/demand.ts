@@ -1,0 +1,129 @@
+/**
+ * `Demand` is the work of a queue as a plan sees it: entries of the ready index, and what a sample of their rows says of them.
+ *
+ * An entry stays in the index while its task runs, so entries alone do not say what waits.
+ * A plan that wants more workers reads some rows, spread evenly over the entries, and takes off the entries that no new worker could serve:
+ * tasks that a worker without a permit holds, tasks of a full key, and tasks whose name no worker knows.
+ */
+import type { ReadyHint, ReadyPartition } from '../task/task-store.ts';
+import type { TaskRecord } from '../task/task.ts';
+
+/** Entries due in one partition of the ready index, counted up to a bound. */
+export interface PartitionBacklog {
+  readonly partition: ReadyPartition;
+  readonly due: number;
+  /** Of these, due for longer than half of `startWithinMs`: they wait or run for as long. */
+  readonly late: number;
+  /** The page was full: there are more, and nobody knows how many. */
+  readonly isCutShort?: boolean | undefined;
+}
+
+export interface Demand {
+  /** Entries that are due, running tasks among them. */
+  readonly due: number;
+  /** Of these, due for longer than half of `startWithinMs`. */
+  readonly late: number;
+  /** A page was full: there are more, and nobody knows how many. */
+  readonly isCutShort?: boolean | undefined;
+  /** Mean time in a slot, each task counted up to `startWithinMs`: see `worker/planning-hints.ts`. Undefined: unknown. */
+  readonly tookMs: number | undefined;
+  /** Why most of the entries were taken off, if any were. */
+  readonly less?: Unservable | undefined;
+}
+
+/** Why a new worker could not serve an entry. */
+export type Unservable = 'heldElsewhere' | 'keysFull' | 'namesUnknown';
+
+/** What the rows themselves do not say. */
+export interface SampleFacts {
+  readonly now: number;
+  /** Live sessions that hold tasks without a permit: workers outside Lambda. */
+  readonly elsewhere: ReadonlySet<string>;
+  /** Names that the workers of this queue do not define, as they report. */
+  readonly unknownNames: ReadonlySet<string>;
+}
+
+type StartWithin = { readonly startWithinMs: number };
+
+/** Adds up all partitions. */
+export function demandOf(backlog: readonly PartitionBacklog[], tookMs: number | undefined): Demand {
+  const sum = (figure: (one: PartitionBacklog) => number): number => backlog.reduce((all, one) => all + figure(one), 0);
+  return {
+    due: sum(({ due }) => due),
+    late: sum(({ late }) => late),
+    isCutShort: backlog.some(({ isCutShort }) => isCutShort === true),
+    tookMs,
+  };
+}
+
+/** Counts the entries that have been due for longer than half of `startWithinMs`. */
+export function countLate(hints: readonly { readonly readyAt: number }[], now: number, settings: StartWithin): number {
+  return hints.filter(({ readyAt }) => isLate(readyAt, now, settings)).length;
+}
+
+/** Chooses entries for a sample: all, or as many as are wanted, spread evenly from the oldest to the newest. */
+export function spread(hints: readonly ReadyHint[], wanted: number): readonly ReadyHint[] {
+  const sorted = hints.toSorted((one, other) => one.readyAt - other.readyAt);
+  if (sorted.length <= wanted) return sorted;
+  return Array.from({ length: wanted }, (_, nth) => Math.floor((nth * sorted.length) / wanted)).flatMap(
+    (at) => sorted[at] ?? [],
+  );
+}
+
+/**
+ * Returns the demand without the entries that no new worker could serve, by a sample of rows in which each stands for equally many entries.
+ * Two or more rows of one key stand for many tasks of this key, of which at most its limit can run.
+ * Of the tasks with unknown names one is left, so that now and then a worker finds out whether a deployment has brought the name.
+ */
+export function servable(
+  demand: Demand,
+  sample: readonly TaskRecord[],
+  facts: SampleFacts,
+  settings: StartWithin,
+): Demand {
+  if (sample.length === 0) return demand;
+  const each = demand.due / sample.length;
+  let { due, late } = demand;
+  let less: Unservable | undefined;
+  let most = 0;
+  for (const [part, rows] of Map.groupBy(sample, (row) => partOf(row, facts))) {
+    const taken = rows.length * each - roomFor(part, rows, each);
+    if (taken <= 0) continue;
+    const lateRows = rows.filter((row) => 'readyAt' in row && isLate(row.readyAt, facts.now, settings));
+    due -= taken;
+    late -= taken * (lateRows.length / rows.length);
+    if (part !== 'over' && taken > most) {
+      most = taken;
+      less = part === 'heldElsewhere' || part === 'namesUnknown' ? part : 'keysFull';
+    }
+  }
+  const isCutShort = demand.isCutShort === true && due >= demand.due * STILL_CUT_SHORT;
+  return { ...demand, due, late: Math.min(due, Math.max(0, late)), isCutShort, less };
+}
+
+/** If so few of the entries in sight can be served, the entries out of sight do not call for all workers. */
+const STILL_CUT_SHORT = 0.1;
+
+/** What rows are grouped by: a reason not to count them, or their key. What is not due any more, or not yet, is over. */
+function partOf(row: TaskRecord, { now, elsewhere, unknownNames }: SampleFacts): string {
+  if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
+  if (row.state !== 'ready' || now < row.readyAt || row.isParked) return 'over';
+  return unknownNames.has(row.name) ? 'namesUnknown' : keyOf(row);
+}
+
+function keyOf({ links }: TaskRecord): string {
+  return links?.concurrency === undefined ? 'free' : `key ${links.concurrency.key}`;
+}
+
+/** Of the entries that these rows stand for, those that can be served. */
+function roomFor(part: string, rows: readonly TaskRecord[], each: number): number {
+  const all = rows.length * each;
+  if (part === 'over' || part === 'heldElsewhere') return 0;
+  if (part === 'namesUnknown') return Math.min(all, 1);
+  // One row may be the only one of its key.
+  return part === 'free' || rows.length === 1 ? all : Math.min(all, rows[0]?.links?.concurrency?.limit ?? all);
+}
+
+function isLate(readyAt: number, now: number, { startWithinMs }: StartWithin): boolean {
+  return readyAt < now - startWithinMs / 2;
+}

@@ -1,0 +1,141 @@
+/**
+ * `PlanningHintsWriter` tells the dispatcher and the waker, in the queue's row, how long tasks take and which names no worker knows.
+ *
+ * How long tasks take is the mean time in a slot, each task counted up to `startWithinMs`, because for a plan all that take longer are alike.
+ * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short.
+ * A worker writes when it leaves, 10 s after its first task, and at most once a minute; and only if the mean has moved by a fifth.
+ * These are hints: a write that is lost or overwritten changes how many workers start, not what they do.
+ */
+import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Cancel, Clock } from '../../core/runtime/clock.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+
+/** Weight of the mean that was known, in tasks. Longer times are believed sooner, because a worker too many costs less than a wait. */
+const MEMORY = { longer: 10, shorter: 100 };
+const CHANGED = 0.2;
+/** A change that is not worth a write, however large a part of the mean it is. */
+const NEGLIGIBLE_MS = 5;
+const EVERY_MS = 60_000;
+const FIRST_MS = 10_000;
+/** Tasks that began together are counted together. */
+const GATHERED_MS = 250;
+const BUDGET_MS = 1_000;
+const NAMES_KEPT = 20;
+
+export interface HintsPorts {
+  readonly queues: QueueStore;
+  readonly runtime: Runtime;
+  /** The row as it was read last. */
+  readonly known: () => QueueRecord | undefined;
+  readonly defines: (name: string) => boolean;
+}
+
+export class PlanningHintsWriter {
+  readonly #queue: string;
+  readonly #startWithinMs: number;
+  readonly #ports: HintsPorts;
+  readonly #clock: Clock;
+  readonly #unknown = new Set<string>();
+  #count = 0;
+  #sumMs = 0;
+  #writtenAt: number;
+  /** What was written here; the row as it was read last may be older. */
+  #tookMs: number | undefined;
+  #names: readonly string[] | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #timer: Cancel | undefined;
+
+  constructor(queue: string, startWithinMs: number, ports: HintsPorts) {
+    this.#queue = queue;
+    this.#startWithinMs = startWithinMs;
+    this.#ports = ports;
+    this.#clock = ports.runtime.clock;
+    this.#writtenAt = this.#clock.monotonic() + FIRST_MS - EVERY_MS;
+  }
+
+  /** Times a task that has taken a slot. @returns a function to call when it has left the slot */
+  begin({ name }: { readonly name: string }): () => void {
+    const from = this.#clock.monotonic();
+    // A deployment has brought the name: plans should know soon.
+    if (this.#namesBefore().includes(name)) this.#schedule();
+    let isCounted = false;
+    const count = (): void => {
+      if (isCounted) return;
+      isCounted = true;
+      this.#count++;
+      this.#sumMs += Math.min(this.#startWithinMs, this.#clock.monotonic() - from);
+      if (this.#clock.monotonic() >= this.#writtenAt + EVERY_MS) this.#schedule();
+    };
+    const cancel = this.#clock.after(this.#startWithinMs, count);
+    return () => {
+      cancel();
+      count();
+    };
+  }
+
+  /** Notes the name of a task that this worker leaves alone. */
+  meetUnknown({ name }: { readonly name: string }): void {
+    this.#unknown.add(name);
+  }
+
+  /** Writes what is left to say; the worker leaves. */
+  finish(): Promise<void> {
+    this.#write();
+    return this.#writing;
+  }
+
+  #schedule(): void {
+    this.#timer ??= this.#clock.after(GATHERED_MS, () => this.#write());
+  }
+
+  #write(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#tell());
+  }
+
+  async #tell(): Promise<void> {
+    const { queues, runtime } = this.#ports;
+    const tookMs = this.#newTook();
+    const names = this.#newNames();
+    this.#writtenAt = this.#clock.monotonic();
+    if (tookMs === undefined && names === undefined) return;
+    const unknownNames = names ?? this.#namesBefore();
+    try {
+      await queues.noteHints(this.#queue, { tookMs, unknownNames }, stampOf(runtime), { budgetMs: BUDGET_MS });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError || error instanceof CorruptItemError)) throw error;
+      return;
+    }
+    this.#names = unknownNames;
+    if (tookMs === undefined) return;
+    this.#tookMs = tookMs;
+    this.#count = 0;
+    this.#sumMs = 0;
+  }
+
+  /** The mean, if it is worth a write. */
+  #newTook(): number | undefined {
+    if (this.#count === 0) return undefined;
+    const before = this.#tookMs ?? this.#ports.known()?.tookMs;
+    const mean = this.#sumMs / this.#count;
+    if (before === undefined) return Math.round(mean);
+    const memory = mean > before ? MEMORY.longer : MEMORY.shorter;
+    const now = before + ((mean - before) * this.#count) / (this.#count + memory);
+    return Math.abs(now - before) > Math.max(NEGLIGIBLE_MS, CHANGED * before) ? Math.round(now) : undefined;
+  }
+
+  /** Names that are unknown now, if they are others than before. */
+  #newNames(): readonly string[] | undefined {
+    const before = this.#namesBefore();
+    const now = [...new Set([...before, ...this.#unknown])].filter((name) => !this.#ports.defines(name));
+    const isSame = now.length === before.length && now.every((name) => before.includes(name));
+    return isSame ? undefined : now.slice(-NAMES_KEPT);
+  }
+
+  #namesBefore(): readonly string[] {
+    return this.#names ?? this.#ports.known()?.unknownNames ?? [];
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import type { Demand, SampleFacts } from '../../../../shared/tasks/dispatch/demand.ts';
+import { demandOf, servable, spread } from '../../../../shared/tasks/dispatch/demand.ts';
+import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
+
+const NOW = 1_000_000;
+const FACTS: SampleFacts = { now: NOW, elsewhere: new Set(), unknownNames: new Set() };
+
+interface Row {
+  readonly state?: TaskRecord['state'];
+  readonly session?: string;
+  readonly name?: string;
+  readonly key?: string;
+  readonly limit?: number;
+  readonly readyAt?: number;
+  readonly isParked?: boolean;
+}
+
+/** As many rows of one kind. */
+function rows(count: number, { key, limit = 1, ...row }: Row): TaskRecord[] {
+  const links = key === undefined ? undefined : { concurrency: { key, limit, rate: undefined } };
+  const made = { state: 'ready', name: 'task', readyAt: NOW, isParked: false, ...row, links };
+  return Array.from({ length: count }, () => made as unknown as TaskRecord);
+}
+
+function left(demand: Partial<Demand>, sample: readonly TaskRecord[], facts: Partial<SampleFacts> = {}): Demand {
+  const asked = { due: 0, late: 0, tookMs: undefined, ...demand };
+  return servable(asked, sample, { ...FACTS, ...facts }, { startWithinMs: 10_000 });
+}
+
+describe('servable', () => {
+  test('leaves what nothing speaks against', () => {
+    const demand = { due: 2_000, late: 7, tookMs: 5, isCutShort: true };
+
+    expect(left(demand, rows(25, {}))).toMatchObject(demand);
+    expect(left(demand, [])).toMatchObject(demand);
+  });
+
+  test('counts a key that many have at its limit', () => {
+    expect(left({ due: 2_000 }, rows(25, { key: 'k' }))).toMatchObject({ due: 1, less: 'keysFull' });
+    expect(left({ due: 2_000 }, rows(25, { key: 'k', limit: 50 }))).toMatchObject({ due: 50 });
+  });
+
+  test('counts all tasks of keys that differ', () => {
+    const sample = Array.from({ length: 25 }, (_, nth) => rows(1, { key: `k${nth}` })).flat();
+
+    expect(left({ due: 2_000 }, sample).due).toBe(2_000);
+  });
+
+  test('counts tasks without a key beside a full one by their part', () => {
+    expect(left({ due: 2_000 }, [...rows(10, { key: 'k' }), ...rows(10, {})]).due).toBe(1_001);
+  });
+
+  test('takes off what live sessions without a permit hold, and its lateness', () => {
+    const held = rows(25, { state: 'running', session: 'laptop', readyAt: NOW - 60_000 });
+    const elsewhere = new Set(['laptop']);
+
+    expect(left({ due: 100, late: 100 }, held, { elsewhere })).toMatchObject({
+      due: 0,
+      late: 0,
+      less: 'heldElsewhere',
+    });
+    expect(left({ due: 100, late: 100 }, held).due).toBe(100);
+  });
+
+  test('leaves one of the tasks whose name no worker knows', () => {
+    const unknownNames = new Set(['lost']);
+
+    expect(left({ due: 1_000 }, rows(25, { name: 'lost' }), { unknownNames })).toMatchObject({
+      due: 1,
+      less: 'namesUnknown',
+    });
+  });
+
+  test('takes off entries of tasks that are over, for later, or parked', () => {
+    const sample = [
+      ...rows(5, {}),
+      ...rows(1, { state: 'done' }),
+      ...rows(2, { readyAt: NOW + 1 }),
+      ...rows(2, { isParked: true }),
+    ];
+
+    expect(left({ due: 100 }, sample)).toMatchObject({ due: 50, less: undefined });
+  });
+
+  test('takes the end as unseen only while enough of what was seen can be served', () => {
+    const some = [...rows(20, { key: 'k' }), ...rows(5, {})];
+
+    expect(left({ due: 8_000, isCutShort: true }, some).isCutShort).toBe(true);
+    expect(left({ due: 8_000, isCutShort: true }, rows(25, { key: 'k' })).isCutShort).toBe(false);
+  });
+});
+
+test('demandOf adds up partitions', () => {
+  const partition = { queue: 'q', priority: 'normal' as const, shard: 0 };
+  const backlog = [
+    { partition, due: 3, late: 1 },
+    { partition, due: 4, late: 0, isCutShort: true },
+  ];
+
+  expect(demandOf(backlog, 20)).toEqual({ due: 7, late: 1, isCutShort: true, tookMs: 20 });
+});
+
+test('spread takes entries evenly, the oldest first', () => {
+  const hints = Array.from({ length: 100 }, (_, nth) => ({ queue: 'q', id: `t${nth}`, readyAt: 100 - nth }));
+
+  expect(spread(hints, 4).map(({ id }) => id)).toEqual(['t99', 't74', 't49', 't24']);
+  expect(spread(hints, 200)).toHaveLength(100);
+});

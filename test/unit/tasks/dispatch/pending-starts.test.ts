@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { PendingStarts } from '../../../../shared/tasks/dispatch/pending-starts.ts';
+
+describe('PendingStarts', () => {
+  test('counts what was started until it shows in the permits', () => {
+    const starts = new PendingStarts();
+    starts.begin(10, 5, 0);
+
+    expect(starts.count(5, 1_000)).toBe(10);
+    expect(starts.count(8, 1_500)).toBe(7);
+    expect(starts.count(15, 1_900)).toBe(0);
+  });
+
+  test('adds what is started meanwhile', () => {
+    const starts = new PendingStarts();
+    starts.begin(3, 0, 0);
+    starts.begin(2, 1, 500);
+
+    expect(starts.count(1, 600)).toBe(4);
+    expect(starts.count(3, 700)).toBe(2);
+  });
+
+  test('gives up a start that does not show, and waits twice as long for the next, up to 10 s', () => {
+    const starts = new PendingStarts();
+    const waits: number[] = [];
+    for (let nth = 0, now = 0; nth < 5; nth++) {
+      starts.begin(1, 0, now);
+      const begunAt = now;
+      while (starts.count(0, now) > 0) now += 100;
+      waits.push(now - begunAt);
+    }
+
+    expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
+  });
+
+  test('waits for as long as at first once a start has shown', () => {
+    const starts = new PendingStarts();
+    starts.begin(1, 0, 0);
+    starts.begin(1, 0, 2_000);
+    expect(starts.count(1, 5_000)).toBe(0);
+
+    starts.begin(1, 1, 10_000);
+
+    expect(starts.count(1, 11_999)).toBe(1);
+    expect(starts.count(1, 12_000)).toBe(0);
+  });
+});
