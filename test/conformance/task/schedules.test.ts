@@ -285,7 +285,9 @@ describeOnEveryStore('recurring tasks', (open) => {
 
         expect(await tickPastDamage()).toEqual({
           made: 1,
-          reported: [expect.stringMatching(new RegExp(`^CorruptItemError: row schedule odd of .*${value}`)) as string],
+          reported: [
+            expect.stringMatching(new RegExp(`^CorruptItemError: row schedule "odd" of .*${value}`)) as string,
+          ],
         });
         expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
 
@@ -320,7 +322,10 @@ describeOnEveryStore('recurring tasks', (open) => {
       await copySound(scheduleKey(`other-${q.queue}`, 'foreign'), 'foreign');
       clock.step(HOUR);
 
-      expect(await tickPastDamage()).toEqual({ made: 1, reported: [expect.stringContaining('other queue') as string] });
+      expect(await tickPastDamage()).toEqual({
+        made: 1,
+        reported: [expect.stringContaining('another queue') as string],
+      });
       expect(await slot('foreign', '2026-03-28T13:00:00.000Z')).toBeUndefined();
     });
 
