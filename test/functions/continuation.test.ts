@@ -7,7 +7,6 @@ import { createWorkHandler } from '../../functions/work.ts';
 import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
-import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
@@ -93,12 +92,15 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
     // In parallel, because each takes its whole time.
     test('that has to end with tasks left hands them back and starts one successor: none if that is refused, switched off, or the chain has thirteen', async () => {
-      const end = async (queue: string, { continuation = '1', generation }: Record<string, unknown> = {}) => {
+      const end = async (
+        queue: string,
+        { continuation = '1', generation }: { readonly continuation?: string; readonly generation?: unknown } = {},
+      ) => {
         vi.stubEnv(ENV.queue, queue);
-        vi.stubEnv(ENV.continuation, String(continuation));
+        vi.stubEnv(ENV.continuation, continuation);
         const work = createWorkHandler({ slow });
         await enqueue('slow', 't', { queue });
-        const event = { ...START, queue, ...(generation === undefined ? {} : { generation }) } as WorkEvent;
+        const event = { ...START, queue, ...(generation === undefined ? {} : { generation: generation as number }) };
         return work(event, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS, queue));
       };
       lambda.refuse('refused');
