@@ -4,7 +4,8 @@
  * Each invocation starts one at most, and of the deliveries of one start only the first works:
  * it takes the slot of its predecessor in the ledger.
  * So a chain of workers never forks, and the workers' semaphore bounds how many chains there are.
- * A start that fails is made up for by the next tick.
+ * A chain has thirteen workers at most, and Lambda's guard against functions that invoke themselves for ever, which ends a chain
+ * after about sixteen, stays on. The next tick takes up what a chain leaves, and makes up for a start that failed.
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { SlotStore } from '../shared/tasks/dispatch/slot-store.ts';
@@ -28,6 +29,20 @@ export async function isFirstDelivery(
   const slot = { schedule: continuationSchedule(queue), slot: validName('after', after) };
   const outcome = await slots.take(slot, { by, ...stampOf(runtime) });
   return outcome.kind === 'applied';
+}
+
+/** Successors in one chain: with the longest workers they last three hours. */
+const MAX_GENERATION = 12;
+
+/**
+ * The event of the next worker of this chain; undefined when the chain has all its workers.
+ * @param session this worker's
+ */
+export function successorOf(event: WorkEvent, homeShards: readonly number[], session: string): WorkEvent | undefined {
+  const { queue, generation } = event;
+  // An event from elsewhere may hold anything here: it begins a chain.
+  const before = Number.isInteger(generation) ? Number(generation) : 0;
+  return before < MAX_GENERATION ? { queue, homeShards, after: session, generation: before + 1 } : undefined;
 }
 
 /** Told to hand its tasks back by its deadline, not ended for want of tasks, a pause, or a failure. */

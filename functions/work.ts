@@ -22,7 +22,7 @@ import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
 import { runWorker } from '../shared/tasks/worker/worker.ts';
-import { hasTasksLeft, isFirstDelivery, startSuccessor } from './continuation.ts';
+import { hasTasksLeft, isFirstDelivery, startSuccessor, successorOf } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
 import { reasonToLeave } from './surplus.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
@@ -175,9 +175,10 @@ export function createWorkHandler(
         await permit.permit
           .release()
           .catch((error: unknown) => telemetry.logger.warn('permit not released', { error: String(error) }));
-        if (env.continuation && hasTasksLeft(report))
-          await startSuccessor(context.functionName, { queue: env.queue, homeShards, after: session.id }).catch(
-            (error: unknown) => telemetry.logger.warn('successor not started', { error: String(error) }),
+        const successor = successorOf(event, homeShards, session.id);
+        if (env.continuation && hasTasksLeft(report) && successor !== undefined)
+          await startSuccessor(context.functionName, successor).catch((error: unknown) =>
+            telemetry.logger.warn('successor not started', { error: String(error) }),
           );
         const capacity = meter.read();
         telemetry.logger.info('worker ended', { session: session.id, report, capacity });

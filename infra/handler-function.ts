@@ -5,7 +5,7 @@ import { AssetStaging, RemovalPolicy } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Effect, Grant, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { CfnFunction, IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
+import type { CfnFunction, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Architecture, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -66,8 +66,6 @@ export interface HandlerFunctionProps {
   readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly reservedConcurrency?: number | undefined;
-  /** What Lambda does with a function that invokes itself, again and again. Default: it ends that. */
-  readonly recursiveLoop?: RecursiveLoop | undefined;
   /** By X-Ray. Default: active. */
   readonly tracing?: Tracing | undefined;
   /** Default: in no network of yours. */
@@ -107,7 +105,6 @@ export class HandlerFunction extends Construct {
         ...props.environment,
       },
       bundling: { ...BUNDLING, ...props.bundling },
-      ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...(props.network === undefined ? {} : placeIn(props.network)),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below

@@ -87,7 +87,10 @@ export interface TaskWorkersProps {
    * meanwhile; `leasehold cost --linger-seconds` prices it.
    */
   readonly linger?: Duration;
-  /** Let a worker that nears its end with tasks left start its successor. Default: true; otherwise they wait for the next tick. */
+  /**
+   * Let a worker that nears its end with tasks left start its successor, in chains of at most thirteen workers; what is left then waits
+   * for the next tick. Default: true, unless `scheduleEnabled` is false: without ticks, nothing takes up what a chain leaves.
+   */
   readonly continuation?: boolean;
   /**
    * Start workers as soon as tasks are enqueued, by the table's stream; the schedule stays as the safety net. Default: true, unless
@@ -249,7 +252,7 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
     lingerMs: ms(props.linger, DEFAULT_LINGER_MS),
     workerMemoryMb: props.workerMemory ?? DEFAULT_WORKER_MEMORY_MB,
     reservedConcurrency: props.reservedConcurrency,
-    continuation: props.continuation ?? true,
+    continuation: props.continuation ?? props.scheduleEnabled ?? true,
     attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
     timedNames: props.timedNames ?? DEFAULT_TIMED_NAMES,
     tracing: props.tracing,

@@ -5,8 +5,7 @@ import path from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -70,8 +69,6 @@ export class Worker extends Construct {
       timeout: Duration.millis(settings.workerTimeoutMs),
       memorySize: settings.workerMemoryMb,
       reservedConcurrency: settings.reservedConcurrency,
-      // Lambda takes a long chain of workers for a mistake, and ends it after about sixteen; what ends ours is the backlog.
-      recursiveLoop: settings.continuation ? RecursiveLoop.ALLOW : undefined,
       network: props.network,
       tracing: settings.tracing,
       logRetention: props.logRetention,
@@ -94,7 +91,6 @@ export class Worker extends Construct {
 /** A function of the user's own, told what ours is told. */
 function adopted(own: LambdaFunction, settings: WorkerSettings, tableName: string): LambdaFunction {
   for (const [name, value] of Object.entries(workerEnvironment(settings, tableName))) own.addEnvironment(name, value);
-  if (settings.continuation) (own.node.defaultChild as CfnFunction).recursiveLoop = RecursiveLoop.ALLOW;
   return own;
 }
 

@@ -70,8 +70,9 @@ function judgeClock(provenMs: number, maxClockSkewMs: number): Finding {
   const bound = `the bound is ${maxClockSkewMs} ms`;
   if (provenMs === 0) return ok(check, `no difference from the service's can be proven; ${bound}`);
   const found = `at least ${Math.round(provenMs)} ms off the service's; ${bound}`;
-  const remedy = 'keep the clock with NTP or chrony: a process whose clock is off by more refuses to take over';
-  return provenMs > maxClockSkewMs ? broken(check, found, remedy) : warning(check, found, remedy);
+  const remedy =
+    'keep the clock with NTP or chrony: a process whose clock is off by more than half of the bound refuses to take over';
+  return provenMs > maxClockSkewMs / 2 ? broken(check, found, remedy) : warning(check, found, remedy);
 }
 
 const OLDEST_NODE = [22, 18] as const;

@@ -51,7 +51,7 @@ export class RemoteSessions {
 
   /**
    * One write unit per KB. The caller has checked the settings.
-   * @throws ClockSkewError when our clock, by which it expires, is proven wrong by more than the bound
+   * @throws ClockSkewError when our clock, by which it expires, is proven wrong by more than half of the bound
    */
   async create(settings: RemoteSessionSettings): Promise<LiveSession> {
     const { sessions: store, runtime, gauge } = this.#ports;
@@ -68,7 +68,7 @@ export class RemoteSessions {
 
   /**
    * One conditional write; a read of its checks as well when it is bound to any.
-   * @throws ClockSkewError when our clock, from which the TTL would count, is proven wrong by more than the bound, before the write or by its answer
+   * @throws ClockSkewError when our clock, from which the TTL would count, is proven wrong by more than half of the bound, before the write or by its answer
    */
   async renew(id: string): Promise<RenewalResult> {
     const { sessions: store, runtime, gauge } = this.#ports;

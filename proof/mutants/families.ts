@@ -91,7 +91,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/tasks/dispatch/recur.ts',
-        in: 'enqueueSlotsOf',
+        in: 'makeSlots',
         at: loop('slotTaskId'),
         change: ({ text }) =>
           `if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime)); ${text}`,

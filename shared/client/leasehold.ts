@@ -208,7 +208,7 @@ export class Leasehold implements Disposable {
    * Opens a session and keeps it alive until it is ended, or lost.
    * @throws ConfigurationError when a setting is out of its range, two do not fit together, or a check has failed already
    * @throws StoreUnavailableError when the store did not confirm it in time
-   * @throws ClockSkewError when this machine's clock is proven wrong by more than the bound
+   * @throws ClockSkewError when this machine's clock is proven wrong by more than half of the bound
    */
   async session(settings: SessionSettings = {}): Promise<Session> {
     const { sessions: store } = this.#stores;

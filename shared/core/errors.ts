@@ -89,7 +89,7 @@ export class MismatchError extends LeaseholdError {
 }
 
 /**
- * This machine's clock differs from the store's by more than the stated bound, so no right is taken over and no session is opened: correct
+ * This machine's clock differs from the store's by more than half of the stated bound, so no right is taken over and no session is opened: correct
  * the clock.
  */
 export class ClockSkewError extends LeaseholdError {
@@ -97,7 +97,7 @@ export class ClockSkewError extends LeaseholdError {
 
   constructor(skewMs: number, maxClockSkewMs: number, refusing = 'refusing to take over from anyone') {
     super(
-      `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than maxClockSkew = ${maxClockSkewMs} ms: ` +
+      `this machine's clock differs from the store's by ${Math.round(skewMs)} ms, more than half of maxClockSkew = ${maxClockSkewMs} ms: ` +
         `${refusing}; correct the clock or raise maxClockSkew everywhere`,
     );
     this.skewMs = skewMs;

@@ -61,7 +61,7 @@ export function connectDynamo(
   const { endpoint, region, clientConfig } = options;
   if (endpoint !== undefined) ensureEndpoint(endpoint);
   const name = driverNameOf(options);
-  const gauge = new DateHeaderGauge();
+  const gauge = new DateHeaderGauge(runtime.clock);
   const onResponse = (timing: ResponseTiming): void => gauge.observe(timing);
   const local = isLoopback(endpoint) ? LOCAL_SETTINGS : undefined;
   const client = once(async () => {

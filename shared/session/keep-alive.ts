@@ -103,7 +103,7 @@ export class SessionHolder implements AsyncDisposable {
   /**
    * Creates a session and starts its heartbeat.
    * @throws StoreUnavailableError when the store did not confirm it within the trust window
-   * @throws ClockSkewError when this machine's clock is proven wrong by more than the bound
+   * @throws ClockSkewError when this machine's clock is proven wrong by more than half of the bound
    */
   static async create(
     options: SessionOptions,

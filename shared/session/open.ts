@@ -36,7 +36,7 @@ const REFUSING = 'opening no session, which others would misjudge';
 
 /**
  * @throws StoreUnavailableError when the store did not confirm it within the trust window
- * @throws ClockSkewError when our clock is proven wrong by more than the bound
+ * @throws ClockSkewError when our clock is proven wrong by more than half of the bound
  */
 export async function openSession(
   options: SessionOptions,
@@ -62,7 +62,7 @@ export async function openSession(
 /**
  * Before the write.
  * @param refusing what is not done, for the message
- * @throws ClockSkewError when our clock is proven wrong by more than the bound
+ * @throws ClockSkewError when our clock is proven wrong by more than half of the bound
  */
 export async function ensureSoundClock(
   id: string,
@@ -70,15 +70,15 @@ export async function ensureSoundClock(
   { maxClockSkewMs }: Pick<SessionTiming, 'maxClockSkewMs'>,
   refusing = REFUSING,
 ): Promise<void> {
-  // The last answer may be old, and the clock corrected since: a read measures it again.
-  if (gauge.provenSkewMs() > maxClockSkewMs) await store.get(id);
+  // The proof may be old, and the clock corrected since: a read measures it again.
+  if (gauge.provenSkewMs() > maxClockSkewMs / 2) await store.get(id);
   ensureClockWithin(gauge, maxClockSkewMs, refusing);
 }
 
 /**
  * After the write, whose answer may be the first that a process gets,
  * and prove its clock wrong: the session is ended, on which nothing hangs.
- * @throws ClockSkewError when our clock is proven wrong by more than the bound
+ * @throws ClockSkewError when our clock is proven wrong by more than half of the bound
  */
 export async function ensureSoundlyOpened(
   id: string,

@@ -90,31 +90,40 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       for (const id of there) expect(await leasehold.tasks.get(id)).toMatchObject({ state: 'done' });
     });
 
-    // Beside each other, because each takes its whole time.
-    test('that has to end with tasks left hands them back and starts one successor, unless that is refused or switched off', async () => {
-      const end = async (queue: string, functionName: string, continuation: string) => {
+    // In parallel, because each takes its whole time.
+    test('that has to end with tasks left hands them back and starts one successor: none if that is refused, switched off, or the chain has thirteen', async () => {
+      const end = async (
+        queue: string,
+        { continuation = '1', generation }: { readonly continuation?: string; readonly generation?: unknown } = {},
+      ) => {
         vi.stubEnv(ENV.queue, queue);
         vi.stubEnv(ENV.continuation, continuation);
         const work = createWorkHandler({ slow });
         await enqueue('slow', 't', { queue });
-        return work({ ...START, queue }, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS, functionName));
+        const event = { ...START, queue, ...(generation === undefined ? {} : { generation: generation as number }) };
+        return work(event, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS, queue));
       };
       lambda.refuse('refused');
 
-      const [continued, refused, off] = await Promise.all([
-        end('a', 'continued', '1'),
-        end('b', 'refused', '1'),
-        end('c', 'off', '0'),
+      const ended = await Promise.all([
+        end('first'),
+        end('refused'),
+        end('off', { continuation: '0' }),
+        end('twelfth', { generation: 11 }),
+        end('thirteenth', { generation: 12 }),
+        end('forged', { generation: 'none' }),
       ]);
 
-      for (const result of [continued, refused, off])
+      for (const result of ended)
         expect(result).toMatchObject({ permit: true, report: { ended: 'handedBack', settled: { released: 1 } } });
-      expect(lambda.invoked).toHaveLength(2);
-      expect(lambda.invoked).toContainEqual({
-        functionName: 'continued',
-        event: { ...START, queue: 'a', after: continued.session },
+      const successors = lambda.invoked.map(({ functionName, event }) => [functionName, event] as const);
+      expect(successors).toHaveLength(4);
+      expect(Object.fromEntries(successors)).toMatchObject({
+        first: { ...START, queue: 'first', after: ended[0].session, generation: 1 },
+        refused: {},
+        twelfth: { generation: 12 },
+        forged: { generation: 1 },
       });
-      expect(lambda.invoked).toContainEqual(expect.objectContaining({ functionName: 'refused' }));
     });
 
     test('that has nothing left starts no worker', async () => {

@@ -36,7 +36,9 @@ const WORKER_TIMEOUT_MS = 15 * MINUTE_MS;
 
 const table = `alarms-${systemRuntime.ids.unique()}`;
 const stack = new Stack(newApp(), 'Theirs');
-const existing = CoordinationTable.fromTable(stack, 'Leases', Table.fromTableName(stack, 'Existing', table));
+const tableStreamArn = `arn:aws:dynamodb:us-east-1:123456789012:table/${table}/stream/2026-08-01T00:00:00.000`;
+const theirTable = Table.fromTableAttributes(stack, 'Existing', { tableName: table, tableStreamArn });
+const existing = CoordinationTable.fromTable(stack, 'Leases', theirTable);
 const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: QUEUE, table: existing });
 const alarms = Object.values(Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm')).map(
   ({ Properties }) => Properties as AlarmProperties,
@@ -227,6 +229,59 @@ describe.skipIf(upstream === null)('an alarm', () => {
     },
   );
 
+  test('rings for a waker that goes on failing, and not for one failure that its next try mends', async () => {
+    vi.stubEnv(ENV.table, 'no-such-table');
+    vi.stubEnv(ENV.wakeQueues, JSON.stringify([{ queue: QUEUE, workerFunction: 'the-worker' }]));
+    const { handler } = await import('../../functions/wake.ts');
+    const keys = { pk: { S: `task#${QUEUE}#t` }, sk: { S: 'task' } };
+    const event = { Records: [{ eventName: 'INSERT' as const, dynamodb: { Keys: keys } }] };
+    const failed = await handler(event, contextOf(60_000)).then(
+      () => 0,
+      () => 1,
+    );
+    const errors = errorsOf(waker, failed, Date.now());
+
+    expect(ringing([...ticking(), ...everyPeriod(errors)])).toEqual(['waker-failing']);
+    expect(ringing([...ticking(), ...errors])).toEqual([]);
+  });
+
+  test.each([
+    ['rings for a waker that reads what was inserted half a minute ago', 31_000, ['waker-late']],
+    ['does not ring for one that is a few seconds late', 4_000, []],
+  ])('%s', (_what, ageMs, expected) => {
+    const late = ofFunction(waker, 'IteratorAge', ageMs);
+
+    expect(ringing([...ticking(), ...everyPeriod(late)])).toEqual(expected);
+  });
+
+  test('rings for a waker that is silent while tasks are inserted, and not when it is invoked', async () => {
+    await enqueue('fine', 't');
+    const claimed = everyPeriod(await work());
+
+    expect(ringing([...ticking(), ...claimed], NOT_INVOKED)).toEqual(['waker-silent']);
+    expect(ringing([...ticking(), ...claimed])).toEqual([]);
+  });
+
+  test('does not ring for a silent waker while a backlog drains into which nothing is inserted', async () => {
+    await enqueue('fine', 'old');
+    await update('task#media#old', 'SET createdAt = :a, note = :b', Date.now() - 11 * MINUTE_MS, 1);
+    await enqueue('fine', 'again');
+    await update('task#media#again', 'SET generation = :a, note = :b', 1, 1);
+
+    const drained = await work();
+    expect(drained.filter(({ name }) => name === 'TasksCompleted').map(({ value }) => value)).toEqual([2]);
+    expect(ringing([...ticking(), ...everyPeriod(drained)], NOT_INVOKED)).toEqual([]);
+  });
+
+  test.each([
+    ['worker events that are dropped', () => ofFunction(workers.worker.function, 'AsyncEventsDropped', 1)],
+    ['workers that are throttled', () => ofFunction(workers.worker.function, 'Throttles', 1)],
+    ['a dispatcher that is throttled', () => ofFunction(workers.dispatcher.function, 'Throttles', 1)],
+  ])('rings for %s again and again, and not for one', (_what, points) => {
+    expect(ringing([...ticking(), ...everyPeriod(points())])).toEqual(['starts-dropped']);
+    expect(ringing([...ticking(), ...points()])).toEqual([]);
+  });
+
   test('rings for ticks that were not delivered', () => {
     const letters: DataPoint = {
       namespace: 'AWS/SQS',
@@ -304,8 +359,12 @@ function contextOf(remainingMs: number): Context {
   } as Context;
 }
 
-/** The runbooks of the alarms that ring within twenty minutes from now. */
-function ringing(points: readonly DataPoint[]): string[] {
+const waker = { node: { defaultChild: workers.waker?.function.node.defaultChild } };
+const NOT_INVOKED: readonly DataPoint[] = [];
+
+/** The runbooks of the alarms that ring within twenty minutes from now, beside a waker that is invoked, unless said otherwise. */
+function ringing(reported: readonly DataPoint[], invocations = everyPeriod(ofFunction(waker, 'Invocations', 1))) {
+  const points = [...reported, ...invocations];
   const minutes = Array.from({ length: 20 }, (_, n) => Date.now() + n * MINUTE_MS);
   return alarms
     .filter((alarm) => minutes.some((minute) => stateAt(alarm, points, minute) === 'ALARM'))
@@ -328,7 +387,9 @@ function ticking(): DataPoint[] {
 
 /** Lambda dates an error back to the beginning of its invocation. */
 function errorsOf(of: { node: { defaultChild?: unknown } }, value: number, invokedAt: number): DataPoint[] {
-  return [
-    { namespace: 'AWS/Lambda', name: 'Errors', dimensions: { FunctionName: logicalIdOf(of) }, value, at: invokedAt },
-  ];
+  return ofFunction(of, 'Errors', value, invokedAt);
+}
+
+function ofFunction(of: { node: { defaultChild?: unknown } }, name: string, value: number, at = Date.now()) {
+  return [{ namespace: 'AWS/Lambda', name, dimensions: { FunctionName: logicalIdOf(of) }, value, at }];
 }

@@ -1,6 +1,6 @@
 /** Which alarms there are, what they listen to, and whether they ring: for schedules of every pace. */
 import { Duration } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Schedule } from 'aws-cdk-lib/aws-events';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, test } from 'vitest';
@@ -32,8 +32,12 @@ describe('alarms and dashboard', () => {
       'docs/operating.md#runbook-schedule-dead-letters',
       'docs/operating.md#runbook-skipped-rows',
       'docs/operating.md#runbook-stalled-tasks',
+      'docs/operating.md#runbook-starts-dropped',
       'docs/operating.md#runbook-throttles',
       'docs/operating.md#runbook-unknown-tasks',
+      'docs/operating.md#runbook-waker-failing',
+      'docs/operating.md#runbook-waker-late',
+      'docs/operating.md#runbook-waker-silent',
       'docs/operating.md#runbook-worker-errors',
     ]);
   });
@@ -43,7 +47,36 @@ describe('alarms and dashboard', () => {
     const alarms = alarmsOf(synthesize({ runbooks }).template());
 
     expect(alarms.filter(({ AlarmDescription }) => !AlarmDescription.includes(` ${runbooks}#runbook-`))).toEqual([]);
-    expect(alarms).toHaveLength(12);
+    expect(alarms).toHaveLength(16);
+  });
+
+  test('the waker of several queues has its alarms once, and without a waker there are none of it', () => {
+    const { stack, workers } = synthesize();
+    const { table } = workers;
+    for (const queue of ['a', 'b']) new TaskWorkers(stack, queue, { entry: ENTRY, queue, table });
+    const ofWaker = (from: Template) =>
+      alarmsOf(from).filter(({ AlarmDescription }) => AlarmDescription.includes('#runbook-waker'));
+    const [silent] = ofWaker(Template.fromStack(stack)).filter(({ AlarmDescription }) =>
+      AlarmDescription.endsWith('silent'),
+    );
+
+    expect(ofWaker(Template.fromStack(stack))).toHaveLength(3);
+    for (const queue of ['media', 'a', 'b'])
+      expect(JSON.stringify(silent)).toContain(`{"Name":"queue","Value":"${queue}"}`);
+    expect(ofWaker(synthesize({ wakeOnEnqueue: false }).template())).toEqual([]);
+  });
+
+  test('without a topic nobody is told, and synth says so', () => {
+    const warnings = (props: Parameters<typeof synthesize>[0] = {}) =>
+      Annotations.fromStack(synthesize(props).stack).findWarning('*', Match.anyValue());
+    const { stack } = synthesize({ alarms: false });
+    new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: new Topic(stack, 'Oncall') });
+
+    expect(warnings().map(({ entry }) => String(entry.data))).toEqual([
+      expect.stringContaining('alarmTopic is not given') as string,
+    ]);
+    expect(warnings({ alarms: false })).toEqual([]);
+    expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
   });
 
   test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
@@ -82,7 +115,7 @@ describe('alarms and dashboard', () => {
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
     const synthesized = Template.fromStack(stack);
 
-    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 12);
+    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 16);
     synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
     synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
     synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });

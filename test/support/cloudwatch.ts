@@ -157,25 +157,33 @@ function statistic(name: string, points: readonly DataPoint[]): number | undefin
   throw unknown(name);
 }
 
-/** Metric math: numbers, names, `+ - * / >=`, parentheses, `IF`. An operand without data leaves the whole without. */
+/** Metric math: numbers, names, `+ - * / >= > == AND`, parentheses, `IF`, `FILL`. Elsewhere an operand without data leaves the whole without. */
 class Expression {
   readonly #tokens: string[];
   readonly #read: (id: string) => number | undefined;
 
   constructor(source: string, read: (id: string) => number | undefined) {
-    this.#tokens = source.match(/[A-Za-z]\w*|\d+(?:\.\d+)?|>=|[-+*/(),]|\S/g) ?? [];
+    this.#tokens = source.match(/[A-Za-z]\w*|\d+(?:\.\d+)?|>=|==|[-+*/(),>]|\S/g) ?? [];
     this.#read = read;
   }
 
   evaluate(): number | undefined {
-    const value = this.#comparison();
+    const value = this.#conjunction();
     if (this.#tokens.length > 0) throw unknown(this.#tokens.join(' '));
+    return value;
+  }
+
+  #conjunction(): number | undefined {
+    let value = this.#comparison();
+    while (this.#take('AND')) value = apply(value, this.#comparison(), (a, b) => Number(a !== 0 && b !== 0));
     return value;
   }
 
   #comparison(): number | undefined {
     const left = this.#sum();
-    return this.#take('>=') ? apply(left, this.#sum(), (a, b) => Number(a >= b)) : left;
+    if (this.#take('>=')) return apply(left, this.#sum(), (a, b) => Number(a >= b));
+    if (this.#take('==')) return apply(left, this.#sum(), (a, b) => Number(a === b));
+    return this.#take('>') ? apply(left, this.#sum(), (a, b) => Number(a > b)) : left;
   }
 
   #sum(): number | undefined {
@@ -198,19 +206,23 @@ class Expression {
 
   #operand(): number | undefined {
     const token = this.#tokens.shift() ?? '';
-    if (token === '(') return this.#closed(this.#comparison());
+    if (token === '(') return this.#closed(this.#conjunction());
     if (/^\d/.test(token)) return Number(token);
     if (!/^[A-Za-z]/.test(token)) throw unknown(token);
     if (!this.#take('(')) return this.#read(token);
+    if (token === 'FILL') {
+      const [value, otherwise] = [this.#conjunction(), this.#closed(this.#next())];
+      return value ?? otherwise;
+    }
     if (token !== 'IF') throw unknown(token);
-    const [condition, yes, no] = [this.#comparison(), this.#next(), this.#closed(this.#next())];
+    const [condition, yes, no] = [this.#conjunction(), this.#next(), this.#closed(this.#next())];
     if (condition === undefined) return undefined;
     return condition === 0 ? no : yes;
   }
 
   #next(): number | undefined {
     if (!this.#take(',')) throw unknown(this.#tokens.join(' '));
-    return this.#comparison();
+    return this.#conjunction();
   }
 
   #closed(value: number | undefined): number | undefined {

@@ -77,7 +77,7 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
   const given = validOptions('the options of leasehold/edge', options, OPTIONS);
   const { table, region, credentials, maxClockSkew, maxRequests = Infinity, observer } = given;
   const { shards = DEFAULT_SHARDS, maxInFlight = DEFAULT_IN_FLIGHT } = given;
-  const gauge = new DateHeaderGauge();
+  const gauge = new DateHeaderGauge(runtime.clock);
   const driver = createFetchDriver({
     runtime,
     endpoint: endpointOf(given),

@@ -68,7 +68,7 @@ export class EdgeLeasehold {
    * Opens a session, which lives within this request: end it before the response, or within the runtime's `waitUntil`.
    * @throws ConfigurationError when a setting is out of its range, or two do not fit together
    * @throws StoreUnavailableError when the store did not confirm it in time
-   * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
+   * @throws ClockSkewError when the isolate's clock is proven wrong by more than half of the bound
    */
   async session(settings: EdgeSessionSettings = {}): Promise<Session> {
     return new Session(await openHolder(this.#connection, settings), this.#ports());

@@ -51,7 +51,7 @@ const SETTINGS = {
  * A session that takes locks, one by one, and nothing else: the smallest bundle that holds a lease.
  * @throws ConfigurationError when a setting is out of its range, or two do not fit together
  * @throws StoreUnavailableError when the store did not confirm it in time
- * @throws ClockSkewError when the isolate's clock is proven wrong by more than the bound
+ * @throws ClockSkewError when the isolate's clock is proven wrong by more than half of the bound
  */
 export async function lockSession(
   connection: EdgeConnection,

@@ -1,9 +1,12 @@
 /**
  * Measures this machine's clock against the service's, by the Date header that every response carries.
  *
- * The header is cut to whole seconds, and the response was made at some moment between sending and receiving,
- * so one response proves a difference only beyond a second and the request's own duration; what it cannot prove counts as none.
+ * The header is cut to whole seconds, and the response was made at some moment between sending and receiving.
+ * So one response proves a difference only beyond a second and the request's own duration, and a clock that is off by 0.6 s
+ * is found out only by the responses that come at the right part of a second. The largest proof of the last minute counts therefore.
+ * When wall and monotonic clock disagree, the wall clock was corrected or the machine stood still: earlier proofs say nothing any more.
  */
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
 
 export interface ResponseTiming {
@@ -11,19 +14,40 @@ export interface ResponseTiming {
   readonly serverDate: number;
   readonly sentAt: number;
   readonly receivedAt: number;
+  /** From sending to receiving, by the monotonic clock. */
+  readonly tookMs: number;
 }
 
-export class DateHeaderGauge implements SkewGauge {
-  #provenMs = 0;
+/** How long a proof counts. */
+const KEPT_MS = 60_000;
+/** More than readings of the two clocks one after the other can differ by, and less than a proof that matters. */
+const DISAGREEMENT_MS = 100;
 
-  /** The latest response counts: a clock that was corrected is a good clock. */
-  observe({ serverDate, sentAt, receivedAt }: ResponseTiming): void {
-    const aheadByAtLeastMs = sentAt - (serverDate + 1_000);
-    const behindByAtLeastMs = serverDate - receivedAt;
-    this.#provenMs = Math.max(0, aheadByAtLeastMs, behindByAtLeastMs);
+export class DateHeaderGauge implements SkewGauge {
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Of the last minute, oldest first, each larger than all later ones. */
+  #proofs: readonly { readonly ms: number; readonly at: number }[] = [];
+  /** Wall clock less monotonic clock. */
+  #gapMs = 0;
+
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  observe({ serverDate, sentAt, receivedAt, tookMs }: ResponseTiming): void {
+    // Ahead of the service, or behind it.
+    const ms = Math.max(sentAt - serverDate - 1_000, serverDate - receivedAt);
+    if (ms <= 0 || Math.abs(receivedAt - sentAt - tookMs) > DISAGREEMENT_MS) return;
+    this.provenSkewMs();
+    this.#proofs = [...this.#proofs.filter((proof) => proof.ms > ms), { ms, at: this.#clock.monotonic() }];
   }
 
   provenSkewMs(): number {
-    return this.#provenMs;
+    const monotonic = this.#clock.monotonic();
+    const before = this.#gapMs;
+    this.#gapMs = this.#clock.now() - monotonic;
+    const keptMs = Math.abs(this.#gapMs - before) > DISAGREEMENT_MS ? 0 : KEPT_MS;
+    this.#proofs = this.#proofs.filter(({ at }) => monotonic - at < keptMs);
+    return this.#proofs[0]?.ms ?? 0;
   }
 }

@@ -75,13 +75,14 @@ class FetchDriver implements DynamoDriver {
 
   async #exchange<K extends DynamoKind>(kind: K, body: string, signal: AbortSignal): Promise<DynamoCalls[K]['output']> {
     const { clock } = this.#ports.runtime;
-    const { credentials, headers, sentAt } = await this.#signed(TARGETS[kind], body, signal);
+    const { credentials, headers, sentAt, sentMonotonic } = await this.#signed(TARGETS[kind], body, signal);
     if (signal.aborted) throw unsent('TimeoutError', 'the request was given up before it was sent');
     this.#countOne();
     const answer = await this.#fetched({ headers, body, signal });
     const receivedAt = clock.now();
     const serverDate = dateOf(answer);
-    if (serverDate !== undefined) this.#ports.onResponse({ serverDate, sentAt, receivedAt });
+    if (serverDate !== undefined)
+      this.#ports.onResponse({ serverDate, sentAt, receivedAt, tookMs: clock.monotonic() - sentMonotonic });
     try {
       return readAnswer(kind, answer, textOfFetched);
     } catch (fault) {
@@ -103,7 +104,7 @@ class FetchDriver implements DynamoDriver {
         this.#ports.region,
         sentAt + this.#offsetMs,
       );
-      return { credentials, headers, sentAt };
+      return { credentials, headers, sentAt, sentMonotonic: clock.monotonic() };
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
       throw unsent('NoCredentials', `there are no credentials: ${messageOf(error)}`, error);

@@ -68,10 +68,11 @@ export function createSdkDriver(
 export function observeDates(client: DynamoDBClient, clock: Clock, onResponse: (timing: ResponseTiming) => void): void {
   client.middlewareStack.add(
     (next) => async (args) => {
-      const sentAt = clock.now();
+      const [sentAt, sentMonotonic] = [clock.now(), clock.monotonic()];
       const result = await next(args);
       const serverDate = dateOf({ headers: inLowerCase((result.response as HttpResponse).headers) });
-      if (serverDate !== undefined) onResponse({ serverDate, sentAt, receivedAt: clock.now() });
+      const tookMs = clock.monotonic() - sentMonotonic;
+      if (serverDate !== undefined) onResponse({ serverDate, sentAt, receivedAt: clock.now(), tookMs });
       return result;
     },
     { step: 'deserialize', name: 'leaseholdDates', priority: 'low' },

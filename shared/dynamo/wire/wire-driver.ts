@@ -73,12 +73,12 @@ class Wire implements WireDriver {
     const target = await this.#target(signal);
     await this.#turnAfterFreeze();
     const { clock } = this.#ports.runtime;
-    let sentAt = 0;
+    let [sentAt, sentMonotonic] = [0, 0];
     const exchange = {
       place: target.place,
       body,
       headers: () => {
-        sentAt = clock.now();
+        [sentAt, sentMonotonic] = [clock.now(), clock.monotonic()];
         return this.#headersFor(TARGETS[kind], target, body, sentAt);
       },
     };
@@ -86,7 +86,8 @@ class Wire implements WireDriver {
     const receivedAt = clock.now();
     this.#usedAt = clock.monotonic();
     const serverDate = dateOf(answer);
-    if (serverDate !== undefined) this.#ports.onResponse({ serverDate, sentAt, receivedAt });
+    if (serverDate !== undefined)
+      this.#ports.onResponse({ serverDate, sentAt, receivedAt, tookMs: this.#usedAt - sentMonotonic });
     try {
       return readAnswer(kind, answer, textOfBody);
     } catch (fault) {

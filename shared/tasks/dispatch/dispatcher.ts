@@ -32,6 +32,8 @@ export interface WorkEvent {
   readonly homeShards: readonly number[];
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
+  /** How many workers of its chain came before it; absent: none. */
+  readonly generation?: number;
   /** Ids of tasks to begin with: they were just inserted, and the index may not show them yet. */
   readonly tasks?: readonly string[];
 }

@@ -1,9 +1,9 @@
 /** What a tick does for recurring tasks: slots that are due become tasks, and their schedules move on. */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import { CorruptItemError, messageOf } from '../../core/errors.ts';
+import { CorruptItemError, StoreUnavailableError, messageOf, shown } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { DueSlots, ScheduleRecord } from '../schedule/schedule.ts';
+import type { ScheduleRecord } from '../schedule/schedule.ts';
 import { dueSlots, slotTaskId } from '../schedule/schedule.ts';
 import type { ScheduleStore } from '../schedule/schedule-store.ts';
 import type { TaskStore } from '../task/task-store.ts';
@@ -19,7 +19,7 @@ export interface RecurPorts {
 /**
  * Tasks first, then the schedule: a dispatcher that dies in between leaves
  * slots that are made again, under the same ids, and found to be there.
- * A schedule that this machine cannot read, for example because it does not know the zone yet, holds up no other.
+ * A schedule that cannot be carried out, for example because this machine does not know its zone yet, does not stop the others.
  * @param onDamaged told of such a schedule, which stays due, and of a slot whose task is damaged
  * @returns how many tasks were made
  */
@@ -33,25 +33,37 @@ export async function enqueueDueSlots(
   return made.reduce((sum, tasks) => sum + tasks, 0);
 }
 
+/** Makes the tasks that one schedule owes. Whatever is wrong with its row concerns it alone; an outage of the store ends the tick. */
 async function enqueueSlotsOf(
   schedule: ScheduleRecord,
   ports: RecurPorts,
   onDamaged: (error: unknown) => void,
 ): Promise<number> {
-  const { tasks, schedules, runtime, spans } = ports;
-  const due = readableSlots(schedule, runtime.clock.now());
-  if (due instanceof CorruptItemError) {
-    onDamaged(due);
-    return 0;
+  const progress = { made: 0 };
+  try {
+    await makeSlots(schedule, ports, progress, onDamaged);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) throw error;
+    const { queue, name, cron, zone } = schedule;
+    const found = `cannot be carried out here (${shown(cron)} in ${shown(zone)}: ${messageOf(error)})`;
+    onDamaged(new CorruptItemError(`schedule ${shown(name)} of queue ${queue}`, 'its definition', found));
   }
-  const { slots, nextAt } = due;
-  let made = 0;
+  return progress.made;
+}
+
+async function makeSlots(
+  schedule: ScheduleRecord,
+  { tasks, schedules, runtime, spans }: RecurPorts,
+  progress: { made: number },
+  onDamaged: (error: unknown) => void,
+): Promise<void> {
+  const { queue, task: name, input, priority } = schedule;
+  const { slots, nextAt } = dueSlots(schedule, runtime.clock.now());
   for (const slot of slots) {
-    const { queue, task: name, input, priority } = schedule;
     const task = { queue, name, input, priority, id: slotTaskId(schedule, slot), runAt: slot };
     try {
       const outcome = await tasks.enqueue(spans?.create(task, slot) ?? task, stampOf(runtime));
-      if (outcome.kind === 'applied') made++;
+      if (outcome.kind === 'applied') progress.made++;
     } catch (error) {
       // The slot's task is there, and damaged: the schedule goes on without it.
       if (!(error instanceof CorruptItemError)) throw error;
@@ -60,19 +72,4 @@ async function enqueueSlotsOf(
   }
   // Refused: another dispatcher has moved it, or it was defined again.
   if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime));
-  return made;
-}
-
-/** What it owes, or why this machine cannot say. */
-function readableSlots(schedule: ScheduleRecord, now: number): DueSlots | CorruptItemError {
-  try {
-    return dueSlots(schedule, now);
-  } catch (error) {
-    const { queue, name, cron, zone } = schedule;
-    return new CorruptItemError(
-      `schedule ${name} of queue ${queue}`,
-      'cron or zone',
-      `is unknown here (${JSON.stringify(cron)} in ${JSON.stringify(zone)}: ${messageOf(error)})`,
-    );
-  }
 }

@@ -1,3 +1,4 @@
+import { CorruptItemError, shown } from '../../core/errors.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
 import { MISSED_POLICIES } from '../schedule/schedule.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../schedule/schedule-store.ts';
@@ -28,7 +29,7 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
       let after: unknown;
       do {
         const page = await sender.read(statements.dueSchedules(table, queue, now, after));
-        due.push(...(await read(keysOf(page.Items), onDamaged)));
+        due.push(...(await read(ownKeys(queue, page.Items, onDamaged), onDamaged)));
         after = page.LastEvaluatedKey;
       } while (after !== undefined);
       return due;
@@ -51,6 +52,16 @@ function keysOf(items: readonly DynamoItem[] = []): ScheduleKey[] {
   return items.map(({ pk }) => {
     const [, queue = '', name = ''] = splitKey(String(pk));
     return { queue, name };
+  });
+}
+
+/** The keys that belong to the queue: a row of another may stand in its partition of the index, and its dispatcher may not read that row. */
+function ownKeys(queue: string, items: readonly DynamoItem[] | undefined, onDamaged?: (error: unknown) => void) {
+  return keysOf(items).filter((key) => {
+    const isOwn = key.queue === queue;
+    const row = `schedule ${shown(key.name)} of queue ${shown(key.queue)}`;
+    if (!isOwn) onDamaged?.(new CorruptItemError(row, 'readyKey', `is that of another queue, ${shown(queue)}`));
+    return isOwn;
   });
 }
 

@@ -5,7 +5,7 @@ import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { scheduleKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import { createScheduleStore } from '../../../shared/tasks/rows/dynamo-schedule-store.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { ConfigurationError } from '../../../shared/core/errors.ts';
+import { ConfigurationError, StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
@@ -69,10 +69,11 @@ describeOnEveryStore('recurring tasks', (open) => {
   test('a dispatcher that dies before it moved the schedule on leaves nothing that is made twice', async () => {
     await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
     clock.step(HOUR);
-    const dying = { ...schedules, advance: () => Promise.reject(new Error('killed')) };
+    const killed = new StoreUnavailableError('killed', { applied: 'unknown' });
+    const dying = { ...schedules, advance: () => Promise.reject(killed) };
     await expect(
       enqueueDueSlots(q.queue, { tasks: q.tasks, schedules: dying, runtime: { ...systemRuntime, clock } }, () => {}),
-    ).rejects.toThrow('killed');
+    ).rejects.toBe(killed);
 
     expect(await tick()).toBe(0);
     clock.step(HOUR);
@@ -284,7 +285,9 @@ describeOnEveryStore('recurring tasks', (open) => {
 
         expect(await tickPastDamage()).toEqual({
           made: 1,
-          reported: [expect.stringMatching(new RegExp(`^CorruptItemError: row schedule odd of .*${value}`)) as string],
+          reported: [
+            expect.stringMatching(new RegExp(`^CorruptItemError: row schedule "odd" of .*${value}`)) as string,
+          ],
         });
         expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
 
@@ -293,6 +296,48 @@ describeOnEveryStore('recurring tasks', (open) => {
         expect(await slot('odd', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
       },
     );
+
+    /** Writes a copy of the schedule "sound" under another key, as a program with only the right to write schedules could. */
+    const copySound = async (key: { readonly pk: string; readonly sk: string }, name: string) => {
+      const { driver, table: TableName } = open();
+      const { signal } = new AbortController();
+      const { Item } = await driver.attempt('get', { TableName, Key: { ...scheduleKey(q.queue, 'sound') } }, signal);
+      const { directoryKey: _, directoryName: __, ...row } = Item ?? {};
+      await driver.attempt('put', { TableName, Item: { ...row, ...key, name } }, signal);
+    };
+
+    test('whose name is too long for the key of its task, the others become tasks, and it is reported', async () => {
+      await client.define('sound', 'report', {}, { cron: '0 * * * *' });
+      const { pk } = scheduleKey(q.queue, '');
+      const long = 'n'.repeat(2_048 - pk.length);
+      await copySound(scheduleKey(q.queue, long), long);
+      clock.step(HOUR);
+
+      expect(await tickPastDamage()).toEqual({ made: 1, reported: [expect.stringContaining('nnn') as string] });
+      expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
+    });
+
+    test('that belongs to another queue, the others become tasks, and it is reported and not read', async () => {
+      await client.define('sound', 'report', {}, { cron: '0 * * * *' });
+      await copySound(scheduleKey(`other-${q.queue}`, 'foreign'), 'foreign');
+      clock.step(HOUR);
+
+      expect(await tickPastDamage()).toEqual({
+        made: 1,
+        reported: [expect.stringContaining('another queue') as string],
+      });
+      expect(await slot('foreign', '2026-03-28T13:00:00.000Z')).toBeUndefined();
+    });
+
+    test('a store that does not answer ends the tick, which is tried again', async () => {
+      await client.define('sound', 'report', {}, { cron: '0 * * * *' });
+      clock.step(HOUR);
+      const unavailable = new StoreUnavailableError('throttled', { applied: 'no' });
+      const tasks = { ...q.tasks, enqueue: () => Promise.reject(unavailable) };
+      const ports = { tasks, schedules, runtime: { ...systemRuntime, clock } };
+
+      await expect(enqueueDueSlots(q.queue, ports, () => {})).rejects.toBe(unavailable);
+    });
 
     test('a slot whose task is damaged is reported, and its schedule goes on to the next', async () => {
       await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
