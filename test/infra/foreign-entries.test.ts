@@ -1,0 +1,324 @@
+/**
+ * Index entries of foreign rows: a policy sees the key of the row that is written, and not the index keys that are written into it.
+ * So a principal of one queue can put entries into the partitions of another. There each program of that queue works under its own
+ * policies, which refuse a whole `BatchGetItem` for one key that they do not know.
+ */
+import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Context } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { ENV } from '../../functions/env.ts';
+import { createWorkHandler } from '../../functions/work.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
+import {
+  batchKey,
+  checkKey,
+  deadPartitionKey,
+  lineKey,
+  lockKey,
+  parkedPartitionKey,
+  payloadKey,
+  queueKey,
+  rateLimitKey,
+  readyPartitionKey,
+  scheduleKey,
+  semaphoreKey,
+  sessionKey,
+  taskConcurrencyKey,
+  taskKey,
+  tenantPartitionKey,
+  waitGroupKey,
+} from '../../shared/dynamo/engine/keys.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
+import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
+import { createQueueStore } from '../../shared/tasks/rows/dynamo-queue-store.ts';
+import { createScheduleStore } from '../../shared/tasks/rows/dynamo-schedule-store.ts';
+import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { parkedPlace, tenantPlace } from '../../shared/tasks/rows/task/index-places.ts';
+import { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import type { PolicyGate } from './policy-gate.ts';
+import { openPolicyGate } from './policy-gate.ts';
+import { statementsOf } from './policy.ts';
+import { ENTRY, synthesize } from './synthesize.ts';
+
+const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+const table = `foreign-${systemRuntime.ids.unique()}`;
+const QUEUE = 'mail';
+const KEY = 'customer-7';
+const settings = { queue: QUEUE, shards: 1 };
+
+const { stack, workers: media } = synthesize({ shards: 1 });
+const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: QUEUE, table: media.table, shards: 1 });
+const roles = {
+  grantEnqueue: newRole('enqueue', (role) => media.grantEnqueue(role)),
+  grantReplace: newRole('replace', (role) => media.grantReplace(role)),
+  grantSchedule: newRole('schedule', (role) => media.grantSchedule(role)),
+  grantCoordinate: newRole('coordinate', (role) => media.grantCoordinate(role)),
+  grantOperate: newRole('operate', (role) => media.grantOperate(role)),
+  worker: media.worker.role,
+  dispatcher: media.dispatcher.handler.role,
+  waker: media.waker!.handler.role,
+  mailWorker: mail.worker.role,
+  mailDispatcher: mail.dispatcher.handler.role,
+  mailWaker: mail.waker!.handler.role,
+  mailOperator: newRole('mail-operate', (role) => mail.grantOperate(role)),
+};
+const template = Template.fromStack(stack);
+
+/** Every kind of row that a principal of the other queue, or of none, may write. */
+const ROWS: Readonly<Record<string, (id: string) => RowKey>> = {
+  task: (id) => taskKey('media', id),
+  batch: (id) => batchKey('media', id),
+  key: (id) => taskConcurrencyKey('media', id),
+  line: (id) => lineKey('media', id),
+  payload: (id) => payloadKey('media', id),
+  schedule: (id) => scheduleKey('media', id),
+  queue: () => queueKey('media'),
+  permits: () => semaphoreKey('workers/media'),
+  session: sessionKey,
+  lock: lockKey,
+  semaphore: semaphoreKey,
+  'wait group': waitGroupKey,
+  check: (id) => checkKey('host-1', id),
+  'rate limit': (id) => rateLimitKey('api', id),
+};
+/** Every partition of the two indexes that a program of the queue reads; and more entries than fit on a page of it. */
+const PARTITIONS = {
+  ready: { attributes: ready(readyPartitionKey(QUEUE, 'normal', 0)), flood: 60 },
+  schedules: { attributes: ready(`schedule#${QUEUE}`), flood: 5 },
+  tenants: {
+    attributes: listed(tenantPartitionKey(QUEUE, 'normal', 0), (id) => tenantPlace(`a-${id}`, 1, id)),
+    flood: 60,
+  },
+  parked: {
+    attributes: listed(parkedPartitionKey(QUEUE, KEY), (id) =>
+      parkedPlace({ key: KEY, priority: 'high', readyAt: 1 }, id),
+    ),
+    flood: 60,
+  },
+  'list of schedules': { attributes: listed(`schedule#${QUEUE}`, (id) => id), flood: 5 },
+  'list of the dead': { attributes: listed(deadPartitionKey(QUEUE, 0), (id) => id), flood: 5 },
+} as const;
+const PRINCIPALS = [
+  'grantEnqueue',
+  'grantReplace',
+  'grantSchedule',
+  'grantCoordinate',
+  'grantOperate',
+  'worker',
+  'dispatcher',
+  'waker',
+] as const;
+
+type Attributes = (id: string) => Readonly<Record<string, { readonly S: string } | { readonly N: string }>>;
+
+describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a queue', () => {
+  const gates: PolicyGate[] = [];
+  const put: string[] = [];
+  const root = connectAs(upstream ?? '');
+  beforeAll(async () => {
+    await createTable(await root.connection.openClient(), table);
+    for (const principal of PRINCIPALS) await writeEntries(principal);
+  });
+  afterAll(async () => {
+    root.close();
+    await Promise.all(gates.map((gate) => gate[Symbol.asyncDispose]()));
+    vi.unstubAllEnvs();
+  });
+
+  test('can be written by principals of another queue into every partition, except by those that only coordinate into the ready index', () => {
+    const partitions = new Set(put.map((line) => line.replace(/^.* into /, '')));
+    expect([...partitions].sort()).toEqual(Object.keys(PARTITIONS).sort());
+    expect(put.filter((line) => /^grantCoordinate: .* into (ready|schedules)$/.test(line))).toEqual([]);
+    expect(put).toContain('grantCoordinate: lock into parked');
+    expect(put).toContain('grantEnqueue: task into ready');
+    expect(put).toContain('grantSchedule: schedule into schedules');
+  });
+
+  test('keep no worker, dispatcher or waker from the tasks of the queue, and are reported', async () => {
+    await root.schedules.define('often', 'any', {}, { cron: '* * * * * *', missed: 'last' });
+    const ids = ['plain', 'of a tenant', ...['1', '2', '3'].map((nth) => `of a key ${nth}`)];
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'plain' });
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'of a tenant', tenant: 'zoo' });
+    for (const id of ids.slice(2)) await root.leasehold.tasks.enqueue('any', {}, { id, key: KEY, limit: 1 });
+    await systemRuntime.clock.sleep(1_100);
+
+    const waker = await gateFor('mailWaker');
+    const queues = JSON.stringify([{ queue: QUEUE, workerFunction: 'worker', shards: 1 }]);
+    stubEnvironment(waker, { [ENV.wakeQueues]: queues, AWS_ENDPOINT_URL_LAMBDA: waker.endpoint });
+    const { handler: wake } = await import('../../functions/wake.ts');
+    const dynamodb = { Keys: { pk: { S: taskKey(QUEUE, 'plain').pk } } };
+    const woken = await wake({ Records: [{ eventName: 'INSERT', dynamodb }] }, lambdaContext());
+
+    const dispatcher = await gateFor('mailDispatcher');
+    const workerFunction = logicalIdOf(mail.worker.function);
+    stubEnvironment(dispatcher, { [ENV.workerFunction]: workerFunction, AWS_ENDPOINT_URL_LAMBDA: dispatcher.endpoint });
+    const { handler: dispatch } = await import('../../functions/dispatch.ts');
+    const tick = await dispatch({ schedule: QUEUE, slot: '2026-08-01T00:00:00Z' }, lambdaContext());
+
+    const worker = await gateFor('mailWorker');
+    stubEnvironment(worker);
+    await createWorkHandler(TASKS)({ queue: QUEUE, homeShards: [0] }, lambdaContext());
+
+    const refusals = [waker, dispatcher, worker].map((gate) => gate.refusals());
+    expect(refusals).toEqual([[], [], []]);
+    expect(tick).toMatchObject({ duplicate: false, recurred: 1, failedStarts: 0 });
+    expect(tick.damaged).toBeGreaterThan(0);
+    // The backlog counts tasks of the queue, and not what others have put there.
+    expect(tick.backlog).toBeLessThanOrEqual(ids.length + 1);
+    expect(woken[QUEUE]?.failedStarts ?? 0).toBe(0);
+    const states = await Promise.all(ids.map(async (id) => (await root.leasehold.tasks.get(id))?.state));
+    expect(states).toEqual(ids.map(() => 'done'));
+  });
+
+  test('are in no list of an operator, who sees what is of the queue', async () => {
+    const gate = await gateFor('mailOperator');
+    const hands = connectAs(gate.endpoint);
+
+    const dead = await Array.fromAsync(hands.operator.dead());
+    const open = await Array.fromAsync(hands.operator.open({ shards: 1 }));
+    const schedules = await Array.fromAsync(hands.schedules.list());
+
+    expect(gate.refusals()).toEqual([]);
+    expect(dead).toEqual([]);
+    expect(open.every(({ queue }) => queue === QUEUE)).toBe(true);
+    expect(schedules.map(({ name }) => name)).toEqual(['often']);
+    hands.close();
+  });
+
+  /** One of each kind of row that the principal may write, into each partition; and a page full of one kind. */
+  async function writeEntries(principal: (typeof PRINCIPALS)[number]): Promise<void> {
+    const gate = await gateFor(principal);
+    const client = new DynamoDBClient({ endpoint: gate.endpoint, ...clientConfig, maxAttempts: 1 });
+    for (const [partition, { attributes, flood }] of Object.entries(PARTITIONS)) {
+      for (const [kind, keyOf] of Object.entries(ROWS)) {
+        const first = `${principal}-${partition}-0`;
+        if (!(await write(client, keyOf(first), attributes(first)))) continue;
+        put.push(`${principal}: ${kind} into ${partition}`);
+        if (kind !== 'task' || principal !== 'grantReplace') continue;
+        await Promise.all(
+          Array.from({ length: flood }, (_, nth) => `${partition}-${nth}`).map((id) =>
+            write(client, keyOf(id), attributes(id)),
+          ),
+        );
+      }
+    }
+    client.destroy();
+  }
+
+  async function gateFor(role: keyof typeof roles): Promise<PolicyGate> {
+    const statements = statementsOf(template, logicalIdOf(roles[role]));
+    const logicalId = logicalIdOf(media.table.table);
+    const gate = await openPolicyGate({ upstream: upstream ?? '', table, logicalId, statements });
+    gates.push(gate);
+    return gate;
+  }
+});
+
+/** By an update; where that is refused by a put. False: the principal may do neither. */
+async function write(client: DynamoDBClient, key: RowKey, attributes: ReturnType<Attributes>): Promise<boolean> {
+  const Key = { pk: { S: key.pk }, sk: { S: key.sk } };
+  const names = Object.keys(attributes);
+  const update = new UpdateItemCommand({
+    TableName: table,
+    Key,
+    UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
+    ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+    ExpressionAttributeValues: Object.fromEntries(names.map((name) => [`:${name}`, attributes[name]!])),
+  });
+  const isAllowed = (sending: Promise<unknown>) =>
+    sending.then(
+      () => true,
+      (error: Error) => {
+        if (error.name !== 'AccessDeniedException') throw error;
+        return false;
+      },
+    );
+  return (
+    (await isAllowed(client.send(update))) ||
+    (await isAllowed(client.send(new PutItemCommand({ TableName: table, Item: { ...Key, ...attributes } }))))
+  );
+}
+
+function ready(partition: string): Attributes {
+  return () => ({ readyKey: { S: partition }, readyAt: { N: '1' } });
+}
+
+function listed(partition: string, place: (id: string) => string): Attributes {
+  return (id) => ({ directoryKey: { S: partition }, directoryName: { S: place(id) } });
+}
+
+const TASKS = { any: defineTask({ name: 'any', run: () => 'ok' }) };
+
+function connectAs(endpoint: string) {
+  const connection = connectDynamo({ endpoint, clientConfig }, systemRuntime);
+  const { sender, gauge } = connection;
+  const ports = {
+    runtime: systemRuntime,
+    gauge,
+    tasks: createTaskStore(sender, { table, shards: 1 }),
+    operations: createTaskOperatorStore(sender, { table, shards: 1 }),
+    queues: createQueueStore(sender, table),
+    schedules: createScheduleStore(sender, table),
+    sessions: createSessionStore(sender, table),
+  };
+  const leasehold = createLeasehold({ table, endpoint, clientConfig, ...settings });
+  return {
+    connection,
+    leasehold,
+    operator: new TaskOperator(ports, { queue: QUEUE }),
+    schedules: new ScheduleClient(ports, { queue: QUEUE }),
+    close() {
+      leasehold.close();
+      connection.close();
+    },
+  };
+}
+
+function stubEnvironment(gate: PolicyGate, more: Readonly<Record<string, string>> = {}): void {
+  vi.unstubAllEnvs();
+  vi.resetModules();
+  const variables = {
+    [ENV.table]: table,
+    [ENV.queue]: QUEUE,
+    [ENV.shards]: '1',
+    [ENV.deadlineMarginMs]: '500',
+    [ENV.endpoint]: gate.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+    POWERTOOLS_METRICS_DISABLED: 'true',
+    ...more,
+  };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+}
+
+function newRole(id: string, grant: (role: Role) => unknown): Role {
+  const role = new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  grant(role);
+  return role;
+}
+
+function logicalIdOf(resource: { node: { defaultChild?: unknown } }): string {
+  return stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
+}
+
+function lambdaContext(): Context {
+  const deadline = performance.now() + 30_000;
+  return {
+    awsRequestId: systemRuntime.ids.unique(),
+    functionName: 'test',
+    logStreamName: 'test',
+    getRemainingTimeInMillis: () => deadline - performance.now(),
+  } as Context;
+}
