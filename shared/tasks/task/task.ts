@@ -206,6 +206,8 @@ export const REASON_LIMIT_CHARACTERS = 200;
 /** Attempts that the history keeps beside the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
+/** Name of the last error of a task that was buried. */
+export const WORKER_DIED = 'WorkerDied';
 export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
 /** What a task's row says of a payload that is elsewhere. */
 export interface Payload {
