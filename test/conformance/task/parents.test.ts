@@ -27,7 +27,7 @@ describeOnEveryStore('a parent and its operator', (open) => {
   const child = defineTask({ name: 'child', run: (_: unknown, { id }) => void ran.push(id) });
   const parent = defineTask({
     name: 'parent',
-    run(_: unknown, task) {
+    async run(_: unknown, task) {
       seen.push(task.children);
       if (task.children === undefined)
         return task.waitFor([spawn(child, {}, { id: 'p/a' }), spawn(child, {}, { id: 'p/b', delay: '1h' })]);
