@@ -102,7 +102,7 @@ export type { RateOptions } from '../shared/coordination/ratelimit/bucket.ts';
 
 export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/tasks/queue/task-client.ts';
 export type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from '../shared/tasks/queue/results.ts';
-export type { BatchCounts, BatchRecord, Callback, Waiter } from '../shared/tasks/task/batch.ts';
+export type { BatchCounts, BatchRecord, Waiter } from '../shared/tasks/task/batch.ts';
 export type { BatchOptions } from '../shared/tasks/queue/batch-request.ts';
 export type { BulkItem, EnqueuedBulk } from '../shared/tasks/bulk/put-bulk.ts';
 export type { BulkOptions } from '../shared/tasks/bulk/bulk-request.ts';

@@ -6,6 +6,7 @@ import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { EnqueueOptions } from '../shared/tasks/queue/task-client.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { EndedTask } from '../shared/tasks/task/task.ts';
+import { NEVER, waiterOf } from '../shared/tasks/task/batch.ts';
 import type { NewTask } from '../shared/tasks/task/task-store.ts';
 import type { ReadyTask, RunningTask } from '../shared/tasks/task/task.ts';
 import { claimOf } from '../shared/tasks/task/task.ts';
@@ -98,9 +99,9 @@ export async function exerciseFeatures(
   await store.deletePayload(large, large.payload);
 
   about('batch');
-  const callback = { queue: QUEUE, id: 'callback', name: 'thumbnail', input: INPUT, priority: 'normal' } as const;
-  const waiter = { kind: 'callback', task: callback } as const;
-  await store.createBatch({ queue: QUEUE, id: 'b', total: 2, waiter }, stamp());
+  const batch = { queue: QUEUE, id: 'b' };
+  const callback = { ...child('callback'), runAt: NEVER, children: batch };
+  await store.createBatch({ ...batch, total: 2, waiter: waiterOf(callback) }, callback, stamp());
   for (const id of ['b/1', 'b/2']) await store.enqueue(child(id, 'b'), stamp());
   await complete(await claim('b/1'));
   about('batch, the last child');
@@ -111,6 +112,18 @@ export async function exerciseFeatures(
   await store.waitForChildren(claimOf(parent), 'p', [child('p/1', 'p'), child('p/2', 'p')], stamp());
   const spawned = (...ids: string[]) => ids.map((id) => ({ spawn: child(id) }));
   await store.commit(claimOf(await start('spawner')), RESULT, spawned('s/1', 's/2'), stamp());
+
+  about('2 children, their parent cancelled');
+  const unwanted = await start('unwanted');
+  await store.waitForChildren(claimOf(unwanted), 'u', [child('u/1', 'u')], stamp());
+  const cancelled = async (): Promise<EndedTask> => {
+    await store.cancel(await waiting('unwanted'), { at: 1, reason: 'bench' }, stamp());
+    return (await store.get({ queue: QUEUE, id: 'unwanted' })) as EndedTask;
+  };
+  await operations.revive(await cancelled(), 0, stamp());
+  const ended = await cancelled();
+  await complete(await claim('u/1'));
+  await operations.revive(ended, 0, stamp());
 
   about('2 children in order');
   const inOrder = (key: string, ...ids: string[]) => ids.map((id) => ({ ...child(id), line: key }));

@@ -4,6 +4,7 @@
  */
 import { ConfigurationError, MismatchError, assertNever } from '../shared/core/errors.ts';
 import { validName } from '../shared/core/validate/name.ts';
+import { waitsFor } from '../shared/tasks/task/batch.ts';
 import { describeTask } from '../shared/tasks/task/task.ts';
 import type { Operations, Operator } from '../shared/operate/operations.ts';
 import type { Connection } from './connection.ts';
@@ -59,7 +60,10 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
     case 'task.retry': {
       const report = await operations.execute(act.verb, act, operator);
       if (report.kind === 'rescheduled') return done(`${describeTask(act)} is due now`);
-      return report.kind === 'missing' ? missing(act) : unfit(act, report.state, 'only one that waits can be made due');
+      if (report.kind === 'missing') return missing(act);
+      return report.kind === 'waits'
+        ? unfit(act, 'ready', `it ${waitsFor(report.children)}, and runs when the last of them has`)
+        : unfit(act, report.state, 'only one that waits can be made due');
     }
     case 'task.redrive': {
       const report = await operations.execute(act.verb, act, operator);

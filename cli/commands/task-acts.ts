@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
+import { waitsFor } from '../../shared/tasks/task/batch.ts';
 import type { TaskKey, TaskState } from '../../shared/tasks/task/task.ts';
 import { describeTask } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
@@ -65,6 +66,8 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
     operatorOf(options),
   );
   if (report.kind === 'missing') throw taskNotFound(key);
+  if (report.kind === 'waits')
+    throw unfit(key, 'ready', `it ${waitsFor(report.children)}, and runs when the last of them has`);
   if (report.kind === 'unfit')
     throw unfit(key, report.state, 'only one that waits, is dead or cancelled can be retried');
   output.answer(report.task, () => `${printable(describeTask(key))} is due now`);

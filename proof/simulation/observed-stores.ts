@@ -128,9 +128,9 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
         });
       },
     },
-    createBatch: (batch, stamp) =>
+    createBatch: (batch, callback, stamp) =>
       write({ verb: 'batch.create', row: batchKey(batch.queue, batch.id).pk, nonce: stamp.nonce }, () =>
-        store.createBatch(batch, stamp),
+        store.createBatch(batch, callback, stamp),
       ),
     snooze: (claim, readyAt, stamp, limits) =>
       write(settle('task.snooze', claim, stamp), () => store.snooze(claim, readyAt, stamp, limits)),

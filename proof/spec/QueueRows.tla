@@ -48,6 +48,12 @@ TaskCalled(t, a) == [t EXCEPT !.held = FALSE, !.n = a.n]
 CanCountDown(pending) == pending > 1
 CanCountLast(pending) == pending = 1
 CountedDown(pending) == pending - 1
+\* task.wake, in the transaction of countLast: the waiter waits for it. Without it, that one must not wait (isNotWaiting).
+CanWake(waiter) == waiter = "waits"
+IsNotWaiting(waiter) == waiter # "waits"
+Woken(waiter) == "due"
+\* task.revive of a waiter: with isPending in the transaction it waits again, else the batch was read with none pending.
+CanWaitAgain(pending) == pending > 0
 
 (* A schedule x has next (its next slot) and n. *)
 

@@ -310,14 +310,14 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'batch',
-    what: 'the children of a batch end at once, some by the hand of a contender, and the last one calls',
+    what: 'the children of a batch end at once, some by the hand of a contender, and the last one wakes the waiter, which an operator may cancel and redrive',
     module: 'Batch',
     constants: { ...OF_QUEUES, MaxAttempts: '2', Faults: '2' },
     without: ['Retry'],
   },
   {
     name: 'batch-live',
-    what: 'the callback comes at last, whatever one fault does',
+    what: 'the waiter of a batch comes at last, whatever one fault does',
     module: 'Batch',
     constants: { ...OF_QUEUES, MaxAttempts: '1', MaxNet: '1' },
     liveness: 'IsCalled',

@@ -20,7 +20,6 @@ export const REDUNDANT: Readonly<Record<string, string>> = {
   barsAny: 'a bar that comes late raises the counter of a free key, which takes nothing from a holder',
   claimsHeld: 'no worker claims what it does not see, and a task that waits in a line has never been in sight',
   forgetsCount: 'a worker that forgets a task whose count was refused finds it under its own session, and adopts it',
-  callsTwice: 'the callback is created with the last count, and one child alone is pending only once',
   completesOpen:
     'the generation is compared, and a generation that was counted once has the same counts for every waiter',
   touchSkew: 'needs two copies and clocks apart, in a model beyond those that are exhausted here',

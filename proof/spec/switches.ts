@@ -312,8 +312,15 @@ export const SWITCHES: readonly Switch[] = [
   {
     broken: ['downToNone'],
     model: 'batch',
-    what: 'the last child is counted down as the others are, and calls no callback',
+    what: 'the last child is counted down as the others are, and wakes no waiter',
   },
+  { broken: ['wakesAny'], model: 'batch', what: 'the last child makes a task due that was cancelled' },
+  {
+    broken: ['endsUnwoken'],
+    model: 'batch',
+    what: 'a batch ends without its waiter, which was redriven and waits again',
+  },
+  { broken: ['waitsForEnded'], model: 'batch', what: 'a task is redriven to wait for a batch that has ended' },
   { broken: ['buriesUncounted'], model: 'batch', what: 'a child that is buried is not counted' },
   // Schedules.
   { broken: ['ticksTwice'], model: 'schedule', what: 'a tick that is delivered twice is dispatched by both' },

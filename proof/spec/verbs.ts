@@ -38,6 +38,7 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.complete': [
     ...['IsMine', 'Finished', 'KeyLeft', 'CanAdvance', 'LineAdvanced', 'CanClose', 'LineClosed', 'IsPlaceTaken'],
     ...['CanCall', 'TaskCalled', 'CanCountDown', 'CanCountLast', 'CountedDown'],
+    ...['CanWake', 'IsNotWaiting', 'Woken'],
   ],
   'task.discard': ['IsMine', 'Finished'],
   'task.expire': ['IsUntouched', 'Finished'],
@@ -48,7 +49,7 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.replace': ['IsUntouched'],
   'task.reschedule': ['IsUntouched'],
   'task.retry': ['IsMine', 'Freed'],
-  'task.revive': ['CanRevive', 'Revived'],
+  'task.revive': ['CanRevive', 'Revived', 'CanWaitAgain'],
   'task.snooze': ['IsMine', 'Freed'],
   'task.takeOver': ['IsObserved', 'Taken'],
   'task.wait': ['IsMine', 'Freed'],

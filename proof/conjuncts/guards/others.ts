@@ -1,6 +1,6 @@
 /** Late writes to what hangs on tasks, and to what dispatchers and operators keep. */
 import { beginAct, endAct } from '../../../shared/operate/audit/audit-statements.ts';
-import { countDown, countLast, createBatch } from '../../../shared/tasks/rows/batch-statements.ts';
+import { countDown, countLast, createBatch, isPending } from '../../../shared/tasks/rows/batch-statements.ts';
 import { deregisterCheck, registerCheck, reportCheck } from '../../../shared/session/row/check-statements.ts';
 import { checkKey, queueKey, scheduleKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
@@ -19,7 +19,7 @@ import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
 import type { QueueRecord } from '../../../shared/tasks/task/queue-store.ts';
 import type { Case, Rows } from './rows.ts';
-import { NOW, TABLE, beside, newTask } from './rows.ts';
+import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
 /** Creates a row, changes it, or rests on how it was observed. */
 type Write = (rows: Rows) => Statement;
@@ -201,6 +201,14 @@ export const OTHER_CASES: readonly Case[] = [
     (rows) => {
       counted(rows, 2);
       return beside(rows, countLast(TABLE, BATCH, 'done', rows.stamp()));
+    },
+  ],
+  [
+    'batch, check: #pending > :zero',
+    (rows) => {
+      counted(rows, 1);
+      rows.write(countLast(TABLE, BATCH, 'done', rows.stamp()));
+      return checkedBeside(rows, isPending(TABLE, BATCH));
     },
   ],
   [

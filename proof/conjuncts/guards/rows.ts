@@ -3,7 +3,7 @@ import type { DynamoItem, DynamoKind } from '../../../shared/dynamo/engine/drive
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../../../shared/dynamo/engine/keys.ts';
 import { sessionKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
-import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
+import type { Statement, TransactionCheck } from '../../../shared/dynamo/engine/statement.ts';
 import { updateStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../shared/dynamo/engine/transaction.ts';
 import { createSession } from '../../../shared/session/row/session-statements.ts';
@@ -119,6 +119,15 @@ export function beside(rows: Rows, update: Statement<'update'> | undefined): Sta
     values: { ':ready': 'ready', ':nonce': rows.stamp().nonce },
   });
   return together(first, update === undefined ? [] : [actionOf(update)], rows.stamp().nonce);
+}
+
+/** A condition that stands second in a transaction. */
+export function checkedBeside(rows: Rows, check: TransactionCheck): Statement<'transactWrite'> {
+  const transaction = beside(rows, undefined);
+  return {
+    ...transaction,
+    input: { ...transaction.input, TransactItems: [...(transaction.input.TransactItems ?? []), check] },
+  };
 }
 
 export function newTask(more: Partial<NewTask> = {}): NewTask {

@@ -3,7 +3,7 @@ import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
-import { waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
+import { isNotWaiting, waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -11,7 +11,7 @@ import * as parking from '../../../shared/tasks/rows/task/parking-statements.ts'
 import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { Case, Rows } from './rows.ts';
-import { NOW, TABLE, beside, newTask } from './rows.ts';
+import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
 const ERROR = { name: 'Error', message: 'failed', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'not wanted' };
@@ -102,16 +102,17 @@ const OF_OBSERVERS = Object.entries(OBSERVERS).map(([verb, send]): Case => [
   },
 ]);
 
+const AGAIN = { runAt: NOW, keepsChildren: false };
 const OF_THE_ENDED = (
   [
-    ['task.revive', (seen: EndedTask, rows: Rows) => operator.reviveTask(TABLE, seen, NOW, 1, rows.stamp())],
+    ['task.revive', (seen: EndedTask, rows: Rows) => operator.reviveTask(TABLE, seen, AGAIN, 1, rows.stamp())],
     ['task.renew', (seen: EndedTask, rows: Rows) => operator.renewTask(TABLE, seen, newTask(), 1, rows.stamp())],
   ] as const
 ).map(([verb, send]): Case => [
   `${verb}: #nonce = :observedNonce`,
   (rows) => {
     const seen = rows.completed(rows.running());
-    rows.write(operator.reviveTask(TABLE, seen, NOW, 1, rows.stamp()));
+    rows.write(operator.reviveTask(TABLE, seen, AGAIN, 1, rows.stamp()));
     rows.completed(rows.claimed(rows.seen() as ReadyTask));
     return send(seen, rows);
   },
@@ -250,6 +251,13 @@ const OF_LINES: readonly Case[] = [
     (rows) => {
       rows.write(waitForChildren(TABLE, rows.running(), 'later', rows.stamp()));
       return beside(rows, woken(rows));
+    },
+  ],
+  [
+    'task, check: attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready',
+    (rows) => {
+      rows.write(waitForChildren(TABLE, rows.running(), 'batch', rows.stamp()));
+      return checkedBeside(rows, isNotWaiting(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }));
     },
   ],
   [

@@ -13,10 +13,10 @@ export function actionOf({ kind, input }: Statement<'put' | 'update' | 'delete'>
   return kind === 'put' ? { Put: action } : kind === 'update' ? { Update: action } : { Delete: action };
 }
 
-/** The row that an action of ours writes, as text: a transaction may name each row once. */
+/** The row that an action of ours names, as text: a transaction may name each row once. */
 export function rowOf(action: Action): string {
-  const { Put, Update, Delete } = action as Readonly<Record<string, { Item?: RowKey; Key?: RowKey } | undefined>>;
-  const { pk, sk } = Put?.Item ?? Update?.Key ?? Delete?.Key ?? {};
+  const [named] = Object.values(action as Readonly<Record<string, { Item?: RowKey; Key?: RowKey }>>);
+  const { pk, sk } = named?.Item ?? named?.Key ?? {};
   return JSON.stringify([pk, sk]);
 }
 

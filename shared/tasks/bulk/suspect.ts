@@ -10,6 +10,7 @@
  */
 import type { RetryPolicy } from '../task/definition.ts';
 import type { PastAttempt, RunningTask } from '../task/task.ts';
+import { WORKER_DIED } from '../task/task.ts';
 import type { PackOf } from '../task/pack.ts';
 import { openItems } from '../task/pack.ts';
 import { taskOfItem } from './departure.ts';
@@ -39,7 +40,7 @@ export function suspectOf(
     isDead: attempts >= maxAttempts || deaths.length >= maxDeaths,
     attempts,
     deaths: deaths.length,
-    error: { name: 'WorkerDied', message, at: now },
+    error: { name: WORKER_DIED, message, at: now },
     lastAttempt: last,
     isSuspect: true,
   };

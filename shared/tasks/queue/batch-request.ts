@@ -3,23 +3,27 @@ import { isSame } from '../../core/runtime/same.ts';
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import type { BatchKey, BatchRecord, Waiter } from '../task/batch.ts';
+import type { BatchKey, BatchRecord } from '../task/batch.ts';
+import { NEVER } from '../task/batch.ts';
+import { isSameWork } from '../task/dedup.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
 import { newTaskOf, validRequests } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
-import type { TaskKey } from '../task/task.ts';
-import { INPUT_LIMIT_BYTES } from '../task/task.ts';
+import type { TaskKey, TaskRecord } from '../task/task.ts';
+import { INPUT_LIMIT_BYTES, describeTask } from '../task/task.ts';
+import { mismatch } from './task-adder.ts';
 
 export interface BatchOptions {
   /** Identity: children that were given no id of their own have one made of it and their place. */
   readonly id: string;
-  /** The task that is created when the last child has ended, done or not. */
+  /** The task that runs once all children have ended, done or not; without an id of its own it has the batch's, followed by `/then`. */
   readonly then?: TaskRequest;
   readonly queue?: string;
 }
 
 export interface NewBatch extends BatchKey {
-  readonly waiter: Waiter;
+  /** What follows the others. */
+  readonly callback: NewTask | undefined;
   readonly tasks: readonly NewTask[];
 }
 
@@ -58,21 +62,26 @@ export async function newBatchOf(
     throw new ConfigurationError(
       `two children of batch ${id} have the same id: the batch would wait for one that never ends`,
     );
-  const waiter = await waiterOf(options.then, id, queue, defaults);
-  const double = waiter.kind === 'callback' ? tasks.find((task) => isSameTask(task, waiter.task)) : undefined;
+  const callback = await callbackOf(options.then, { queue, id }, defaults);
+  const double = callback && tasks.find((task) => isSameTask(task, callback));
   if (double !== undefined)
     throw new ConfigurationError(
       `batch ${id} would never call back: its callback has the id of its child ${double.id}, give it one of its own`,
     );
-  return { queue, id, tasks, waiter };
+  return { queue, id, tasks, callback };
 }
 
-/** What the batch's row keeps of a callback until it is created. */
-const KEPT_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options']>(['id', 'queue', 'priority', 'tenant']);
+/** What a callback may be given. */
+const CALLBACK_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options']>([
+  'id',
+  'queue',
+  'priority',
+  'tenant',
+]);
 
 /** @throws MismatchError when the batch that is there is another one */
 export function ensureSameBatch(
-  asked: Omit<NewBatch, 'tasks'> & { readonly total: number },
+  asked: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
   current: BatchRecord | undefined,
 ): void {
   if (current?.total === asked.total && isSame(current.waiter, asked.waiter)) return;
@@ -83,29 +92,43 @@ export function ensureSameBatch(
   );
 }
 
-async function waiterOf(
+/** @throws MismatchError when the callback of a batch that is there is other work; one that has other work since, or was swept, is not compared */
+export function ensureSameCallback(asked: NewTask, current: TaskRecord | undefined): void {
+  if (current?.children?.id === asked.children?.id && current !== undefined && !isSameWork(current, asked))
+    throw mismatch(asked, current);
+}
+
+export function callbackTaken({ queue, id }: BatchKey, taken: TaskRecord): MismatchError {
+  const key = describeTask(taken);
+  return new MismatchError(
+    key,
+    `the callback of batch ${id} of queue ${queue} would be ${key}, and ${key} is there already (${taken.state}): give the callback ` +
+      `an id of its own, or none: then it is ${id}/then; nothing was done`,
+  );
+}
+
+async function callbackOf(
   then: TaskRequest | undefined,
-  id: string,
-  queue: string,
+  { queue, id }: BatchKey,
   defaults: RequestDefaults,
-): Promise<Waiter> {
-  if (then === undefined) return { kind: 'nobody' };
+): Promise<NewTask | undefined> {
+  if (then === undefined) return undefined;
   validRequests(`the callback of batch ${id}`, [then]);
-  const option = Object.entries(then.options).find(([name, value]) => value !== undefined && !KEPT_OPTIONS.has(name));
+  const option = Object.entries(then.options).find(
+    ([name, value]) => value !== undefined && !CALLBACK_OPTIONS.has(name),
+  );
   if (option !== undefined)
     throw new ConfigurationError(
       `the callback of batch ${id} takes no ${option[0]}: it is due when the last child has ` +
-        `ended, give it ${[...KEPT_OPTIONS].join(', ')} at most`,
+        `ended, give it ${[...CALLBACK_OPTIONS].join(', ')} at most`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
   if (task.payload !== undefined)
     throw new ConfigurationError(
-      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it is kept in ` +
-        `the batch's row until then, and takes ${INPUT_LIMIT_BYTES}`,
+      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it waits in its row for as long as ` +
+        `the children take, and takes ${INPUT_LIMIT_BYTES}`,
     );
-  const { name, input, priority, tenant } = task;
-  const callback = { queue: task.queue, id: task.id, name, input, priority };
-  return { kind: 'callback', task: tenant === undefined ? callback : { ...callback, tenant } };
+  return { ...task, runAt: NEVER, children: { queue, id } };
 }
 
 function isSameTask(one: TaskKey, other: TaskKey): boolean {

@@ -20,14 +20,15 @@ import type {
   WithoutInput,
 } from '../task/task-request.ts';
 import { inputAndOptions, newTaskOf } from '../task/task-request.ts';
-import type { BatchRecord } from '../task/batch.ts';
+import type { BatchRecord, Waiter } from '../task/batch.ts';
+import { waiterOf } from '../task/batch.ts';
 import type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from './results.ts';
 import { checkedAll } from './checked-all.ts';
 import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
 import { isInsideTask } from '../task/inside.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import type { BatchOptions } from './batch-request.ts';
-import { ensureSameBatch, newBatchOf } from './batch-request.ts';
+import { callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { ensureTransactable, ensureUnordered } from '../task/spawning.ts';
 import type { TaskAndPackStore } from '../bulk/pack-store.ts';
@@ -207,14 +208,20 @@ export class TaskClient {
 
   /**
    * Adds tasks that are waited for together, and the task that is to follow them all.
+   * That one is there from the beginning, and waits; it finds in `task.children` how the others ended.
    * The batch is there before its children, so calling again with the same id after a failure adds what is missing, and never counts twice.
-   * @throws MismatchError when the id stands for another batch, or one of its children for other work
+   * @throws MismatchError when the id stands for another batch, one of its children for other work, or the callback's id is taken
    */
   async enqueueBatch(children: readonly TaskRequest[], options: BatchOptions): Promise<EnqueuedBatch> {
-    const { queue, id, waiter, tasks } = await newBatchOf(children, options, this.#defaults());
+    const { queue, id, callback, tasks } = await newBatchOf(children, options, this.#defaults());
+    const waiter: Waiter = callback === undefined ? { kind: 'nobody' } : waiterOf(callback);
     const batch = { queue, id, total: tasks.length, waiter };
-    const outcome = await this.#store.createBatch(batch, stampOf(this.#runtime));
-    if (outcome.kind === 'refused') ensureSameBatch(batch, outcome.current);
+    const outcome = await this.#store.createBatch(batch, callback, stampOf(this.#runtime));
+    if (outcome.kind === 'refused') {
+      if (outcome.taken !== undefined) throw callbackTaken(batch, outcome.taken);
+      ensureSameBatch(batch, outcome.current);
+      if (callback !== undefined) ensureSameCallback(callback, await this.#store.get(callback));
+    }
     const results = await this.enqueueAll(tasks);
     const mismatch = results.find((result) => result instanceof MismatchError);
     if (mismatch !== undefined) throw mismatch;

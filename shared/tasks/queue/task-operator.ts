@@ -12,6 +12,7 @@ import { settleSession } from '../../session/session-contender.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
+import type { BatchRecord } from '../task/batch.ts';
 import { NEVER } from '../task/batch.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { ListingQuery } from './listing.ts';
@@ -33,6 +34,8 @@ export type RescheduleReport =
   | { readonly kind: 'rescheduled'; readonly task: TaskRecord }
   /** Only what waits can be rescheduled. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
+  /** It waits for children that have not all ended: the last of them makes it due, and no operator does before. */
+  | { readonly kind: 'waits'; readonly children: BatchRecord }
   | { readonly kind: 'missing' };
 
 export interface QueueOption {
@@ -81,6 +84,8 @@ export class TaskOperator {
 
   /**
    * Brings a dead or cancelled task back: ready now, with all its attempts, its history kept and its counter going on.
+   * One that has waited for children finds in `task.children` how they ended, and creates none again;
+   * if some have not ended, it waits for them again.
    * @throws MismatchError as `cancel`
    */
   redrive(id: string, options: TaskOption = {}): Promise<RedriveReport> {
@@ -139,7 +144,7 @@ export class TaskOperator {
   }
 
   /**
-   * Gives a waiting task another priority, another time, or both.
+   * Gives a waiting task another priority, another time, or both; one that waits for its children gets no other time.
    * @throws MismatchError as `cancel`
    */
   reschedule(
@@ -157,6 +162,8 @@ export class TaskOperator {
     return this.#look(key, options, async (task): Promise<RescheduleReport | undefined> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'ready') return { kind: 'unfit', state: task.state };
+      const children = runAt === undefined ? undefined : await this.#openChildren(task);
+      if (children !== undefined) return { kind: 'waits', children };
       const target = { priority: priority ?? task.priority, runAt: runAt ?? task.readyAt };
       const outcome = await this.#ports.operations.reschedule(task, target, stampOf(this.#ports.runtime));
       return outcome.kind === 'applied' ? { kind: 'rescheduled', task: outcome.row } : undefined;
@@ -183,6 +190,13 @@ export class TaskOperator {
       const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));
       return outcome.kind === 'applied' ? outcome.row : contended(outcome);
     });
+  }
+
+  /** The children that it waits for; undefined when it waits for none, or no longer. */
+  async #openChildren({ children, readyAt }: ReadyTask): Promise<BatchRecord | undefined> {
+    if (children === undefined || readyAt !== NEVER) return undefined;
+    const batch = await this.#ports.tasks.getBatch(children);
+    return batch === undefined || batch.pending === 0 ? undefined : batch;
   }
 
   async #cancelRunning(task: RunningTask, cancellation: Cancellation): Promise<CancelReport | undefined> {

@@ -23,7 +23,6 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
 function decodeWaiter(row: ItemReader): Waiter {
   const waiter = row.json('waiter') as unknown as Waiter;
   const kind = (waiter as Waiter | null)?.kind;
-  if (kind !== 'callback' && kind !== 'parent' && kind !== 'nobody')
-    throw row.corrupt('waiter', 'should say who is waiting');
+  if (kind !== 'task' && kind !== 'nobody') throw row.corrupt('waiter', 'should say who is waiting');
   return waiter;
 }

@@ -9,7 +9,7 @@
  * | total | N | children | create |
  * | pending | N | children that have not ended | create, count down |
  * | done, dead, cancelled | N | how those ended that have | create, count down |
- * | waiter | S, JSON | who is created or woken by the last one | create |
+ * | waiter | S, JSON | the task that the last one makes due | create |
  * | nonce | S | of its creation | create |
  * | finishedAt | N, epoch ms | when the last child ended | count down |
  * | ttl | N, epoch s | sweeping, once all have ended | count down |
@@ -19,7 +19,8 @@ import type { BatchKey, BatchRecord, ChildEnding } from '../task/batch.ts';
 import { batchKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
-import { createStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+import type { TransactionCheck } from '../../dynamo/engine/statement.ts';
+import { checkStatement, createStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
 /**
  * Guard: the row is absent.
@@ -79,6 +80,14 @@ export function countLast(
     effect: `${COUNT[ending]}, #finishedAt = :now, #ttl = :ttl`,
     values: { ':one': 1, ':now': now, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) },
   });
+}
+
+/**
+ * What must be true for a task to wait for a batch again.
+ * Outcomes: refused = its last child has ended.
+ */
+export function isPending(table: string, { queue, id }: BatchKey): TransactionCheck {
+  return checkStatement(table, batchKey(queue, id), '#pending > :zero', { ':zero': 0 });
 }
 
 export const readBatch = (table: string, { queue, id }: BatchKey): Statement<'get'> =>

@@ -7,6 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, TaskContext, TaskLog } from '../task/context.ts';
+import type { WriteRefusal } from '../task/control.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
 import type { PayloadStore } from '../task/payload.ts';
@@ -16,7 +17,7 @@ import { newTaskOf, validRequests } from '../task/task-request.ts';
 import { laterBy } from '../../core/validate/moment.ts';
 import type { Settlement } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
-import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
+import { actionsOf, ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask } from '../task/task.ts';
@@ -110,7 +111,8 @@ class ClaimVerbs {
     const children = await this.#checkedIn(asked);
     const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
       const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
-      return isApplied(await tasks.commit(this.#claim, stored, effects, stamp, limits), `commit of ${key}`);
+      const outcome = await tasks.commit(this.#claim, stored, effects, stamp, limits);
+      return isApplied(outcome, `commit of ${key}`, writes.length, children);
     };
     await verb('done', send, 'commit');
     if (children.length > 0) this.#ports.onFollowers();
@@ -141,8 +143,10 @@ class ClaimVerbs {
     ensureAwaitable(this.#claim, asked);
     ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
     const children = await this.#checkedIn(asked);
-    const send: Parameters<SendVerb>[1] = async (stamp, limits) =>
-      isApplied(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits), `waiting of ${key}`);
+    const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
+      const outcome = await tasks.waitForChildren(this.#claim, batch, children, stamp, limits);
+      return isApplied(outcome, `waiting of ${key}`, BATCH_ACTIONS, children);
+    };
     await verb('snoozed', send, 'wait_for');
     this.#ports.onFollowers();
     return SETTLED;
@@ -190,13 +194,30 @@ function isWrite(write: unknown): boolean {
 /** The row that counts the children. */
 const BATCH_ACTIONS = 1;
 
-function isApplied(outcome: CommitOutcome, what: string): boolean {
+/** @param children that are created with it, after `writes` other actions */
+function isApplied(outcome: CommitOutcome, what: string, writes: number, children: readonly NewTask[]): boolean {
   if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
+  const taken = takenIds(outcome.reasons.slice(writes), children);
   const codes = outcome.reasons.map(({ code }) => code).join(', ');
-  const refused = `${what} was refused by a write of its own (${codes})`;
+  const refused =
+    taken.length > 0
+      ? `${what} was refused: ${taken.join(', ')}; give each task an id of its own, or spawn only what is missing`
+      : `${what} was refused by a write of its own (${codes})`;
   if (outcome.earlierAttempt === 'unknown')
     throw new StoreUnavailableError(`${refused}, but an earlier attempt was not answered and may yet be applied`, {
       applied: 'unknown',
     });
   throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
+}
+
+/** Which of the children are there already, in words; `reasons` are those of their actions, in order. */
+function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]): readonly string[] {
+  let next = 0;
+  return children.flatMap((child) => {
+    const reason = reasons[next];
+    next += actionsOf(child);
+    if (reason?.code !== 'ConditionalCheckFailed') return [];
+    const { state } = reason.item ?? {};
+    return [`${describeTask(child)} is there already${typeof state === 'string' ? ` (${state})` : ''}`];
+  });
 }

@@ -355,8 +355,8 @@ class TaskRun {
   /** The children's counts are read only where there are any. */
   async #context(): Promise<TaskContext> {
     const { tasks, runtime, payloads, log, session } = this.#ports;
-    const { queue, children: batch } = this.#task;
-    const children = batch === undefined ? undefined : await tasks.getBatch({ queue, id: batch });
+    const { children: batch } = this.#task;
+    const children = batch === undefined ? undefined : await tasks.getBatch(batch);
     return contextOf(this.#task, children, {
       tasks,
       runtime,

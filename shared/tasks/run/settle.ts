@@ -87,7 +87,7 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
   // a process that buries or cancels a task of a dead session leaves the same traces as its holder.
   if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
   const how = row.past.find(isOurs)?.how;
-  return how === undefined || how === 'died' ? undefined : PAST_SETTLEMENTS[how];
+  return how === undefined || how === 'died' || how === 'cancelled' ? undefined : PAST_SETTLEMENTS[how];
 }
 
 const PAST_SETTLEMENTS = { failed: 'retried', released: 'released', snoozed: 'snoozed' } as const;

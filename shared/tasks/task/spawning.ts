@@ -91,7 +91,8 @@ function payloadBytes({ payload }: NewTask): number {
   return payload === undefined || payload.bytes > PAYLOAD_ROW_LIMIT_BYTES ? 0 : payload.bytes;
 }
 
-function actionsOf(child: NewTask): number {
+/** The actions that create a task: its row, and the input beside it. */
+export function actionsOf(child: NewTask): number {
   return payloadBytes(child) > 0 ? 2 : 1;
 }
 

@@ -19,7 +19,10 @@ export interface TaskOperatorStore {
     to: { readonly priority: Priority; readonly runAt: number },
     write: Stamp,
   ): Promise<Outcome<TaskRecord>>;
-  /** Ready again with all its attempts, its counter going on. Refused when it was written since it was observed. */
+  /**
+   * Ready again with all its attempts, its counter going on; one that waits for children which have not all ended waits for them again.
+   * Refused when it was written since it was observed.
+   */
   revive(observed: EndedTask, runAt: number, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** Dead tasks, a page at a time. Eventually consistent. */
   pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly TaskKey[]; readonly next: unknown }>;

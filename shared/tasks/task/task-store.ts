@@ -39,6 +39,8 @@ export interface NewTask extends TaskKey {
   readonly tenant?: string | undefined;
   /** The trace that it belongs to. */
   readonly traceparent?: string | undefined;
+  /** The batch that makes it due: it is the callback, and its `runAt` is `NEVER`. */
+  readonly children?: BatchKey | undefined;
   /** What becomes of it when its id is taken; absent: `reject`. The client's business, not stored. */
   readonly dedup?: Dedup | undefined;
 }
@@ -64,6 +66,11 @@ export type CommitOutcome =
       readonly reasons: readonly WriteRefusal[];
       readonly earlierAttempt: 'none' | 'unknown';
     };
+
+/** `taken`: by this task the id of the callback is taken. */
+export type BatchOutcome =
+  | { readonly kind: 'applied' }
+  | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
 /** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
 export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
@@ -107,11 +114,12 @@ export interface TaskStore {
 
   /** A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` takes both or neither. */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
-  /** A batch, before its children: refused when its id is taken. */
+  /** A batch and its callback, before its children: refused when the batch's id is taken, or that of the callback. */
   createBatch(
     batch: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
+    callback: NewTask | undefined,
     write: Stamp,
-  ): Promise<Outcome<BatchRecord>>;
+  ): Promise<BatchOutcome>;
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
 

@@ -77,13 +77,13 @@ export interface Cancellation {
   readonly reason: string;
 }
 
-/** An attempt that ended without ending the task: what the history keeps of it. */
+/** An earlier attempt: what the history keeps of it. One that ended the task is added when the task is redriven. */
 export interface PastAttempt {
   readonly leaseCounter: number;
   readonly session: string;
   readonly claimedAt: number | undefined;
   readonly endedAt: number;
-  readonly how: 'failed' | 'released' | 'snoozed' | 'died';
+  readonly how: 'failed' | 'released' | 'snoozed' | 'died' | 'cancelled';
   /** The beginning of what a failed one threw. */
   readonly error: string | undefined;
 }
@@ -125,8 +125,8 @@ interface TaskFacts extends TaskKey {
   readonly policy: TaskPolicy | undefined;
   /** Whose it is, where tenants are served in turn. */
   readonly tenant: string | undefined;
-  /** The batch of the children that it waits for, or has waited for. */
-  readonly children: string | undefined;
+  /** The batch of the children that it waits for, or has waited for, by its queue and id. */
+  readonly children: TaskKey | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
   /** What has become of the items of a pack, whose input is a list. */
@@ -206,6 +206,8 @@ export const REASON_LIMIT_CHARACTERS = 200;
 /** Attempts that the history keeps beside the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
+/** Name of the last error of a task that was buried. */
+export const WORKER_DIED = 'WorkerDied';
 export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
 /** What a task's row says of a payload that is elsewhere. */
 export interface Payload {

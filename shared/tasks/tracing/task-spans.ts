@@ -16,6 +16,7 @@
  * A row without a context, enqueued where nothing was registered, has attempts that are traces of their own.
  */
 import type { RunningTask, TaskKey } from '../task/task.ts';
+import { WORKER_DIED } from '../task/task.ts';
 import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
 
 /**
@@ -198,7 +199,7 @@ export class TaskSpans {
       },
     }));
     const message = `its worker, session ${session}, was found dead`;
-    span?.end({ at: endedAt, error: { type: 'WorkerDied', message } });
+    span?.end({ at: endedAt, error: { type: WORKER_DIED, message } });
   }
 
   #onRow({ traceparent }: Attempted): { parent?: string; isRoot?: boolean; links?: string[]; linksActive: boolean } {

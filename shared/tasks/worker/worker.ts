@@ -37,6 +37,7 @@ import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPackStore } from '../bulk/pack-store.ts';
 import type { RunningTask } from '../task/task.ts';
+import { WORKER_DIED } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { decidedClaim } from './decided-claim.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
@@ -395,7 +396,7 @@ class Worker {
       `its worker died ${deaths} times without a word, the last in session ${task.session}` +
       (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '') +
       '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
-    const error = { name: 'WorkerDied', message, at: now };
+    const error = { name: WORKER_DIED, message, at: now };
     const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
     if (outcome.kind === 'applied') {
       this.#tally.count('buried');

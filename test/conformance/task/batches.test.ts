@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
-import type { EnqueueOptions } from '../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
@@ -83,6 +82,26 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect((await q.tasks.commit(claimOf(running), null, writes, stamp())).kind).toBe('refused');
       expect(await get('orphan')).toBeUndefined();
     });
+
+    test.each(['commit', 'wait'] as const)(
+      'with an id that is taken refuses the %s, and names the task',
+      async (how) => {
+        const taken = [spawn(child, {}), spawn(child, { n: 2 }, { id: 'taken' })];
+        const parent = defineTask({
+          name: 'parent',
+          retry: { maxAttempts: 1 },
+          run: (_: unknown, task) => (how === 'wait' ? task.waitFor(taken) : task.commit(null, [], { spawn: taken })),
+        });
+        await q.client.enqueue(child, { n: 1 }, { id: 'taken', delay: '1h' });
+        await q.client.enqueue(parent, {}, { id: 'parent' });
+        await q.work({ parent, child });
+
+        expect((await get('parent'))?.lastError).toMatchObject({
+          name: 'CommitRefusedError',
+          message: expect.stringContaining(`task taken of queue ${q.queue} is there already (ready)`) as string,
+        });
+      },
+    );
   });
 
   describe('a batch', () => {
@@ -116,9 +135,10 @@ describeOnEveryStore('tasks that belong together', (open) => {
       const last = await claimOne('b/0', session.id);
       await q.work({ child, callback });
 
-      expect(await get('b/then')).toBeUndefined();
+      expect(await get('b/then')).toMatchObject({ attempts: 0 });
       await q.tasks.complete(claimOf(last), null, stamp());
-      expect(await get('b/then')).toMatchObject({ state: 'ready', input: { batch: 'b' } });
+      expect((await q.work({ child, callback })).settled.done).toBe(1);
+      expect(await get('b/then')).toMatchObject({ state: 'done', input: { batch: 'b' } });
     });
 
     test('counts a child that is retried, taken over and completed once', async () => {
@@ -166,67 +186,72 @@ describeOnEveryStore('tasks that belong together', (open) => {
       );
     });
 
-    test('ends without its callback when that id is taken: the task that has it stands for it', async () => {
-      await q.client.enqueue(callback, { other: true }, { id: 'b/then' });
-      await enqueueBatch(1);
+    test('with a callback whose id is taken is refused, and the error names both', async () => {
+      await q.client.enqueue(callback, { other: true }, { id: 'published' });
+      const then = spawn(callback, {}, { id: 'published' });
 
-      expect((await q.work({ child, callback })).settled.done).toBe(2);
-      expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
+      const enqueuing = q.client.enqueueBatch([spawn(child, {})], { id: 'b', then });
+
+      await expect(enqueuing).rejects.toThrow(MismatchError);
+      await expect(enqueuing).rejects.toThrow(`task published of queue ${q.queue} is there already (ready)`);
+      expect(await get('b/0')).toBeUndefined();
+      expect(await q.client.getBatch('b')).toBeUndefined();
     });
 
-    describe('whose callback has the id of a task that changes with the end of its last child', () => {
-      const childOfBatch = async (id: string, options: EnqueueOptions = {}) => {
-        const task = await q.client.validate('child', {}, { id, ...options });
-        await q.client.enqueueAll([{ ...task, links: { batch: 'b' } }]);
-      };
-      const batchBefore = (id: string) => {
-        const then = { queue: q.queue, id, name: 'callback', input: null, priority: 'normal' } as const;
-        return q.tasks.createBatch(
-          { queue: q.queue, id: 'b', total: 1, waiter: { kind: 'callback', task: then } },
-          stamp(),
-        );
-      };
-      const ended = { pending: 0, done: 1 };
+    test('enqueued again with other work for its callback is a mismatch', async () => {
+      const batchThen = (n: number) =>
+        q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(callback, { n }) });
+      await batchThen(1);
 
-      // Refused since, but rows outlive the version that wrote them.
-      test('ends without it when that is the child itself', async () => {
-        await batchBefore('x');
-        await childOfBatch('x');
+      await expect(batchThen(2)).rejects.toThrow(MismatchError);
+      expect(await batchThen(1)).toMatchObject({ created: false });
+    });
 
-        expect((await q.work({ child, callback })).settled.done).toBe(1);
-        expect(await q.client.getBatch('b')).toMatchObject(ended);
-        expect(await get('x')).toMatchObject({ state: 'done', name: 'child' });
+    test('tells its callback how the children ended', async () => {
+      const seen: TaskContext['children'][] = [];
+      const counting = defineTask({ name: 'callback', run: (_: unknown, { children }) => void seen.push(children) });
+      await q.client.enqueueBatch([spawn(failing, {}), spawn(child, {}), spawn(failing, {})], {
+        id: 'b',
+        then: spawn(counting, {}),
       });
 
-      test('ends without it when that child is cancelled', async () => {
-        await batchBefore('x');
-        await childOfBatch('x');
+      await q.work({ failing, child, counting });
 
-        expect(await q.operator.cancel('x')).toEqual({ kind: 'cancelled' });
-        expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, cancelled: 1 });
+      expect(seen).toMatchObject([{ total: 3, pending: 0, done: 1, dead: 2, cancelled: 0 }]);
+    });
+
+    test('tells a callback in another queue how the children ended', async () => {
+      const other = openQueue(open());
+      const seen: TaskContext['children'][] = [];
+      const counting = defineTask({ name: 'callback', run: (_: unknown, { children }) => void seen.push(children) });
+      await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(counting, {}, { queue: other.queue }) });
+
+      await q.work({ child });
+      await other.work({ counting });
+
+      expect(seen).toMatchObject([{ total: 1, pending: 0, done: 1 }]);
+    });
+
+    test('has its callback from the start, which waits: cancelled and redriven, it still comes after the last child', async () => {
+      await enqueueBatch(2);
+      await q.operator.cancel('b/then');
+      await q.operator.redrive('b/then');
+      expect(await q.operator.reschedule('b/then', { runAt: 0 })).toMatchObject({ kind: 'waits' });
+
+      expect((await q.work({ child, callback })).settled.done).toBe(3);
+      expect(await get('b/then')).toMatchObject({ state: 'done' });
+    });
+
+    test('has a callback whose id no child may spawn', async () => {
+      const spawning = defineTask({
+        name: 'child',
+        retry: { maxAttempts: 1 },
+        run: (_: unknown, task) => task.commit(null, [], { spawn: [spawn(callback, {}, { id: 'b/then' })] }),
       });
+      await enqueueBatch(1);
 
-      test('ends without it when that is the next in the child’s line', async () => {
-        const ordered = { key: 'k', ordered: true } as const;
-        await batchBefore('next');
-        await childOfBatch('x', ordered);
-        await q.client.enqueue(child, {}, { id: 'next', ...ordered });
-
-        expect((await q.work({ child, callback })).settled.done).toBe(2);
-        expect(await q.client.getBatch('b')).toMatchObject(ended);
-      });
-
-      test('ends without it when the child spawns that task', async () => {
-        const spawning = defineTask({
-          name: 'child',
-          run: (_: unknown, task) => task.commit(null, [], { spawn: [spawn(callback, {}, { id: 'spawned' })] }),
-        });
-        await batchBefore('spawned');
-        await childOfBatch('x');
-
-        expect((await q.work({ spawning, callback })).settled.done).toBe(2);
-        expect(await q.client.getBatch('b')).toMatchObject(ended);
-      });
+      expect((await q.work({ spawning, callback })).settled).toMatchObject({ done: 1, dead: 1 });
+      expect(await get('b/then')).toMatchObject({ state: 'done', input: { batch: 'b' } });
     });
 
     test('whose callback names an unknown task keeps that one for a worker that knows it', async () => {

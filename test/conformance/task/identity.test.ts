@@ -108,18 +108,6 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(await get()).toMatchObject({ input: { n: 2 }, state: 'ready' });
   });
 
-  test('with policy replace, one more follows what runs, however many ask', async () => {
-    await ask(1);
-    const running = await claim();
-
-    const asked = await Promise.all([2, 3, 4].map((n) => ask(n, { onDuplicate: 'replace' })));
-
-    const follower = `user-7+${running.leaseCounter}`;
-    expect(asked.map(({ id }) => id)).toEqual([follower, follower, follower]);
-    expect(await get()).toMatchObject({ state: 'running', input: { n: 1 } });
-    expect(await get(follower)).toMatchObject({ state: 'ready' });
-  });
-
   test('with policy debounce, each request puts the task off, and the last one’s input is run', async () => {
     await ask(1, { onDuplicate: 'debounce', delay: '10s' });
     const first = await get();

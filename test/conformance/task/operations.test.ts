@@ -3,7 +3,8 @@ import { ConfigurationError } from '../../../shared/core/errors.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
-import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
+import type { RunningTask, TaskRecord } from '../../../shared/tasks/task/task.ts';
+import { WORKER_DIED } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
@@ -165,6 +166,20 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(after?.leaseCounter).toBe(before.leaseCounter);
       expect((await q.work({ noop })).settled.done).toBe(1);
       expect((await get(before.id))?.leaseCounter).toBe(before.leaseCounter + 1);
+    });
+
+    test.each([
+      ['failed', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp()), 'Error: boom'],
+      ['died', (task: RunningTask) => q.tasks.bury(task, { ...ERROR, name: WORKER_DIED }, stamp()), 'WorkerDied: boom'],
+      ['cancelled', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'not wanted', stamp()), undefined],
+    ] as const)('keeps the last attempt in the history: %s', async (how, end, error) => {
+      const task = await abandoned();
+      await end(task);
+
+      await q.operator.redrive(task.id);
+
+      const { leaseCounter, session, claimedAt } = task;
+      expect((await get(task.id))?.past).toMatchObject([{ leaseCounter, session, claimedAt, how, error }]);
     });
 
     test('refuses what is not dead, and what is not there', async () => {

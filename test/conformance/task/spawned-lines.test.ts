@@ -11,6 +11,7 @@ import { CommitRefusedError } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import { NEVER, waiterOf } from '../../../shared/tasks/task/batch.ts';
 import type { Effect, NewTask } from '../../../shared/tasks/task/task-store.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
@@ -135,9 +136,9 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
   });
 
   test('go with everything else that hangs on their parent: its batch, its key, its line, and a write of the user’s own', async () => {
-    const callback = { queue: q.queue, id: 'then', name: 'work', input: null, priority: 'normal' } as const;
-    const waiter = { kind: 'callback', task: callback } as const;
-    await q.tasks.createBatch({ queue: q.queue, id: 'batch', total: 1, waiter }, stamp());
+    const batch = { queue: q.queue, id: 'batch' };
+    const callback = { ...plain('then'), runAt: NEVER, children: batch };
+    await q.tasks.createBatch({ ...batch, total: 1, waiter: waiterOf(callback) }, callback, stamp());
     const rate = { count: 10, perMs: 60_000 };
     await q.tasks.enqueue(
       { ...child('parent'), links: { batch: 'batch', concurrency: { key: 'k', limit: 1, rate } } },
@@ -151,7 +152,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
 
     expect(outcome.kind).toBe('applied');
     expect(await line('next', 'a', 'b')).toEqual(['next is head', 'a', 'b']);
-    expect(await get('then')).toMatchObject({ state: 'ready' });
+    await claim('then');
     expect(await q.client.getBatch('batch')).toMatchObject({ pending: 0, done: 1 });
   });
 

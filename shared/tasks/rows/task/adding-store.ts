@@ -20,13 +20,15 @@ import { enqueueTask, readTask } from './task-statements.ts';
 /** A task that is created, or starts over. */
 export type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
-/** Writes a task that begins, together with what it needs beside it. */
-export type Begin = (
-  task: Beginner,
-  write: (seat?: Seat) => Statement<'put' | 'update'>,
-  beside: readonly Action[],
-  stamp: Stamp,
-) => Promise<WriteResult>;
+/** The write of a task that begins, and what goes with it; asked for again each time that others were faster. */
+export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
+
+export interface Planned {
+  readonly own: Statement<'put' | 'update'>;
+  readonly beside: readonly Action[];
+}
+
+export type Begin = (task: Beginner, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
 
 /** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
 export const LINE_CONTENTION = { rounds: 50 };
@@ -44,12 +46,12 @@ export function createAddingStore<Row extends TakenTask>(
   return {
     async enqueue(task, stamp) {
       let written: DynamoItem | undefined;
-      const write = (seat?: Seat): Statement<'put'> => {
-        const statement = enqueueTask(table, task, shards, stamp, seat);
-        written = statement.input.Item;
-        return statement;
+      const plan = (seat?: Seat): Planned => {
+        const own = enqueueTask(table, task, shards, stamp, seat);
+        written = own.input.Item;
+        return { own, beside: payloadOf(table, task, stamp) };
       };
-      const result = await begin(task, write, payloadOf(table, task, stamp), stamp);
+      const result = await begin(task, plan, stamp);
       return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
     },
 
@@ -58,18 +60,17 @@ export function createAddingStore<Row extends TakenTask>(
 }
 
 function beginAlone(sender: Sender): Begin {
-  return (task, write, beside, stamp) =>
-    retryContended(lineOf(task), LINE_CONTENTION, () => writeTogether(sender, write(), beside, stamp));
+  return (task, plan, stamp) =>
+    retryContended(lineOf(task), LINE_CONTENTION, async () => writeTogether(sender, await plan(), stamp));
 }
 
 export async function writeTogether(
   sender: Sender,
-  statement: Statement<'put' | 'update'>,
-  actions: readonly Action[],
+  { own, beside }: Planned,
   stamp: Stamp,
 ): Promise<WriteResult | Contended> {
-  if (actions.length === 0) return sender.write(statement, stamp.nonce);
-  const result = await sender.transact(together(statement, actions, tokenOf(stamp, actions)), stamp.nonce);
+  if (beside.length === 0) return sender.write(own, stamp.nonce);
+  const result = await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce);
   return result.kind === 'canceled' ? contended(result) : result;
 }
 

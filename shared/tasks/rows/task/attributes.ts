@@ -1,4 +1,5 @@
-/** The task row, continued: attributes that are maps. */
+/** The task row, continued: attributes that are maps, or come in pairs. */
+import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload } from '../../task/task-store.ts';
 import type { TaskPolicy } from '../../task/task.ts';
@@ -10,6 +11,10 @@ type Attribute = Readonly<Record<string, unknown>>;
 export function keyAttribute(queue: string, { key, limit, rate }: KeyLimit): Attribute {
   taskConcurrencyKey(queue, key);
   return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
+}
+
+export function childrenAttributes(queue: string, batch: BatchKey): Attribute {
+  return batch.queue === queue ? { children: batch.id } : { children: batch.id, childrenQueue: batch.queue };
 }
 
 export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribute {

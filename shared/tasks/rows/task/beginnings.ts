@@ -5,13 +5,10 @@ import type { TaskRecord } from '../../task/task.ts';
 import { retryContended } from '../../../core/wait/retry-contended.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
-import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { decodeTask } from './task-codec.ts';
-import type { Beginner } from './adding-store.ts';
+import type { Beginner, Plan } from './adding-store.ts';
 import { LINE_CONTENTION, lineOf, writeTogether } from './adding-store.ts';
 import { Lines } from './lines.ts';
-import type { Seat } from './task-statements.ts';
 import { readTask } from './task-statements.ts';
 
 export class Beginnings {
@@ -26,31 +23,22 @@ export class Beginnings {
   }
 
   /** Writes a task that begins, together with what it needs beside it, and into the line of its key if it has one. */
-  async begin(
-    task: Beginner,
-    write: (seat?: Seat) => Statement<'put' | 'update'>,
-    beside: readonly Action[],
-    stamp: Stamp,
-  ): Promise<WriteResult> {
+  async begin(task: Beginner, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {
       const line =
         key === undefined
           ? undefined
           : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NONE, stamp);
+      const { own, beside } = await plan(line?.seats[0]);
       const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
-      return writeTogether(this.#sender, write(line?.seats[0]), actions, stamp);
+      return writeTogether(this.#sender, { own, beside: actions }, stamp);
     });
   }
 
   /** Gives a task that is there other work, or makes it ready again; in a line, it joins at the end. */
-  async beginAnew(
-    task: Beginner,
-    write: (seat?: Seat) => Statement<'update'>,
-    beside: readonly Action[],
-    stamp: Stamp,
-  ): Promise<Outcome<TaskRecord>> {
-    const result = await this.begin(task, write, beside, stamp);
+  async beginAnew(task: Beginner, plan: Plan, stamp: Stamp): Promise<Outcome<TaskRecord>> {
+    const result = await this.begin(task, plan, stamp);
     // A transaction answers without the row.
     const isUnseen = result.kind === 'applied' && result.item === undefined;
     const written = isUnseen ? await this.#sender.read(readTask(this.#table, task.queue, task.id)) : undefined;

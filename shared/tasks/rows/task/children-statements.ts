@@ -1,5 +1,5 @@
 /**
- * The task row, continued: a parent that waits for its children.
+ * The task row, continued: a parent or a callback that waits for children.
  * It is ready, and not due before the last of them makes it due. The row's picture is in `task-statements.ts`.
  */
 import type { BatchKey } from '../../task/batch.ts';
@@ -8,7 +8,8 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Claim, TaskKey } from '../../task/task.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { TransactionCheck } from '../../../dynamo/engine/statement.ts';
+import { checkStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime } from './place.ts';
 import { IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
@@ -45,7 +46,7 @@ export function waitForChildren(
 /**
  * Guard: it waits for the children of this batch.
  * Effect: due at once. A caller that observed it before, to reschedule it, has to look again.
- * Outcomes: refused = it was cancelled, or runs because it was rescheduled.
+ * Outcomes: refused = it was cancelled, or has got other work.
  */
 export function wakeParent(
   table: string,
@@ -61,4 +62,17 @@ export function wakeParent(
     effect: `SET ${now.effect}, #nonce = :nonce`,
     values: { ...now.values, ':ready': 'ready', ':batch': batch.id, ':nonce': stamp.nonce },
   });
+}
+
+/**
+ * What must be true for a batch to end without waking its waiter: that one does not wait for it.
+ * Outcomes: refused = it waits again, for it was redriven since it was looked at.
+ */
+export function isNotWaiting(table: string, { queue, id }: TaskKey, batch: BatchKey): TransactionCheck {
+  return checkStatement(
+    table,
+    taskKey(queue, id),
+    'attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready',
+    { ':batch': batch.id, ':ready': 'ready' },
+  );
 }

@@ -1,4 +1,7 @@
+import { NEVER } from '../../task/batch.ts';
 import type { TaskOperatorStore } from '../../task/task-operator-store.ts';
+import { decodeBatch } from '../batch-codec.ts';
+import { isPending, readBatch } from '../batch-statements.ts';
 import { decodeTask } from './task-codec.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
@@ -10,6 +13,7 @@ import { Beginnings } from './beginnings.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
   const rows = new Rows(sender, decodeTask);
+  const batches = new Rows(sender, decodeBatch);
   return {
     async requestCancel(observed, cancellation, stamp) {
       const statement = statements.requestCancel(table, observed, cancellation, stamp);
@@ -23,8 +27,16 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
     revive: (observed, runAt, stamp) =>
       new Beginnings(sender, table).beginAnew(
         { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
-        (seat) => statements.reviveTask(table, observed, runAt, shards, stamp, seat),
-        [],
+        async (seat) => {
+          const { children } = observed;
+          const batch = children && (await batches.get(readBatch(table, children)));
+          const hasOpen = batch !== undefined && batch.pending > 0;
+          const again = { runAt: hasOpen ? NEVER : runAt, keepsChildren: batch !== undefined };
+          return {
+            own: statements.reviveTask(table, observed, again, shards, stamp, seat),
+            beside: hasOpen ? [isPending(table, batch)] : [],
+          };
+        },
         stamp,
       ),
 

@@ -1,3 +1,4 @@
+import { waiterOf } from '../../task/batch.ts';
 import type { Fullness } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -49,12 +50,18 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
-    async createBatch(batch, stamp) {
-      const { waiter } = batch;
-      // Checked before anything is written: the last child creates it, and could never end if there could be no such row.
-      if (waiter.kind === 'callback')
-        statements.enqueueTask(table, { ...waiter.task, runAt: stamp.now }, shards, stamp);
-      return batches.write(createBatch(table, batch, stamp), stamp);
+    async createBatch(batch, callback, stamp) {
+      const own = createBatch(table, batch, stamp);
+      const beside = callback === undefined ? [] : creationOf({ table, shards }, callback, stamp);
+      const result =
+        beside.length === 0
+          ? await sender.write(own, stamp.nonce)
+          : await sender.transact(together(own, beside, stamp.nonce), stamp.nonce);
+      if (result.kind === 'applied') return { kind: 'applied' };
+      const { earlierAttempt } = result;
+      if (result.kind === 'refused')
+        return { kind: 'refused', current: result.item && decodeBatch(result.item), earlierAttempt };
+      return { kind: 'refused', current: undefined, earlierAttempt, taken: decodeTask(result.reasons[1]?.item ?? {}) };
     },
 
     getBatch: (key) => batches.get(readBatch(table, key)),
@@ -129,10 +136,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       linked.settle(statements.retryTask(table, claim, failure, stamp), { task: claim, to: 'ready' }, stamp, limits),
 
     async waitForChildren(claim, id, children, stamp, limits) {
-      const { queue, tenant } = claim;
-      const parent = tenant === undefined ? { queue, id: claim.id } : { queue, id: claim.id, tenant };
-      const waiter = { kind: 'parent', task: parent } as const;
-      const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter }, stamp));
+      const { queue } = claim;
+      const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter: waiterOf(claim) }, stamp));
       const own = waitForChildren(table, claim, id, stamp);
       return linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
     },

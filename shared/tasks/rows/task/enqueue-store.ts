@@ -19,16 +19,17 @@ export function createEnqueueStore(
     replace: (observed, task, stamp) =>
       beginnings.beginAnew(
         { queue: task.queue, id: task.id },
-        () => replaceTask(table, observed, task, shards, stamp),
-        payloadOf(table, task, stamp),
+        () => ({ own: replaceTask(table, observed, task, shards, stamp), beside: payloadOf(table, task, stamp) }),
         stamp,
       ),
 
     renew: (observed, task, stamp) =>
       beginnings.beginAnew(
         task,
-        (seat) => renewTask(table, observed, task, shards, stamp, seat),
-        payloadOf(table, task, stamp),
+        (seat) => ({
+          own: renewTask(table, observed, task, shards, stamp, seat),
+          beside: payloadOf(table, task, stamp),
+        }),
         stamp,
       ),
 

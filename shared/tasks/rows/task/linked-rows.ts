@@ -6,7 +6,7 @@
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
 import type { WriteLimits } from '../../../core/lease/outcome.ts';
-import type { BatchKey, ChildEnding, Waiter } from '../../task/batch.ts';
+import type { BatchKey, ChildEnding } from '../../task/batch.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
@@ -27,9 +27,8 @@ import { Lines } from './lines.ts';
 import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { countDown, countLast } from '../batch-statements.ts';
-import { wakeParent } from './children-statements.ts';
+import { isNotWaiting, wakeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
-import { enqueueTask } from './task-statements.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf, rowOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
@@ -126,20 +125,18 @@ export class LinkedRows {
     // Swept, or ended by more children than were counted: nothing waits for this one.
     if (record === undefined || record.pending === 0) return send([]);
     const last = actionOf(countLast(this.#table, batch, ending, stamp));
-    const woken = await send([last, ...this.#wakeWaiter(record.waiter, batch, stamp)]);
-    // The task that was waiting is there already, or waits no more: the batch ends without.
-    return companionRefusal(woken, 1) === undefined ? woken : send([last]);
-  }
-
-  #wakeWaiter(waiter: Waiter, batch: BatchKey, stamp: Stamp): Action[] {
-    switch (waiter.kind) {
-      case 'nobody':
-        return [];
-      case 'parent':
-        return [actionOf(wakeParent(this.#table, waiter.task, batch, stamp))];
-      case 'callback':
-        return [actionOf(enqueueTask(this.#table, { ...waiter.task, runAt: stamp.now }, this.#shards, stamp))];
-    }
+    const { waiter } = record;
+    if (waiter.kind === 'nobody') return send([last]);
+    const wake = actionOf(wakeParent(this.#table, waiter.task, batch, stamp));
+    return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
+      const woken = await send([last, wake]);
+      if (companionRefusal(woken, 1) === undefined) return woken;
+      // It does not wait any more, and the batch ends without it; redriven in the meantime, it waits again.
+      const unwoken = await send([last, isNotWaiting(this.#table, waiter.task, batch)]);
+      return companionRefusal(unwoken, 1) === undefined
+        ? unwoken
+        : contended(unwoken.result.kind === 'canceled' ? unwoken.result : undefined);
+    });
   }
 
   /** Sends a change; one that ends a task of a line moves the line on, and children in order join theirs. */
@@ -165,7 +162,7 @@ export class LinkedRows {
         rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
         ...[...inLines, ...children].map(rowOf),
       ]);
-      // A callback with the id of a task that changes here as well is there already, as one whose id is taken.
+      // A child that is created under the id of the waiter is refused by the waiter's row, which no other action may name then.
       const apart = companions.filter((companion) => !others.has(rowOf(companion)));
       const all = [...apart, ...inLines];
       const sent = await this.#send(change, all, children, stamp, limits);

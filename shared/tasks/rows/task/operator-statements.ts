@@ -8,13 +8,14 @@ import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { EndedTask } from '../../task/task.ts';
-import { revocationOf } from '../../task/task.ts';
+import { WORKER_DIED, revocationOf } from '../../task/task.ts';
 import { deadPartitionKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { pastAttempt, remember } from './history.ts';
 import { moveTo, unparked } from './place.ts';
 import type { Seat } from './task-statements.ts';
 import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
@@ -133,28 +134,31 @@ export function rescheduleTask(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it has ended.
- * Effect: ready again, as a new generation with all its attempts; the counter goes on from where it is. Its past and last error stay.
- *   Its batch has counted its end already, and will not count it again. In a line it starts over, at the end.
+ * Effect: ready again, as a new generation with all its attempts; the counter goes on from where it is. Its past and last error stay,
+ *   and the attempt that ended it is among its past. It keeps its children, unless their batch has been swept; with `isPending` beside it
+ *   in the transaction, it waits for them again. Its batch has counted its end already, and will not count it again.
+ *   In a line it starts over, at the end.
  * Outcomes: refused = revived already, or swept.
  */
 export function reviveTask(
   table: string,
   observed: EndedTask,
-  runAt: number,
+  { runAt, keepsChildren }: { readonly runAt: number; readonly keepsChildren: boolean },
   shards: number,
   { nonce }: Stamp,
   seat?: Seat,
 ): Statement<'update'> {
   const isHeld = seat?.isHeld === true;
   const place = moveTo(observed, runAt, shards, isHeld);
+  const last = lastAttempt(observed);
   return updateStatement('task.revive', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :observedState AND #nonce = :observedNonce',
     effect:
       'SET #state = :ready, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one, ' +
-      `${place.effect}, #nonce = :nonce${seat === undefined ? '' : SIT} ` +
-      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #children, #deaths, #failingSince, #handBacks${unlisted(observed, isHeld)}`,
+      `${place.effect}, #nonce = :nonce${last === undefined ? '' : `, ${remember(observed)}`}${seat === undefined ? '' : SIT} ` +
+      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #deaths, #failingSince, #handBacks${keepsChildren ? '' : ', #children, #childrenQueue'}${unlisted(observed, isHeld)}`,
     values: {
       ':observedState': observed.state,
       ':observedNonce': observed.nonce,
@@ -162,10 +166,20 @@ export function reviveTask(
       ':zero': 0,
       ':one': 1,
       ':nonce': nonce,
+      ...(last === undefined ? {} : { ':past': last }),
       ...place.values,
       ...seatValues(seat),
     },
   });
+}
+
+/** The attempt that ended it; undefined of a task that was cancelled while it waited. */
+function lastAttempt(observed: EndedTask): Readonly<Record<string, unknown>> | undefined {
+  const { state, session, leaseCounter, claimedAt, finishedAt, lastError } = observed;
+  if (session === undefined) return undefined;
+  const isDead = state === 'dead';
+  const how = !isDead ? 'cancelled' : lastError?.name === WORKER_DIED ? 'died' : 'failed';
+  return pastAttempt({ session, leaseCounter, claimedAt }, how, finishedAt, isDead ? lastError : undefined);
 }
 
 /**
@@ -186,7 +200,7 @@ export function replaceTask(
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
+    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
     values: { ...asked.values, ':ready': 'ready', ':observedNonce': observed.nonce },
   });
 }
@@ -237,7 +251,7 @@ const SIT = ', #line = :line, #ticket = :ticket';
 /** Follows `dropped`. */
 const FORGET =
   ', #session, #claimedAt, #finishedAt, #result, #progress, #lastError, #ttl, ' +
-  '#batch, #children, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
+  '#batch, #children, #childrenQueue, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
 
 function seatValues(seat: Seat | undefined): UpdateParts['values'] {
   return seat === undefined ? {} : { ':line': seat.line, ':ticket': seat.ticket };

@@ -1,4 +1,5 @@
 import { assertNever } from '../../../core/errors.ts';
+import type { BatchKey } from '../../task/batch.ts';
 import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { Payload } from '../../task/task.ts';
@@ -33,8 +34,9 @@ export function decodeTaken(item: DynamoItem): TakenTask {
 export function decodeTask(item: DynamoItem): TaskRecord {
   const row = new ItemReader(item);
   const count = (attribute: string): number => row.count(attribute);
+  const queue = row.string('queue');
   const facts = {
-    queue: row.string('queue'),
+    queue,
     id: row.string('id'),
     name: row.string('name'),
     input: decodeInput(row),
@@ -57,7 +59,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
     policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
-    children: row.optional('children', (attribute) => row.string(attribute)),
+    children: decodeChildren(row, queue),
     past: decodePast(row),
     bulk: decodePack(row),
   };
@@ -152,6 +154,13 @@ function decodeCancellation(row: ItemReader, attribute: string): Cancellation {
   return { at, reason };
 }
 
+function decodeChildren(row: ItemReader, queue: string): BatchKey | undefined {
+  const id = row.optional('children', (attribute) => row.string(attribute));
+  return id === undefined
+    ? undefined
+    : { queue: row.optional('childrenQueue', (attribute) => row.string(attribute)) ?? queue, id };
+}
+
 /** The ring of past attempts, put in order by their counters. */
 function decodePast(row: ItemReader): readonly PastAttempt[] {
   const slots = Array.from({ length: PAST_ATTEMPTS_KEPT }, (_, slot) => `past${slot}`);
@@ -161,7 +170,7 @@ function decodePast(row: ItemReader): readonly PastAttempt[] {
 
 function decodePastAttempt(row: ItemReader, attribute: string): PastAttempt {
   const { counter, session, claimedAt, endedAt, how, error } = row.map(attribute);
-  const ending = (['failed', 'released', 'snoozed', 'died'] as const).find((known) => known === how);
+  const ending = (['failed', 'released', 'snoozed', 'died', 'cancelled'] as const).find((known) => known === how);
   if (typeof counter !== 'number' || typeof session !== 'string' || typeof endedAt !== 'number' || ending === undefined)
     throw row.corrupt(attribute, 'should say who had it, under which counter, until when, and how that ended');
   return {

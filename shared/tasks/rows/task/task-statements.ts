@@ -30,7 +30,7 @@
  * | policy | M: maxAttempts, timeoutMs | what its enqueuer asked for instead of its definition's; absent: nothing. Workers before 0.2 go by the definition, and leave what stands there | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |
  * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
- * | children | S | the batch of the children that it waits for | wait |
+ * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was brought back after its end; absent: none | see `operator-statements.ts` |
  * | nonce | S | of the last write | all, but the wish to cancel a task that runs |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
@@ -48,7 +48,7 @@ import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
-import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
 
@@ -71,7 +71,7 @@ const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: the row is absent.
- * Effect: ready, due at runAt; held, if others of its line come first. The counter starts at the clock:
+ * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is due never. The counter starts at the clock:
  * a row that was swept and comes back starts above every token it ever gave out,
  *   because one item takes at most a thousand writes a second.
  * Outcomes: refused = the id is taken; the row says by what.
@@ -83,7 +83,7 @@ export function enqueueTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'put'> {
-  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload } = task;
+  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload, children } = task;
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
@@ -106,6 +106,7 @@ export function enqueueTask(
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
     ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
+    ...(children === undefined ? {} : childrenAttributes(queue, children)),
   });
 }
 

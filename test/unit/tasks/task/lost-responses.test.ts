@@ -18,6 +18,8 @@ import type { TaskOperatorStore } from '../../../../shared/tasks/task/task-opera
 import type { EndedTask } from '../../../../shared/tasks/task/task.ts';
 import type { Stamp } from '../../../../shared/core/lease/stamp.ts';
 import type { TaskAndPackStore } from '../../../../shared/tasks/bulk/pack-store.ts';
+import type { Waiter } from '../../../../shared/tasks/task/batch.ts';
+import { NEVER as WAITING, waiterOf } from '../../../../shared/tasks/task/batch.ts';
 import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
@@ -33,7 +35,16 @@ const ERROR = { name: 'Error', message: 'boom', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'enough' };
 const KEY = { concurrency: { key: 'k', limit: 2, rate: undefined } };
 const PAYLOAD = { text: '"large"', bytes: 7, digest: 'd' };
-const CALLBACK = { queue: 'q', id: 'then', name: 'then', input: null, priority: 'normal' } as const;
+const BATCH = { queue: 'q', id: 'b' };
+const CALLBACK: NewTask = {
+  queue: 'q',
+  id: 'then',
+  name: 'then',
+  input: null,
+  priority: 'normal',
+  runAt: WAITING,
+  children: BATCH,
+};
 
 /** Times stand still and ids are counted, so that what two runs write can be compared to the letter. */
 class World {
@@ -91,8 +102,8 @@ class World {
   }
 
   /** A batch of so many children, of which all but one have ended; that one. */
-  async lastChild(waiter: Parameters<TaskAndPackStore['createBatch']>[0]['waiter']): Promise<RunningTask> {
-    await this.tasks.createBatch({ queue: 'q', id: 'b', total: 1, waiter }, this.stamp());
+  async lastChild(callback: NewTask): Promise<RunningTask> {
+    await createBatch(this, 1, callback);
     return this.running({ links: { batch: 'b' } });
   }
 
@@ -124,6 +135,11 @@ const DONE = Promise.resolve();
 
 function newTask(changes: Partial<NewTask> = {}): NewTask {
   return { queue: 'q', id: 't', name: 'work', input: { n: 1 }, priority: 'normal', runAt: NOW, ...changes };
+}
+
+function createBatch(world: World, total: number, callback?: NewTask) {
+  const waiter: Waiter = callback === undefined ? { kind: 'nobody' } : waiterOf(callback);
+  return world.tasks.createBatch({ ...BATCH, total, waiter }, callback, world.stamp());
 }
 
 type Act = (world: World) => Promise<{ readonly kind: string }>;
@@ -159,8 +175,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
     await world.ready({ id: 'head', line: 'k' });
     return enqueue({ line: 'k' });
   },
-  'create a batch': () => (world) =>
-    world.tasks.createBatch({ queue: 'q', id: 'b', total: 2, waiter: { kind: 'nobody' } }, world.stamp()),
+  'create a batch': () => (world) => createBatch(world, 2),
+  'create a batch with a callback': () => (world) => createBatch(world, 2, CALLBACK),
   replace: async (world) => {
     const task = await world.ready();
     return (later) => later.tasks.replace(task, newTask({ input: { n: 2 } }), later.stamp());
@@ -190,12 +206,12 @@ const SCENES: Readonly<Record<string, Scene>> = {
     return (later) => complete(later, task);
   },
   'complete as one of several children': async (world) => {
-    await world.tasks.createBatch({ queue: 'q', id: 'b', total: 2, waiter: { kind: 'nobody' } }, world.stamp());
+    await createBatch(world, 2);
     const task = await world.running({ links: { batch: 'b' } });
     return (later) => complete(later, task);
   },
   'complete as the last child, with a callback': async (world) => {
-    const task = await world.lastChild({ kind: 'callback', task: CALLBACK });
+    const task = await world.lastChild(CALLBACK);
     return (later) => complete(later, task);
   },
   'complete as the last child, with a parent': async (world) => {
@@ -287,6 +303,14 @@ const SCENES: Readonly<Record<string, Scene>> = {
   redrive: async (world) => {
     const task = await world.ended();
     return (later) => later.operations.revive(task, NOW, later.stamp());
+  },
+  'redrive to wait for children': async (world) => {
+    const parent = await world.running();
+    const children = [newTask({ id: 'child', links: { batch: 'b' } })];
+    await world.tasks.waitForChildren(claimOf(parent), 'b', children, world.stamp());
+    await world.tasks.cancel((await world.tasks.get(parent)) as ReadyTask, CANCELLATION, world.stamp());
+    const ended = (await world.tasks.get(parent)) as EndedTask;
+    return (later) => later.operations.revive(ended, NOW, later.stamp());
   },
   'redrive into a line': async (world) => {
     const task = await world.ended({ line: 'k' });
