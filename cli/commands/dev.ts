@@ -1,32 +1,35 @@
 /**
  * `leasehold dev`: everything that tasks need, on this machine: an engine with the table, a worker that follows the code, and the console.
  */
-import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
-import type { EngineKind } from '../../local/engine.ts';
-import { leash } from '../../local/leash.ts';
+import type { Engine } from '../../local/engine.ts';
+import { engineOf, engineOption } from '../../local/engine-option.ts';
 import { ENVIRONMENT } from '../../shared/core/environment.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
-import { loadTasks } from '../../shared/tasks/task/module.ts';
+import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
-import { portOption, wholeNumber } from '../arguments.ts';
+import { portOption, spanOption, wholeNumber } from '../arguments.ts';
 import { nameAtTheKeyboard } from '../confirm.ts';
 import type { Connection } from '../connection.ts';
-import type { Bind, Context } from '../context.ts';
+import type { Bind, Context, Environment } from '../context.ts';
+import type { Supervisor } from '../dev/supervisor.ts';
 import type { ExitCode } from '../exit.ts';
 import { printable } from '../output.ts';
 import { queueOption } from '../queue/options.ts';
-import { untilAborted, untilInterrupted } from '../until-interrupted.ts';
+import type { GlobalOptions } from '../settings.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
 
 interface Options {
   readonly queue: string;
   readonly port: number;
   readonly consolePort: number;
-  readonly engine?: Extract<EngineKind, 'embedded' | 'memory'>;
+  readonly engine: string;
   readonly concurrency: number;
+  readonly sessionTtl: number;
 }
 
 /** As DynamoDB Local and its like, so that another terminal knows where to look. */
@@ -39,53 +42,58 @@ export function devCommand(bind: Bind): Command {
     .summary('an engine, a worker and the console, here, while you write tasks')
     .description(
       'Starts a DynamoDB on this machine with the table in it, a worker that runs the tasks of a module and starts again ' +
-        'when its code changes, and the console. All of it ends with Ctrl+C, data included.',
+        'when its code changes or crashes, and the console. All of it ends with Ctrl+C, data included.',
     )
     .argument('<module>', 'the module that defines the tasks')
     .addOption(queueOption())
-    .addOption(portOption(DEFAULT_PORT))
-    .addOption(portOption(0, '--console-port', 'where the console listens'))
     .addOption(
-      new Option('--engine <kind>', 'which DynamoDB (default: embedded where it is installed, else memory)').choices([
-        'embedded',
-        'memory',
-      ]),
+      engineOption('memory, dynamodb-local (needs Java 17), embedded, or the URL of one that runs').default('memory'),
     )
+    .addOption(portOption(DEFAULT_PORT, '--port', 'where the engine listens'))
+    .addOption(portOption(0, '--console-port', 'where the console listens'))
     .option('--concurrency <n>', 'tasks at once', wholeNumber(1, MAX_CONCURRENCY), DEFAULT_CONCURRENCY)
+    .addOption(spanOption('--session-ttl <span>', 'how long a blocked worker lives, as when deployed', DEFAULT_TTL_MS))
     .addHelpText('after', HELP);
   return bind<Options>(command, dev);
 }
 
 async function dev(context: Context, options: Options, module = ''): Promise<ExitCode> {
-  ensureOwnEngine(context, options);
   const entry = path.resolve(module);
-  // A module that cannot be loaded or defines no task is said before anything is started.
-  const tasks = [...(await loadTasks(entry)).keys()];
+  if (!existsSync(entry))
+    throw new ConfigurationError(`there is no ${entry}: give the module that defines the tasks, such as src/tasks.ts`);
+  ensureOwnEngine(context, options);
   return await untilInterrupted(async (interrupted) => {
-    await using running = await start(context, options, entry);
-    const { endpoint, kind, address, worker } = running;
-    context.output.answer({ engine: kind, endpoint, table: context.settings.table, console: address, tasks }, () =>
-      [
-        `engine   ${kind}, empty; for other terminals: export ${ENVIRONMENT.endpoint}=${endpoint}`,
-        `console  ${address}`,
-        `tasks    ${printable(tasks.join(', '))}; read again when the code changes; Ctrl+C ends everything`,
-      ].join('\n'),
-    );
-    await Promise.race([untilAborted(interrupted), worker.ended]);
-    if (!interrupted.aborted) throw new ConfigurationError('the process that watches the worker ended: see above');
+    await using running = await start(context, options, { entry, interrupted });
+    const { engine, address, supervisor } = running;
+    await supervisor.run(({ tasks, tables }) => {
+      const { kind, endpoint } = engine;
+      const { table } = context.settings;
+      context.output.answer({ engine: kind, endpoint, table, console: address, tasks, tables }, () =>
+        [
+          `engine   ${kind}${kind === 'endpoint' ? '' : ', empty'}; for other terminals: export ${ENVIRONMENT.endpoint}=${endpoint}`,
+          `console  ${address}`,
+          ...(tables.length === 0 ? [] : [`tables   ${printable(tables.join(', '))}`]),
+          `tasks    ${printable(tasks.join(', '))}; read again when the code changes; Ctrl+C ends everything`,
+        ].join('\n'),
+      );
+    });
   });
 }
 
 interface Running extends AsyncDisposable {
-  readonly kind: EngineKind;
-  readonly endpoint: string;
+  readonly engine: Engine;
   /** The console's, for one browser. */
   readonly address: string;
-  readonly worker: Worker;
+  readonly supervisor: Supervisor;
+}
+
+interface Wanted {
+  readonly entry: string;
+  readonly interrupted: AbortSignal;
 }
 
 /** What depends on something is stopped before it. */
-async function start(context: Context, options: Options, entry: string): Promise<Running> {
+async function start(context: Context, options: Options, { entry, interrupted }: Wanted): Promise<Running> {
   const { settings, runtime, output } = context;
   const stops: (() => Promise<unknown>)[] = [];
   // The last first, and the others also when one of them fails.
@@ -99,11 +107,14 @@ async function start(context: Context, options: Options, entry: string): Promise
     }
   };
   try {
-    const { defaultEngine, startEngine, startConsole, connect } = await loadParts();
-    const engine = await startEngine({ kind: options.engine ?? defaultEngine(), port: options.port || undefined });
+    const { startEngine, startConsole, connect, Supervisor } = await loadParts();
+    const engine = await startEngine(engineOf(options.engine, options.port || undefined));
     stops.push(() => engine.stop());
-    const { kind, endpoint } = engine;
-    await makeTable(await connect({ ...settings, endpoint }, runtime));
+    const { endpoint } = engine;
+    const there = { ...settings, endpoint };
+    const connection = await connect(there, runtime);
+    stops.push(async () => connection[Symbol.dispose]());
+    await makeTable(connection);
     const shown = await startConsole(
       {
         table: settings.table,
@@ -120,94 +131,81 @@ async function start(context: Context, options: Options, entry: string): Promise
       runtime,
     );
     stops.push(() => shown.close());
-    const worker = startWorker(context, options, { entry, endpoint });
-    stops.push(() => worker.stop());
-    return { kind, endpoint, worker, address: shown.invite(), [Symbol.asyncDispose]: stopAll };
+    const { queue, concurrency, sessionTtl: sessionTtlMs } = options;
+    const supervisor = new Supervisor(
+      {
+        context: { ...context, environment: environmentOf(context, queue, endpoint) },
+        connection,
+        queue: connection.queue(queue, DEFAULT_SHARDS),
+      },
+      {
+        entry,
+        settings: settingsOf(there),
+        work: { queue, shards: DEFAULT_SHARDS, concurrency, sessionTtlMs, untilDrained: false },
+      },
+      interrupted,
+    );
+    return { engine, supervisor, address: shown.invite(), [Symbol.asyncDispose]: stopAll };
   } catch (error) {
     await stopAll();
     throw error;
   }
 }
 
-/** @throws ConfigurationError where the environment leads other programs of this terminal elsewhere */
-function ensureOwnEngine({ settings: { endpoint } }: Context, { port }: Options): void {
-  const own = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${port}`);
+/** @throws ConfigurationError if the environment leads other programs of this terminal to another engine */
+function ensureOwnEngine({ settings: { endpoint } }: Context, { port, engine }: Options): void {
+  const chosen = engineOf(engine);
+  const own =
+    chosen.kind === 'endpoint'
+      ? [chosen.endpoint.replace(/\/$/, '')]
+      : ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${port}`);
   if (endpoint !== undefined && !own.includes(endpoint.replace(/\/$/, '')))
     throw new ConfigurationError(
-      `dev starts an engine of its own at ${own[0] ?? ''}, and --endpoint or ${ENVIRONMENT.endpoint} names ${endpoint}: ` +
-        'leave it out; for an engine that runs already there are up, work and console',
+      `dev works with the engine at ${own[0] ?? ''}, and --endpoint or ${ENVIRONMENT.endpoint} names ${endpoint}: ` +
+        `leave it out; for an engine that runs already, give --engine ${endpoint}`,
     );
 }
 
-async function makeTable(connected: Connection): Promise<void> {
-  using connection = connected;
-  await createTable(await connection.openClient(), connection.table);
+async function makeTable({ openClient, table }: Connection): Promise<void> {
+  await createTable(await openClient(), table);
+}
+
+/** What the code of the user's tasks finds, as it would find it when deployed. */
+function environmentOf({ settings, environment }: Context, queue: string, endpoint: string): Environment {
+  return {
+    ...environment,
+    [ENVIRONMENT.endpoint]: endpoint,
+    [ENVIRONMENT.table]: settings.table,
+    [ENVIRONMENT.queue]: queue,
+    [ENVIRONMENT.maxClockSkew]: String(settings.maxClockSkew),
+  };
+}
+
+/** Without the options that only `dev` has. */
+function settingsOf({ table, endpoint, region, json, maxClockSkew }: GlobalOptions): GlobalOptions {
+  return {
+    table,
+    maxClockSkew,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+    ...(json !== undefined && { json }),
+  };
 }
 
 /** Apart from `using`: where the compiler rewrites that, it leaves the names of imported modules as they are. */
 async function loadParts() {
-  const { defaultEngine, startEngine } = await import('../../local/engine.ts');
+  const { startEngine } = await import('../../local/engine.ts');
   const { startConsole } = await import('../../console/server.ts');
   const { connect } = await import('../connection.ts');
-  return { defaultEngine, startEngine, startConsole, connect };
+  const { Supervisor } = await import('../dev/supervisor.ts');
+  return { startEngine, startConsole, connect, Supervisor };
 }
-
-interface Worker {
-  /** Resolves with its end, whatever it is. */
-  readonly ended: Promise<void>;
-  /** Has its tasks handed back first. */
-  stop(): Promise<void>;
-}
-
-/**
- * `leasehold work` under Node's own watch mode, which starts it again when a module that it has loaded changes.
- * A process group of its own: Ctrl+C reaches this process alone, and each worker is told once, for a second signal would kill it.
- */
-function startWorker(
-  { settings, output, environment }: Context,
-  { queue, concurrency }: Options,
-  { entry, endpoint }: { readonly entry: string; readonly endpoint: string },
-): Worker {
-  const isPosix = process.platform !== 'win32';
-  const child = spawn(
-    process.execPath,
-    [
-      ...['--watch', '--watch-preserve-output', PROGRAM, 'work', '--entry', entry],
-      ...['--queue', queue, '--concurrency', String(concurrency)],
-    ],
-    {
-      env: {
-        ...environment,
-        [ENVIRONMENT.endpoint]: endpoint,
-        [ENVIRONMENT.table]: settings.table,
-        [ENVIRONMENT.queue]: queue,
-        [ENVIRONMENT.maxClockSkew]: String(settings.maxClockSkew),
-      },
-      // With --json, standard output is the answer's alone.
-      stdio: ['ignore', output.isJson ? 2 : 'inherit', 'inherit'],
-      detached: isPosix,
-    },
-  );
-  if (isPosix) leash(child);
-  const ended = new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('exit', () => resolve());
-  });
-  return {
-    ended,
-    async stop() {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
-}
-
-/** The command's own entry: a source file here, a compiled one in the package. */
-const PROGRAM = path.resolve(import.meta.dirname, `../main${path.extname(import.meta.filename)}`);
 
 const HELP = `
-The worker prints a line for each task that ends, and what your code prints. It hears of tasks from the engine, and stops in order
-before it starts again: what it runs is handed back, its attempts not counted.
+The worker prints a line for each task that ends, and what your code prints, marked with its task. When code is saved it hands back what
+it runs, attempts not counted, and starts again. After a crash it starts again in a second: the task that caused it is tried again, others
+are handed back. A task that blocks the event loop is named after five seconds; saving its code ends it.
+A list of tables that the module exports as devTables is created too: [{ name: 'reports', partitionKey: 'pk' }].
 
 Examples:
   $ leasehold dev src/tasks.ts

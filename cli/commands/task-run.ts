@@ -19,7 +19,7 @@ import { CommandError, EXIT, taskNotFound } from '../exit.ts';
 import { momentAndAge, printable } from '../output.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
-import { logTo } from '../queue/task-log.ts';
+import { attemptLines } from '../attempts/attempt-lines.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
 interface Options extends QueueOptions {
@@ -74,7 +74,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
         payloads,
         session: session.holder,
         runtime,
-        log: logTo(output),
+        log: attemptLines(output, runtime.clock).log,
         handBack: handBack.signal,
         deadlineMonotonicMs: Infinity,
         lifeMs: Infinity,

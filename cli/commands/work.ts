@@ -3,22 +3,20 @@ import { Command, Option } from 'commander';
 import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
-import type { TaskEvents } from '../../shared/tasks/run/events.ts';
 import { loadWork } from '../../shared/tasks/run/work-module.ts';
 import type { WorkTotals } from '../../shared/client/keep-at-work.ts';
-import { keepAtWork } from '../../shared/client/keep-at-work.ts';
 import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
+import { attemptLines } from '../attempts/attempt-lines.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
-import { printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
-import { logTo } from '../queue/task-log.ts';
+import { workHere } from '../queue/work-here.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
 interface Options extends QueueOptions {
@@ -28,9 +26,6 @@ interface Options extends QueueOptions {
   readonly untilDrained?: boolean;
   readonly attemptSpans: AttemptSpans;
 }
-
-/** For task code to stop after Ctrl+C, before its task is handed back. */
-const GRACE_MS = 5_000;
 
 export function workCommand(bind: Bind): Command {
   const command = new Command('work')
@@ -72,36 +67,26 @@ Examples:
 
 async function work(context: Context, options: Options): Promise<ExitCode> {
   const { queue, shards, concurrency, sessionTtl: sessionTtlMs, untilDrained = false } = options;
-  const work = await loadWork(options.entry, { events: eventsTo(context) });
+  const lines = attemptLines(context.output, context.runtime.clock);
+  const work = await loadWork(options.entry, { events: lines.events });
+  lines.know(work.registry);
   using connection = await context.connect();
-  const { leasehold, sessions, gauge, runtime } = connection;
-  const { store: tasks, queues, schedules } = connection.queue(queue, shards);
-  const log = logTo(context.output);
   const spans = new TaskSpans(openTelemetry, options.attemptSpans);
-  const onEnqueued = untilDrained ? undefined : engineWakes({ ...context.settings, clock: runtime.clock }, queue);
+  const wakes = { ...context.settings, clock: connection.runtime.clock };
+  const onEnqueued = untilDrained ? undefined : engineWakes(wakes, queue);
   let totals: WorkTotals | undefined;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
     interrupted.addEventListener('abort', () => handBack.abort(new HandedBackError('interrupted')));
-    totals = await keepAtWork(
+    totals = await workHere(
       work,
-      { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued },
-      { queue, shards, concurrency, sessionTtlMs, untilDrained, graceMs: GRACE_MS },
+      connection,
+      { log: lines.log, spans, onEnqueued },
+      { queue, shards, concurrency, sessionTtlMs, untilDrained },
       handBack.signal,
     );
   });
   const { done = 0, retried = 0, dead = 0, other = 0 } = totals ?? {};
   context.output.answer({ done, retried, dead, other }, () => `${done} done, ${retried} retrying, ${dead} dead`);
   return untilDrained && dead > 0 ? EXIT.failed : EXIT.done;
-}
-
-function eventsTo({ output }: Context): TaskEvents {
-  return {
-    onSettled(task, settlement) {
-      output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`));
-    },
-    onBuried(task) {
-      output.note(printable(`dead ${task.id} (${task.name}): its workers died`));
-    },
-  };
 }

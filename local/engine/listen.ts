@@ -8,7 +8,7 @@ import { LOOPBACK, listen } from '../../shared/core/listen.ts';
  */
 export async function listenOnLoopback(server: Server, port = 0): Promise<number> {
   const refusal = (code: string): string =>
-    `port ${port} of ${LOOPBACK} cannot be used (${code}): choose another, or leave it out for a free one`;
+    `port ${port} of ${LOOPBACK} cannot be used (${code}): choose another, or 0 for a free one`;
   const address = await listen(server, { host: LOOPBACK, port, refusal });
   return address.port;
 }

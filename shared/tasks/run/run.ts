@@ -159,7 +159,7 @@ class TaskRun {
 
   async #runCode(input: never): Promise<unknown> {
     const context = await this.#context();
-    return asTaskCode(() => this.#definition.run(input, context));
+    return asTaskCode(this.#task, () => this.#definition.run(input, context));
   }
 
   /** Resolves when the code must stop and has had its grace; at once when the lease is lost, for then nothing is left to wait for. */

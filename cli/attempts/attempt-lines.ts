@@ -1,0 +1,197 @@
+/**
+ * What a worker in a terminal says of its tasks: a line for each end, and for a failure a block with its name, id, attempt, duration, error,
+ * the user's frames, the causes, and the command that tries it again.
+ *
+ * If the output is not a terminal, a log record is one JSON object a line instead.
+ */
+import { styleText } from 'node:util';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import type { TaskEvents } from '../../shared/tasks/run/events.ts';
+import type { Settlement } from '../../shared/tasks/run/settle.ts';
+import type { Thrown } from '../../shared/tasks/run/thrown.ts';
+import type { TaskLog } from '../../shared/tasks/task/context.ts';
+import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
+import { retryOf } from '../../shared/tasks/task/definition.ts';
+import { currentTask } from '../../shared/tasks/task/inside.ts';
+import type { RunningTask, TaskError } from '../../shared/tasks/task/task.ts';
+import { DEFAULT_QUEUE } from '../../shared/tasks/task/task.ts';
+import type { Output } from '../output.ts';
+import { printable, span } from '../output.ts';
+import { framesOf } from './frames.ts';
+import { prefixOf } from './prefix.ts';
+
+/** Listens to a worker and speaks for it. */
+export interface AttemptLines {
+  readonly log: TaskLog;
+  readonly events: TaskEvents;
+  /** The definitions, once they are loaded: they say how many attempts a task has. */
+  know(registry: TaskRegistry): void;
+}
+
+export function attemptLines(output: Output, clock: Clock): AttemptLines {
+  return output.err.isTTY ? new TerminalLines(output, clock) : plainLines(output);
+}
+
+function plainLines(output: Output): AttemptLines {
+  return {
+    log: logOf((level, message, fields) => output.note(JSON.stringify({ level, message, ...fields }))),
+    events: {
+      onSettled: (task, settlement) =>
+        output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`)),
+      onBuried: (task) => output.note(printable(`dead ${task.id} (${task.name}): its workers died`)),
+    },
+    know: () => undefined,
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What workers say to debug them stays unsaid. */
+function logOf(write: (level: string, message: string, fields: Fields) => void): TaskLog {
+  const at =
+    (level: string): TaskLog['info'] =>
+    (message, ...extra) =>
+      write(level, message, Object.assign({}, ...extra) as Fields);
+  return { debug: () => undefined, info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+class TerminalLines implements AttemptLines {
+  readonly log = logOf((level, message, fields) => this.#record(level, message, fields));
+  readonly events: TaskEvents = {
+    onClaimed: (task) => void this.#startedAt.set(task.id, this.#clock.monotonic()),
+    onSettled: (task, settlement) => this.#settled(task, settlement),
+    onBuried: (task, error) => this.#failed(task, 'dead', error),
+  };
+  readonly #output: Output;
+  readonly #clock: Clock;
+  #registry: TaskRegistry = new Map();
+  /** By id: when the claims of this worker began, and what those that failed threw. */
+  readonly #startedAt = new Map<string, number>();
+  readonly #thrown = new Map<string, Thrown>();
+
+  constructor(output: Output, clock: Clock) {
+    this.#output = output;
+    this.#clock = clock;
+  }
+
+  know(registry: TaskRegistry): void {
+    this.#registry = registry;
+  }
+
+  /** The failure of a claim waits for the end that it leads to, a moment later; everything else is said at once. */
+  #record(level: string, message: string, record: Fields): void {
+    const { task, error } = record;
+    if ((message === FAILED || message === DEAD) && typeof task === 'string') {
+      if (this.#startedAt.has(task)) this.#thrown.set(task, error as Thrown);
+      // A task that was buried with its worker has been told as an event.
+      else if (message === FAILED) this.#failedApart(task, record);
+      return;
+    }
+    const isOfCode = task === currentTask()?.id;
+    const fields = Object.entries(record).filter(([name]) => !(isOfCode && OF_ATTEMPT.has(name)));
+    const all = Object.fromEntries(fields);
+    const text = Object.keys(all).length === 0 ? message : `${message} ${JSON.stringify(all)}`;
+    const style = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'dim';
+    this.#say(`${prefixOf(this.#output.err)}${this.#styled(style, level.padEnd(5))} ${printable(text)}`);
+  }
+
+  /** An item of a pack, or a task that is run by hand: its end is said elsewhere. */
+  #failedApart(task: string, { name, attempt, error, then }: Fields): void {
+    const words = [name, task].filter((word) => typeof word === 'string').join(' ');
+    const end = then === 'dead' ? WORDS.dead : WORDS.retried;
+    const head = `${this.#styled('red', '✗')} ${printable(words)}  attempt ${String(attempt)} → ${end}`;
+    this.#say([head, ...this.#errorLines(error as Thrown)].join('\n'));
+  }
+
+  #settled(task: RunningTask, settlement: Settlement): void {
+    const thrown = this.#thrown.get(task.id);
+    if (settlement === 'dead' || settlement === 'retried') this.#failed(task, settlement, thrown);
+    else {
+      const isDone = settlement === 'done';
+      const how = isDone ? '' : ` → ${WORDS[settlement]}`;
+      const mark = isDone ? this.#styled('green', '✓') : '·';
+      this.#say(`${mark} ${nameOf(task)}  ${this.#attempt(task)}${how}`);
+    }
+    this.#startedAt.delete(task.id);
+    this.#thrown.delete(task.id);
+  }
+
+  #failed(task: RunningTask, settlement: 'dead' | 'retried', thrown: Thrown | TaskError | undefined): void {
+    const queue = task.queue === DEFAULT_QUEUE ? '' : ` --queue ${shellWord(task.queue)}`;
+    this.#say(
+      [
+        `${this.#styled('red', '✗')} ${nameOf(task)}  ${this.#attempt(task)} → ${WORDS[settlement]}`,
+        ...(thrown === undefined ? [] : this.#errorLines(thrown)),
+        `  ${this.#styled('dim', 'again:')} leasehold tasks retry ${shellWord(task.id)}${queue}`,
+      ].join('\n'),
+    );
+  }
+
+  #errorLines(thrown: Thrown | TaskError, before = ''): string[] {
+    const { name, message } = thrown;
+    const lines = [`  ${before}${this.#styled('bold', printable(name))}: ${indented(message)}`];
+    const { own, others } = framesOf('stack' in thrown ? (thrown.stack ?? '') : '', message);
+    const counts = Object.entries(others).flatMap(([whose, count]) => (count === 0 ? [] : [`${count} of ${whose}`]));
+    const folded = counts.length === 0 ? '' : this.#styled('dim', `(+${counts.join(', ')})`);
+    lines.push(
+      ...own.map((frame, at) => `    ${printable(frame)}${at === own.length - 1 && folded ? `  ${folded}` : ''}`),
+    );
+    if (own.length === 0 && folded !== '') lines.push(`    ${folded}`);
+    const cause = 'cause' in thrown ? thrown.cause : undefined;
+    return cause === undefined ? lines : [...lines, ...this.#errorLines(cause, 'caused by ')];
+  }
+
+  /** `attempt 2/5, 12 ms`; the attempt of a task that was tried once only if there are others. */
+  #attempt(task: RunningTask): string {
+    const definition = this.#registry.get(task.name);
+    const most = definition && retryOf(definition, task).maxAttempts;
+    const of = most === undefined || !Number.isFinite(most) ? '' : `/${most}`;
+    const startedAt = this.#startedAt.get(task.id);
+    const tookMs = startedAt === undefined ? undefined : this.#clock.monotonic() - startedAt;
+    const attempt = `attempt ${task.attempts}${of}`;
+    return tookMs === undefined ? attempt : `${attempt}, ${took(tookMs)}`;
+  }
+
+  #say(text: string): void {
+    this.#output.note(text);
+  }
+
+  #styled(style: Parameters<typeof styleText>[0], text: string): string {
+    return styleText(style, text, { stream: this.#output.err });
+  }
+}
+
+const FAILED = 'task attempt failed';
+const DEAD = 'task is dead';
+/** Fields of a record that the mark of its line says already. */
+const OF_ATTEMPT: ReadonlySet<string> = new Set(['time', 'queue', 'task', 'name', 'attempt']);
+
+const WORDS: Readonly<Record<Settlement, string>> = {
+  done: 'done',
+  retried: 'tried again',
+  dead: 'dead',
+  released: 'handed back',
+  snoozed: 'snoozed',
+  cancelled: 'cancelled',
+  lost: 'lost to another worker',
+  unsettled: 'undecided: the store did not answer',
+};
+
+function nameOf({ name, id }: RunningTask): string {
+  return printable(`${name} ${id}`);
+}
+
+function took(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : span(ms);
+}
+
+/** The lines of a message below its first. */
+function indented(message: string): string {
+  return message.split('\n').map(printable).join('\n  ');
+}
+
+/** As a shell reads it as one word. */
+function shellWord(text: string): string {
+  const safe = printable(text);
+  return /^[\w./:@%+=,-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,103 @@
+/**
+ * A thread that notices when the main thread's event loop stands still, and says which task blocks it, and where.
+ *
+ * The main thread counts up every quarter of a second. When twenty looks in a row find the same count, the thread asks Node's inspector,
+ * which answers in the middle of a loop without an end, for the current task and the stack.
+ * It counts looks and measures no time, because a machine that sleeps stops both threads.
+ */
+import inspector from 'node:inspector';
+import { isMainThread, workerData } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
+import { framesOf } from '../attempts/frames.ts';
+import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
+import { currentTask } from '../../shared/tasks/task/inside.ts';
+import { named, tellSupervisor } from './messages.ts';
+
+const EVERY_MS = 250;
+const LOOKS = 20;
+/** How long the inspector may take: code that Node itself runs, such as a long regular expression, is not interrupted. */
+const ANSWER_MS = 1_000;
+/** Where the inspector's expression finds `look`. */
+const LOOK = Symbol.for('leasehold.dev.look');
+
+interface Look {
+  readonly task?: CurrentTask;
+  readonly stack: string;
+}
+
+/** Watches this thread, for as long as the process lives. */
+export function watchForBlocks(): void {
+  const beats = new Int32Array(new SharedArrayBuffer(8));
+  Object.defineProperty(globalThis, LOOK, { value: look });
+  const beat = (): void => {
+    Atomics.add(beats, COUNT, 1);
+    const isInspected = inspector.url() !== undefined;
+    if (Atomics.exchange(beats, INSPECTED, Number(isInspected)) !== Number(isInspected))
+      tellSupervisor({ kind: 'inspected', isInspected });
+  };
+  beat();
+  setInterval(beat, EVERY_MS).unref();
+  const thread = new Worker(import.meta.filename, { workerData: { [DATA]: beats }, execArgv: [] });
+  thread.unref();
+}
+
+/** Evaluated in the main thread, in the middle of whatever it does. */
+function look(): string {
+  const before = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const { stack = '' } = new Error('look');
+  Error.stackTraceLimit = before;
+  const task = currentTask();
+  const found: Look = { stack, ...(task !== undefined && { task: named(task) }) };
+  return JSON.stringify(found);
+}
+
+const DATA = 'beats';
+const COUNT = 0;
+/** 1 while an inspector is open: code may stand at a breakpoint for as long as its reader likes. */
+const INSPECTED = 1;
+
+function watchMainThread(beats: Int32Array): void {
+  let seen = -1;
+  let looks = 0;
+  let isTold = false;
+  setInterval(() => {
+    const now = Atomics.load(beats, COUNT);
+    const isStill = now === seen && Atomics.load(beats, INSPECTED) === 0;
+    seen = now;
+    looks = isStill ? looks + 1 : 0;
+    if (looks === LOOKS) {
+      isTold = true;
+      lookAtMainThread(({ task, stack } = { stack: '' }) => {
+        const [place] = framesOf(stack, 'look').own;
+        if (Atomics.load(beats, COUNT) !== now) return;
+        tellSupervisor({ kind: 'blocked', ...(task && { task }), ...(place !== undefined && { place }) });
+      });
+    } else if (!isStill && isTold) {
+      isTold = false;
+      tellSupervisor({ kind: 'unblocked' });
+    }
+  }, EVERY_MS);
+}
+
+/** Calls back once; without a look if there was no answer in time. */
+function lookAtMainThread(found: (look?: Look) => void): void {
+  const session = new inspector.Session();
+  let isOver = false;
+  const end = (answer?: Look): void => {
+    if (isOver) return;
+    isOver = true;
+    found(answer);
+  };
+  setTimeout(end, ANSWER_MS);
+  session.connectToMainThread();
+  const expression = `globalThis[Symbol.for('leasehold.dev.look')]()`;
+  session.post('Runtime.evaluate', { expression, returnByValue: true }, (error, answer) => {
+    session.disconnect();
+    const value: unknown = error === null ? answer.result.value : undefined;
+    end(typeof value === 'string' ? (JSON.parse(value) as Look) : undefined);
+  });
+}
+
+if (!isMainThread && typeof workerData === 'object' && workerData !== null && DATA in workerData)
+  watchMainThread((workerData as { readonly [DATA]: Int32Array })[DATA]);

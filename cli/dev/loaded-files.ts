@@ -1,0 +1,39 @@
+/** Which files of the user a process loads, told before each is read. */
+import module from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isOwnFile } from '../attempts/frames.ts';
+
+/** Node has it from 22.15 on. */
+type RegisterHooks = (typeof module)['registerHooks'] | undefined;
+
+/**
+ * @param onFile called with the absolute path of each file outside of `node_modules`, also if it does not exist
+ * @returns whether imported files are told: an older Node does not offer it
+ */
+export function followLoadedFiles(onFile: (file: string) => void): boolean {
+  const registerHooks = module.registerHooks as RegisterHooks;
+  if (registerHooks === undefined) return false;
+  const told = new Set<string>();
+  const tell = (url: string): void => {
+    if (!url.startsWith('file:') || url.includes('/node_modules/') || told.has(url)) return;
+    told.add(url);
+    const file = fileURLToPath(url.replace(/[?#].*$/, ''));
+    if (!isOwnFile(file)) onFile(path.resolve(file));
+  };
+  registerHooks({
+    resolve(specifier, context, next) {
+      try {
+        const found = next(specifier, context);
+        tell(found.url);
+        return found;
+      } catch (error) {
+        // The file that is missing may be the next one that is saved.
+        if (/^\.{0,2}\//.test(specifier) && context.parentURL !== undefined)
+          tell(new URL(specifier, context.parentURL).href);
+        throw error;
+      }
+    },
+  });
+  return true;
+}

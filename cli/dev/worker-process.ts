@@ -1,0 +1,126 @@
+/** The worker of `leasehold dev` as its supervisor sees it: a process, and what it has told of itself. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { leash } from '../../local/leash.ts';
+import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
+import type { Environment } from '../context.ts';
+import type { WorkerMessage } from './messages.ts';
+import { MESSAGES_FD } from './messages.ts';
+import type { DevWorkerSettings } from './worker.ts';
+
+/** Beside this file: a source here, a compiled one in the package. */
+const PROGRAM = path.join(import.meta.dirname, `worker${path.extname(import.meta.filename)}`);
+
+export type Ready = Extract<WorkerMessage, { kind: 'ready' }>;
+export type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
+type Blocked = Extract<WorkerMessage, { kind: 'blocked' }>;
+
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  readonly #atWork = new Map<string, CurrentTask>();
+  readonly #handedBack: CurrentTask[] = [];
+  /** Resolves when it has begun to work. */
+  readonly ready: Promise<Ready>;
+  /** Resolves when it has heard that it must stop. */
+  readonly stopping: Promise<void>;
+  /** Resolves when it has ended and all that it told was read: with `exit 3`, or `killed by SIGKILL`. */
+  readonly ended: Promise<string>;
+  session: string | undefined;
+  refused: Refused | undefined;
+  blocked: Blocked | undefined;
+  isInspected = false;
+  /** The task whose code ended the process. */
+  culprit: CurrentTask | undefined;
+
+  constructor(
+    settings: DevWorkerSettings,
+    {
+      environment,
+      onMessage,
+    }: { readonly environment: Environment; readonly onMessage: (message: WorkerMessage) => void },
+  ) {
+    const isPosix = process.platform !== 'win32';
+    this.#child = spawn(process.execPath, [PROGRAM, JSON.stringify(settings)], {
+      env: environment,
+      // With --json, standard output is the answer's alone.
+      stdio: ['ignore', settings.settings.json === true ? 2 : 'inherit', 'inherit', 'pipe'],
+      // A process group of its own: Ctrl+C reaches the supervisor alone.
+      detached: isPosix,
+    });
+    if (isPosix) leash(this.#child);
+    const ready = Promise.withResolvers<Ready>();
+    const stopping = Promise.withResolvers<undefined>();
+    this.ready = ready.promise;
+    this.stopping = stopping.promise;
+    const lines = createInterface({ input: this.#child.stdio[MESSAGES_FD] as Readable });
+    lines.on('line', (line) => {
+      const message = JSON.parse(line) as WorkerMessage;
+      this.#hear(message);
+      if (message.kind === 'ready') ready.resolve(message);
+      if (message.kind === 'stopping') stopping.resolve(undefined);
+      onMessage(message);
+    });
+    this.ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve(`cannot be started: ${error.message}`));
+      this.#child.once('close', (code, signal) => {
+        lines.close();
+        resolve(signal === null ? `exit ${code ?? 0}` : `killed by ${signal}`);
+      });
+    });
+  }
+
+  /** Tasks whose code it runs, as far as it has told. */
+  get atWork(): readonly CurrentTask[] {
+    return [...this.#atWork.values()];
+  }
+
+  /** Tasks that it handed back. */
+  get handedBack(): readonly CurrentTask[] {
+    return this.#handedBack;
+  }
+
+  askToStop(): void {
+    this.#child.kill('SIGTERM');
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #hear(message: WorkerMessage): void {
+    switch (message.kind) {
+      case 'session':
+        this.session = message.id;
+        break;
+      case 'claimed':
+        this.#atWork.set(message.task.id, message.task);
+        break;
+      case 'settled':
+        this.#atWork.delete(message.task.id);
+        if (message.isHandedBack) this.#handedBack.push(message.task);
+        break;
+      case 'refused':
+        this.refused = message;
+        break;
+      case 'blocked':
+        this.blocked = message;
+        break;
+      case 'unblocked':
+        this.blocked = undefined;
+        break;
+      case 'inspected':
+        this.isInspected = message.isInspected;
+        break;
+      case 'exits':
+        this.culprit = message.task;
+        break;
+      case 'loads':
+      case 'ready':
+      case 'stopping':
+        break;
+    }
+  }
+}

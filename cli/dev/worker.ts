@@ -1,0 +1,101 @@
+/**
+ * The worker of `leasehold dev`: a process of its own, which its supervisor starts again when code changes or when it has crashed.
+ * It tells its supervisor what it is at (`messages.ts`), so that a crash costs no task but the one that caused it.
+ */
+import module from 'node:module';
+import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
+import { engineWakes } from '../../shared/client/engine-wakes.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { HandedBackError } from '../../shared/tasks/task/control.ts';
+import { currentTask } from '../../shared/tasks/task/inside.ts';
+import { loadModule } from '../../shared/tasks/task/module.ts';
+import { workModule } from '../../shared/tasks/run/work-module.ts';
+import type { TaskEvents } from '../../shared/tasks/run/events.ts';
+import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
+import { attemptLines } from '../attempts/attempt-lines.ts';
+import { prefixConsole } from '../attempts/prefix.ts';
+import { connect } from '../connection.ts';
+import { EXIT, failureOf } from '../exit.ts';
+import { Output } from '../output.ts';
+import type { WorkHereOptions } from '../queue/work-here.ts';
+import { workHere } from '../queue/work-here.ts';
+import type { GlobalOptions } from '../settings.ts';
+import { watchForBlocks } from './block-watch.ts';
+import { createDevTables } from './dev-tables.ts';
+import { fileVersion } from './file-version.ts';
+import { followLoadedFiles } from './loaded-files.ts';
+import { named, tellSupervisor } from './messages.ts';
+
+/** As one argument, in JSON. */
+export interface DevWorkerSettings {
+  readonly entry: string;
+  readonly settings: GlobalOptions;
+  readonly work: WorkHereOptions;
+}
+
+module.enableCompileCache();
+const { entry, settings, work: options } = JSON.parse(process.argv[2] ?? '') as DevWorkerSettings;
+process.on('exit', () => {
+  const task = currentTask();
+  tellSupervisor({ kind: 'exits', ...(task !== undefined && { task: named(task) }) });
+});
+const handBack = new AbortController();
+process.on('SIGTERM', () => {
+  tellSupervisor({ kind: 'stopping' });
+  handBack.abort(new HandedBackError('the worker is stopped'));
+});
+watchForBlocks();
+prefixConsole(process);
+process.exit(await work());
+
+async function work(): Promise<number> {
+  try {
+    const load = (file: string, isAlone = false): void =>
+      tellSupervisor({ kind: 'loads', file, version: fileVersion(file), ...(isAlone && { isAlone }) });
+    if (!followLoadedFiles(load)) load(entry, true);
+    const output = new Output({ isJson: settings.json === true, out: process.stdout, err: process.stderr });
+    const lines = attemptLines(output, systemRuntime.clock);
+    const exports = await loadModule(entry);
+    const loaded = workModule(exports, { events: alsoTold(lines.events) });
+    lines.know(loaded.registry);
+    using connection = await connect(settings, systemRuntime);
+    const tables = await createDevTables(exports, connection);
+    tellSupervisor({ kind: 'ready', tasks: [...loaded.registry.keys()], tables });
+    const onEnqueued = engineWakes({ ...settings, clock: systemRuntime.clock }, options.queue);
+    const spans = new TaskSpans(openTelemetry, DEFAULT_ATTEMPT_SPANS);
+    const leasehold = tellingSessions(connection.leasehold);
+    await workHere(loaded, connection, { log: lines.log, spans, onEnqueued, leasehold }, options, handBack.signal);
+    return EXIT.done;
+  } catch (error) {
+    const { message, exitCode, stack } = failureOf(error, settings.table);
+    tellSupervisor({ kind: 'refused', error: message, exitCode, ...(stack !== undefined && { stack }) });
+    return exitCode;
+  }
+}
+
+function alsoTold(events: TaskEvents): TaskEvents {
+  return {
+    ...events,
+    onClaimed(task, how) {
+      tellSupervisor({ kind: 'claimed', task: named(task) });
+      events.onClaimed?.(task, how);
+    },
+    onSettled(task, settlement) {
+      tellSupervisor({ kind: 'settled', task: named(task), isHandedBack: settlement === 'released' });
+      events.onSettled?.(task, settlement);
+    },
+  };
+}
+
+/** A session is told before anything hangs on it. */
+function tellingSessions(leasehold: Leasehold): Pick<Leasehold, 'session' | 'schedules'> {
+  return {
+    schedules: leasehold.schedules,
+    async session(sessionOptions) {
+      const session = await leasehold.session(sessionOptions);
+      tellSupervisor({ kind: 'session', id: session.id });
+      return session;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** A worker in this process over a connection of the command: for `leasehold work`, and for the worker of `leasehold dev`. */
+import type { WorkTotals } from '../../shared/client/keep-at-work.ts';
+import { keepAtWork } from '../../shared/client/keep-at-work.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import type { WorkerPorts } from '../../shared/tasks/worker/worker.ts';
+import type { WorkModule } from '../../shared/tasks/run/work-module.ts';
+import type { TaskLog } from '../../shared/tasks/task/context.ts';
+import type { TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
+import type { Connection } from '../connection.ts';
+
+/** For task code to stop after Ctrl+C, before its task is handed back. */
+export const GRACE_MS = 5_000;
+
+export interface WorkHereOptions {
+  readonly queue: string;
+  readonly shards: number;
+  readonly concurrency: number;
+  readonly sessionTtlMs: number;
+  readonly untilDrained: boolean;
+}
+
+export interface WorkHerePorts {
+  readonly log: TaskLog;
+  readonly spans: TaskSpans;
+  readonly onEnqueued: WorkerPorts['onEnqueued'];
+  /** Absent: the connection's own. */
+  readonly leasehold?: Pick<Leasehold, 'session' | 'schedules'>;
+}
+
+export function workHere(
+  work: WorkModule,
+  connection: Connection,
+  { log, spans, onEnqueued, leasehold = connection.leasehold }: WorkHerePorts,
+  options: WorkHereOptions,
+  handBack: AbortSignal,
+): Promise<WorkTotals> {
+  const { sessions, gauge, runtime } = connection;
+  const { store: tasks, queues, schedules } = connection.queue(options.queue, options.shards);
+  return keepAtWork(
+    work,
+    { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued },
+    { ...options, graceMs: GRACE_MS },
+    handBack,
+  );
+}

@@ -1,0 +1,23 @@
+/** `--engine memory | dynamodb-local | embedded | <url>`: the words in which every command of this machine is given its DynamoDB. */
+import { InvalidArgumentError, Option } from 'commander';
+import type { EngineOptions } from './engine.ts';
+
+const KINDS = ['memory', 'dynamodb-local', 'embedded'] as const;
+
+/** @param port of an engine that is started; absent: a free one */
+export function engineOf(text: string, port?: number): EngineOptions {
+  const kind = KINDS.find((known) => known === text);
+  if (kind !== undefined) return { kind, port };
+  if (/^https?:\/\//.test(text)) return { kind: 'endpoint', endpoint: text };
+  throw new InvalidArgumentError(`give ${KINDS.join(', ')}, or the URL of a DynamoDB that takes any credentials`);
+}
+
+/** The text is checked here; `engineOf` reads it, once the port is known. */
+export function engineOption(
+  description = 'the DynamoDB: memory, dynamodb-local, embedded, or the URL of one that runs',
+): Option {
+  return new Option('--engine <engine>', description).argParser((text: string) => {
+    engineOf(text);
+    return text;
+  });
+}
