@@ -8,12 +8,14 @@ const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
   consul: () => import('../consul/bench/bench.ts'),
+  creep: () => import('./creep.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
   start: () => import('./start.ts'),
+  takeover: () => import('./takeover.ts'),
   units: () => import('./units.ts'),
 } as const;
 
