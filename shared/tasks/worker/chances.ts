@@ -1,5 +1,5 @@
 /** What is left to a candidate: attempts, deaths, time. */
-import type { Candidate } from '../backlog/candidates.ts';
+import type { Candidate } from '../picker/candidates.ts';
 import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';

@@ -20,8 +20,8 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import { Backlog } from '../backlog/backlog.ts';
-import type { Candidate } from '../backlog/candidates.ts';
+import { TaskPicker } from '../picker/task-picker.ts';
+import type { Candidate } from '../picker/candidates.ts';
 import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
 import { Findings } from './findings.ts';
 import { SharedPause } from './pause.ts';
@@ -53,7 +53,7 @@ export interface WorkerSettings {
   readonly concurrency: number;
   /**
    * Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each,
-   * see `tasks/backlog/partition-turns.ts`.
+   * see `tasks/picker/partition-turns.ts`.
    */
   readonly pollMs: number;
   /** The same from a minute without a find on; absent: no slower. */
@@ -118,7 +118,7 @@ class Worker {
   readonly #ports: WorkerPorts;
   readonly #settings: WorkerSettings;
   readonly #handBack: AbortSignal;
-  readonly #backlog: Backlog;
+  readonly #picker: TaskPicker;
   readonly #gate: QueueGate;
   readonly #company = new Company();
   readonly #tally: Tally;
@@ -149,7 +149,7 @@ class Worker {
     this.#lingerMs = lingerMs;
     this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
     this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
-    this.#backlog = new Backlog(
+    this.#picker = new TaskPicker(
       ports.session.id,
       {
         queue,
@@ -184,7 +184,7 @@ class Worker {
       await this.#beginWithNamed();
       // Each slot is seen to its end, whatever becomes of the others.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
-      await this.#backlog.finish();
+      await this.#picker.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
       stopListening?.();
@@ -195,7 +195,7 @@ class Worker {
   }
 
   #expect(ids?: readonly string[]): void {
-    this.#backlog.expectTasks(ids);
+    this.#picker.expectTasks(ids);
     this.#pause.end();
   }
 
@@ -203,7 +203,7 @@ class Worker {
     const { queue, named = [] } = this.#settings;
     if (named.length === 0) return;
     try {
-      if (await this.#isOpen()) await this.#backlog.beginWith(named.map((id) => ({ queue, id })));
+      if (await this.#isOpen()) await this.#picker.beginWith(named.map((id) => ({ queue, id })));
     } catch (error) {
       this.#giveUp(error);
     }
@@ -216,9 +216,9 @@ class Worker {
       if (candidate !== undefined) {
         await this.#work(candidate);
         this.#busyAtMonotonicMs = clock.monotonic();
-      } else if (this.#backlog.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
+      } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
-      } else if (!this.#backlog.isIdle || this.#backlog.isExpecting || this.#lingerMs > 0) {
+      } else if (!this.#picker.isIdle || this.#picker.isExpecting || this.#lingerMs > 0) {
         await this.#rest();
       }
     }
@@ -229,14 +229,14 @@ class Worker {
    * What waits for a key is looked at no more often, however often its worker looks.
    */
   #rest(): Promise<void> {
-    const ms = Math.max(this.#settings.pollMs, this.#backlog.isExpecting ? EXPECTING_POLL_MS : 0);
+    const ms = Math.max(this.#settings.pollMs, this.#picker.isExpecting ? EXPECTING_POLL_MS : 0);
     const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
-    return this.#pause.wait(Math.max(this.#backlog.restMs, shortestMs));
+    return this.#pause.wait(Math.max(this.#picker.restMs, shortestMs));
   }
 
   async #next(): Promise<Candidate | undefined> {
     try {
-      if (await this.#isOpen()) return await this.#backlog.next();
+      if (await this.#isOpen()) return await this.#picker.next();
       if (this.#lingerMs < Infinity) {
         this.#isPaused = true;
         this.#over.abort();
@@ -268,8 +268,8 @@ class Worker {
     if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
       this.#unknown.note(candidate.task);
       this.#tally.count('unknown');
-      this.#backlog.skip(candidate.task, UNKNOWN_RECHECK_MS);
-      this.#backlog.putBack(candidate.task);
+      this.#picker.skip(candidate.task, UNKNOWN_RECHECK_MS);
+      this.#picker.putBack(candidate.task);
       return;
     }
     const leave = await this.#company.enter(isLastChance(candidate, definition));
@@ -277,7 +277,7 @@ class Worker {
       // Waiting for the place may have taken long.
       const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
       if (task === undefined || definition === undefined) {
-        this.#backlog.putBack(candidate.task);
+        this.#picker.putBack(candidate.task);
         return;
       }
       this.#tally.count('claimed');
@@ -285,7 +285,7 @@ class Worker {
       const takenOver = candidate.kind === 'abandoned';
       log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
       // A window that has turned has room for more than the one that waited for it in sight.
-      if (task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(task);
+      if (task.links?.concurrency?.rate !== undefined) this.#picker.passOn(task);
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
       const { settlement, settled } = await runTraced(
@@ -301,7 +301,7 @@ class Worker {
           onStalled: (handBacks) => {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
-          onFollowers: () => this.#backlog.expectFollowers(),
+          onFollowers: () => this.#picker.expectFollowers(),
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
@@ -309,14 +309,14 @@ class Worker {
       if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
-      if (settlement === 'unsettled') this.#backlog.park(task);
-      else this.#backlog.settle(task);
+      if (settlement === 'unsettled') this.#picker.park(task);
+      else this.#picker.settle(task);
       // What is handed back keeps its turn, and what was lost has left no place.
       const hasLeftPlace = settlement !== 'released' && settlement !== 'lost';
-      if (hasLeftPlace && this.#backlog.leavePlace(task)) this.#pause.end();
+      if (hasLeftPlace && this.#picker.leavePlace(task)) this.#pause.end();
     } catch (error) {
-      if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
-      else this.#backlog.settle(candidate.task);
+      if (error instanceof CorruptItemError) this.#picker.park(candidate.task);
+      else this.#picker.settle(candidate.task);
       this.#giveUp(error);
     } finally {
       leave();
@@ -340,10 +340,10 @@ class Worker {
         this.#tally.count('expired');
         this.#tell((events) => events.onExpired?.(candidate.task));
         // It may have been the one that stood in sight for this window, with others parked behind it.
-        if (candidate.task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(candidate.task);
-        this.#backlog.settle(candidate.task);
+        if (candidate.task.links?.concurrency?.rate !== undefined) this.#picker.passOn(candidate.task);
+        this.#picker.settle(candidate.task);
       }
-      this.#backlog.skip(candidate.task);
+      this.#picker.skip(candidate.task);
       return undefined;
     }
     const limits = limitsOf(session);
@@ -359,8 +359,8 @@ class Worker {
     const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
     if (full === undefined) this.#tally.count('claimsRefused');
     if (candidate.kind !== 'ready' || candidate.task.links?.concurrency === undefined)
-      this.#backlog.skip(candidate.task);
-    else await this.#backlog.turnAway(candidate.task, full);
+      this.#picker.skip(candidate.task);
+    else await this.#picker.turnAway(candidate.task, full);
     return undefined;
   }
 
@@ -380,10 +380,10 @@ class Worker {
       this.#tell((events) => events.onBuried?.(task, error));
       this.#ports.spans?.buried(task, now);
       log.error('task is dead', { task: task.id, name: task.name, error });
-      this.#backlog.settle(task);
-      this.#backlog.leavePlace(task);
+      this.#picker.settle(task);
+      this.#picker.leavePlace(task);
     }
-    this.#backlog.skip(task);
+    this.#picker.skip(task);
   }
 
   #tell(say: (events: TaskEvents) => void): void {
@@ -398,7 +398,7 @@ class Worker {
     if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
     if (this.#storeFailure !== undefined) return 'storeUnavailable';
     // A worker that only lingered leaves nothing behind.
-    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#backlog.isDrained ? 'drained' : 'handedBack';
+    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#picker.isDrained ? 'drained' : 'handedBack';
     return this.#isPaused ? 'paused' : 'drained';
   }
 

@@ -42,7 +42,7 @@ import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { Turns } from './partition-turns.ts';
 
-export interface BacklogSettings extends PartitionSettings {
+export interface PickerSettings extends PartitionSettings {
   /** Between looks at an empty backlog, of one partition each: see `partition-turns.ts`. */
   readonly pollMs: number;
   /** From a minute without a find on; absent: the same. */
@@ -81,8 +81,8 @@ const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
 
-export class Backlog {
-  readonly #settings: BacklogSettings;
+export class TaskPicker {
+  readonly #settings: PickerSettings;
   readonly #ports: PartitionPorts;
   readonly #candidates: Candidates;
   readonly #partitions: Partitions;
@@ -111,7 +111,7 @@ export class Backlog {
   /** Partitions that the last look had not seen to their ends when it ended. */
   #unfinished = 0;
 
-  constructor(session: string, settings: BacklogSettings, ports: PartitionPorts) {
+  constructor(session: string, settings: PickerSettings, ports: PartitionPorts) {
     this.#settings = settings;
     this.#ports = ports;
     this.#candidates = new Candidates({ session, ...settings }, ports);
