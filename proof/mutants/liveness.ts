@@ -201,7 +201,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: WORKER,
-        in: 'Worker.#work',
+        in: 'outcomeOf',
         at: condition('unsettled'),
         change: ({ text }) => `${text} || settlement === 'retried'`,
       },

@@ -20,8 +20,8 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
+import type { Candidate, Outcome } from '../picker/task-picker.ts';
 import { TaskPicker } from '../picker/task-picker.ts';
-import type { Candidate } from '../picker/candidates.ts';
 import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
 import { Findings } from './findings.ts';
 import { SharedPause } from './pause.ts';
@@ -40,8 +40,9 @@ import type { RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { decidedClaim } from './decided-claim.ts';
 import { Tally, timesOfDone } from './tally.ts';
+import type { Settlement } from '../run/settle.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
-import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
+import { UnknownNames } from './unknown-names.ts';
 
 export interface WorkerSettings {
   readonly queue: string;
@@ -168,6 +169,7 @@ class Worker {
         shards: () => this.#gate.shards,
         onDamaged: (error) => this.#findings.damaged(error),
         onSkewed: (error) => this.#findings.skewed(error),
+        onWorthALook: () => this.#pause.end(),
       },
     );
   }
@@ -268,24 +270,23 @@ class Worker {
     if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
       this.#unknown.note(candidate.task);
       this.#tally.count('unknown');
-      this.#picker.skip(candidate.task, UNKNOWN_RECHECK_MS);
-      this.#picker.putBack(candidate.task);
+      await candidate.end('unknownName');
       return;
     }
     const leave = await this.#company.enter(isLastChance(candidate, definition));
     try {
       // Waiting for the place may have taken long.
-      const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
-      if (task === undefined || definition === undefined) {
-        this.#picker.putBack(candidate.task);
+      const claimed = this.#mustStop() ? 'untried' : await this.#claim(candidate, definition);
+      if (!isClaimed(claimed) || definition === undefined) {
+        await candidate.end(isClaimed(claimed) ? 'untried' : claimed);
         return;
       }
+      const task = claimed;
       this.#tally.count('claimed');
       const { id, name, leaseCounter, attempts } = task;
       const takenOver = candidate.kind === 'abandoned';
       log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
-      // A window that has turned has room for more than the one that waited for it in sight.
-      if (task.links?.concurrency?.rate !== undefined) this.#picker.passOn(task);
+      candidate.begin();
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
       const { settlement, settled } = await runTraced(
@@ -309,14 +310,9 @@ class Worker {
       if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
-      if (settlement === 'unsettled') this.#picker.park(task);
-      else this.#picker.settle(task);
-      // What is handed back keeps its turn, and what was lost has left no place.
-      const hasLeftPlace = settlement !== 'released' && settlement !== 'lost';
-      if (hasLeftPlace && this.#picker.leavePlace(task)) this.#pause.end();
+      await candidate.end(outcomeOf(settlement));
     } catch (error) {
-      if (error instanceof CorruptItemError) this.#picker.park(candidate.task);
-      else this.#picker.settle(candidate.task);
+      await candidate.end(error instanceof CorruptItemError ? 'undecided' : 'kept');
       this.#giveUp(error);
     } finally {
       leave();
@@ -324,27 +320,20 @@ class Worker {
   }
 
   /** @param definition absent: the candidate is overdue, and nothing of it is run */
-  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | undefined> {
+  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | Outcome> {
     const { tasks, session, runtime } = this.#ports;
     if (candidate.kind === 'adopted') return candidate.task;
     // A pack loses the item that killed its holder, and lives on.
     const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
-    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task))) {
-      await this.#bury(candidate.task);
-      return undefined;
-    }
+    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task)))
+      return this.#bury(candidate.task);
     const stamp = stampOf(runtime);
     if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
       const { kind } = await tasks.expire(candidate.task, stamp);
-      if (kind === 'applied') {
-        this.#tally.count('expired');
-        this.#tell((events) => events.onExpired?.(candidate.task));
-        // It may have been the one that stood in sight for this window, with others parked behind it.
-        if (candidate.task.links?.concurrency?.rate !== undefined) this.#picker.passOn(candidate.task);
-        this.#picker.settle(candidate.task);
-      }
-      this.#picker.skip(candidate.task);
-      return undefined;
+      if (kind !== 'applied') return 'contended';
+      this.#tally.count('expired');
+      this.#tell((events) => events.onExpired?.(candidate.task));
+      return 'expired';
     }
     const limits = limitsOf(session);
     const send = () =>
@@ -357,15 +346,13 @@ class Worker {
       return outcome.row;
     }
     const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
-    if (full === undefined) this.#tally.count('claimsRefused');
-    if (candidate.kind !== 'ready' || candidate.task.links?.concurrency === undefined)
-      this.#picker.skip(candidate.task);
-    else await this.#picker.turnAway(candidate.task, full);
-    return undefined;
+    if (full !== undefined) return { full };
+    this.#tally.count('claimsRefused');
+    return 'contended';
   }
 
   /** The task used up its attempts by killing, or outliving, every worker that took it. */
-  async #bury(task: RunningTask): Promise<void> {
+  async #bury(task: RunningTask): Promise<Outcome> {
     const { tasks, runtime, log } = this.#ports;
     const now = runtime.clock.now();
     const deaths = task.deaths + 1;
@@ -375,15 +362,12 @@ class Worker {
       '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
     const error = { name: 'WorkerDied', message, at: now };
     const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
-    if (outcome.kind === 'applied') {
-      this.#tally.count('buried');
-      this.#tell((events) => events.onBuried?.(task, error));
-      this.#ports.spans?.buried(task, now);
-      log.error('task is dead', { task: task.id, name: task.name, error });
-      this.#picker.settle(task);
-      this.#picker.leavePlace(task);
-    }
-    this.#picker.skip(task);
+    if (outcome.kind !== 'applied') return 'contended';
+    this.#tally.count('buried');
+    this.#tell((events) => events.onBuried?.(task, error));
+    this.#ports.spans?.buried(task, now);
+    log.error('task is dead', { task: task.id, name: task.name, error });
+    return 'settled';
   }
 
   #tell(say: (events: TaskEvents) => void): void {
@@ -417,4 +401,14 @@ class Worker {
     }
     this.#over.abort();
   }
+}
+
+function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {
+  return typeof claimed === 'object' && 'state' in claimed;
+}
+
+/** What is handed back keeps its turn, and what was lost has left no place. */
+function outcomeOf(settlement: Settlement): Outcome {
+  if (settlement === 'unsettled') return 'undecided';
+  return settlement === 'released' || settlement === 'lost' ? 'kept' : 'settled';
 }
