@@ -8,6 +8,7 @@ const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
   consul: () => import('../consul/bench/bench.ts'),
+  creep: () => import('./creep.ts'),
   fanout: () => import('./fanout.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
@@ -15,6 +16,7 @@ const BENCHES = {
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
   start: () => import('./start.ts'),
+  takeover: () => import('./takeover.ts'),
   units: () => import('./units.ts'),
 } as const;
 

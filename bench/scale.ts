@@ -89,7 +89,7 @@ function tableOf(rows: readonly Measured[]): string {
     table.push([
       ...[row.tasks, row.workers, row.done],
       ...[writeUnits(row).toFixed(3), readUnits(row).toFixed(3)],
-      ...[`${(refusedShare(row) * 100).toFixed(2)} %`, (row.tasks / row.seconds).toFixed(0)],
+      ...[`${(refusedShare(row) * 100).toFixed(2)} %`, tasksPerSecond(row).toFixed(0)],
     ]);
   return table.toString();
 }
@@ -113,6 +113,7 @@ function figuresOf(row: Measured) {
     writeUnitsPerTask: writeUnits(row),
     readUnitsPerTask: readUnits(row),
     refusedShare: refusedShare(row),
+    tasksPerSecond: tasksPerSecond(row),
   };
 }
 
@@ -145,6 +146,10 @@ function readUnits({ cost, tasks }: Measured): number {
 
 function refusedShare({ claimed, claimsRefused }: Drained): number {
   return claimsRefused / Math.max(1, claimed + claimsRefused);
+}
+
+function tasksPerSecond({ tasks, seconds }: Measured): number {
+  return tasks / seconds;
 }
 
 function spreadOf(rows: readonly Measured[], figure: (row: Measured) => number): number {

@@ -33,6 +33,11 @@ export interface World {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
+export interface SimulatedWorld extends World {
+  /** Stops the process of a place at once: none of its timers fires any more, and none of its requests is answered. */
+  kill(name: string): void;
+}
+
 export interface EngineTable extends AsyncDisposable {
   readonly client: DynamoDBClient;
   /** One of each, over the same engine. */
@@ -69,8 +74,8 @@ export function worldOver(driver: DynamoDriver): World {
   return { placeOf: () => place, run: (work) => work() };
 }
 
-/** DynamoDB answers small requests in a few milliseconds; this is half of one, there or back. */
-const WAY_MS = { least: 1, most: 5 };
+/** DynamoDB answers small requests in a few milliseconds. */
+const REQUEST_MS = 6;
 const SEED = 20_261_121n;
 const EPOCH_MS = Date.UTC(2026, 10, 21);
 
@@ -78,19 +83,18 @@ const EPOCH_MS = Date.UTC(2026, 10, 21);
  * The exact DynamoDB in memory that tests use, behind a network that takes time and loses nothing.
  * Time passes when everybody waits, so sixteen workers are as fast as sixteen machines, and the figures are the same on any.
  */
-export function simulatedWorld(table = TABLE): World {
+export function simulatedWorld({ requestMs = REQUEST_MS } = {}): SimulatedWorld {
   const timeline = new Timeline();
+  const processes = new Map<string, SimulatedProcess>();
+  /** Each way takes between a sixth and five sixths of a request. */
+  const wayMs = (): number => ways.between(requestMs / 6, (5 * requestMs) / 6);
   const prng = new Prng(SEED);
-  const store = memoryDynamo(table, () => EPOCH_MS + timeline.now);
+  const store = memoryDynamo(TABLE, () => EPOCH_MS + timeline.now);
   const ways = prng.fork('network');
   const network = new Network({
     timeline,
     store,
-    fateOf: () => ({
-      ending: 'answered',
-      requestMs: ways.between(WAY_MS.least, WAY_MS.most),
-      replyMs: ways.between(WAY_MS.least, WAY_MS.most),
-    }),
+    fateOf: () => ({ ending: 'answered', requestMs: wayMs(), replyMs: wayMs() }),
   });
   return {
     placeOf(name) {
@@ -100,6 +104,7 @@ export function simulatedWorld(table = TABLE): World {
       const unique = (): string => `${name}-${++made}-${random.integer(0, 2 ** 48).toString(36)}`;
       const ids = { unique, ordered: unique };
       const process = new SimulatedProcess({ name, timeline, wall, random, ids });
+      processes.set(name, process);
       return { driver: network.driverOf(process), runtime: process.runtime };
     },
     async run(work) {
@@ -111,6 +116,9 @@ export function simulatedWorld(table = TABLE): World {
       result.then(over, over);
       while (!state.isOver) await timeline.run(() => state.isOver);
       return result;
+    },
+    kill(name) {
+      processes.get(name)?.kill();
     },
   };
 }

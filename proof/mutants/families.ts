@@ -133,7 +133,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: "workers ignore how many shards the queue's row names",
     edits: [
       {
-        file: 'shared/tasks/backlog/partitions.ts',
+        file: 'shared/tasks/picker/partitions.ts',
         in: 'Partitions.meet',
         at: statement('#meetShards', 'shards'),
         change: 'drop',

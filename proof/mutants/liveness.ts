@@ -5,7 +5,7 @@ import { branch, call, choice, cleanup, condition, operation, returned, statemen
 
 const WAIT = 'shared/core/wait/wait.ts';
 const TURNS = 'shared/core/wait/turns.ts';
-const CANDIDATES = 'shared/tasks/backlog/candidates.ts';
+const CANDIDATES = 'shared/tasks/picker/candidates.ts';
 const RUN = 'shared/tasks/run/run.ts';
 const CONTENDER = 'shared/session/session-contender.ts';
 const WORKER = 'shared/tasks/worker/worker.ts';
@@ -201,7 +201,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: WORKER,
-        in: 'Worker.#work',
+        in: 'outcomeOf',
         at: condition('unsettled'),
         change: ({ text }) => `${text} || settlement === 'retried'`,
       },

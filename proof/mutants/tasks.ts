@@ -113,7 +113,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'a worker buries, or takes over, without asking whether the holder lives',
     edits: [
       {
-        file: 'shared/tasks/backlog/candidates.ts',
+        file: 'shared/tasks/picker/candidates.ts',
         in: 'Candidates.#standingsOf',
         at: condition('free'),
         change: becomes('true'),

@@ -2,7 +2,7 @@
  * A worker that stays: for a queue, until it is told to go, be there tasks or not. It makes tasks of recurring ones that are due as well,
  * so a queue needs nothing else.
  *
- * While nothing is there it looks at one partition at a time (`tasks/backlog/partition-turns.ts`).
+ * While nothing is there it looks at one partition at a time (`tasks/picker/partition-turns.ts`).
  * With eight shards of one lane, in its first idle minute a task
  * is noticed within 650 ms (p50) and 1.3 s at most, for 3.9 read units a second; afterwards within 3 and 7 s, for one
  * (`npm run bench -- idle`, and what an index lags behind comes on top). Where its caller hears of enqueues, it begins at once.

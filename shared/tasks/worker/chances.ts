@@ -1,5 +1,5 @@
 /** What is left to a candidate: attempts, deaths, time. */
-import type { Candidate } from '../backlog/candidates.ts';
+import type { Found } from '../picker/candidates.ts';
 import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';
@@ -8,7 +8,7 @@ import type { RunningTask } from '../task/task.ts';
 const FAILING_LONG_MS = 10 * 60_000;
 
 /** Its last holder died, and so may its next: see `solo-gate.ts`. */
-export function isLastChance({ kind, task }: Candidate, definition: AnyTask | undefined): boolean {
+export function isLastChance({ kind, task }: Found, definition: AnyTask | undefined): boolean {
   const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
   if (!hasDied || definition === undefined) return false;
   const { maxAttempts, maxDeaths } = retryOf(definition, task);
@@ -22,7 +22,7 @@ export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDe
 }
 
 /** No worker started it before it expired. */
-export function isOverdue({ kind, task }: Candidate, now: number): boolean {
+export function isOverdue({ kind, task }: Found, now: number): boolean {
   return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
 }
 

@@ -10,7 +10,7 @@
  * that one was.
  *
  * What is not decided here: a request that arrives after its key was found full.
- * It is met in the index and adopted (`tasks/backlog/candidates.ts`).
+ * It is met in the index and adopted (`tasks/picker/candidates.ts`).
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';

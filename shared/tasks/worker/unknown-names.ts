@@ -8,8 +8,6 @@ import type { TaskLog } from '../task/context.ts';
 import type { TaskRegistry } from '../task/definition.ts';
 import type { TaskKey } from '../task/task.ts';
 
-/** A deployment that adds the name meets its tasks at the latest after this long. */
-export const UNKNOWN_RECHECK_MS = 60_000;
 /** A module that was given for another lacks all of its names; a log line for each of the first ones tells as much. */
 const NAMES_SAID = 20;
 

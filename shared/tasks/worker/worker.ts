@@ -20,8 +20,8 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import { Backlog } from '../backlog/backlog.ts';
-import type { Candidate } from '../backlog/candidates.ts';
+import type { Candidate, Outcome } from '../picker/task-picker.ts';
+import { TaskPicker } from '../picker/task-picker.ts';
 import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
 import { Findings } from './findings.ts';
 import { SharedPause } from './pause.ts';
@@ -42,8 +42,9 @@ import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { decidedClaim } from './decided-claim.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
+import type { Settlement } from '../run/settle.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
-import { UNKNOWN_RECHECK_MS, UnknownNames } from './unknown-names.ts';
+import { UnknownNames } from './unknown-names.ts';
 
 export interface WorkerSettings {
   readonly queue: string;
@@ -55,7 +56,7 @@ export interface WorkerSettings {
   readonly concurrency: number;
   /**
    * Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each,
-   * see `tasks/backlog/partition-turns.ts`.
+   * see `tasks/picker/partition-turns.ts`.
    */
   readonly pollMs: number;
   /** The same from a minute without a find on; absent: no slower. */
@@ -122,7 +123,7 @@ class Worker {
   readonly #ports: WorkerPorts;
   readonly #settings: WorkerSettings;
   readonly #handBack: AbortSignal;
-  readonly #backlog: Backlog;
+  readonly #picker: TaskPicker;
   readonly #gate: QueueGate;
   readonly #company = new Company();
   readonly #hints: PlanningHintsWriter | undefined;
@@ -155,7 +156,7 @@ class Worker {
     this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
     this.#hints = this.#newHints();
     this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
-    this.#backlog = new Backlog(
+    this.#picker = new TaskPicker(
       ports.session.id,
       {
         queue,
@@ -174,6 +175,7 @@ class Worker {
         shards: () => this.#gate.shards,
         onDamaged: (error) => this.#findings.damaged(error),
         onSkewed: (error) => this.#findings.skewed(error),
+        onWorthALook: () => this.#pause.end(),
       },
     );
   }
@@ -202,7 +204,7 @@ class Worker {
       await this.#beginWithNamed();
       // Each slot is seen to its end, whatever becomes of the others.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
-      await this.#backlog.finish();
+      await this.#picker.finish();
       await this.#hints?.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
@@ -214,7 +216,7 @@ class Worker {
   }
 
   #expect(ids?: readonly string[]): void {
-    this.#backlog.expectTasks(ids);
+    this.#picker.expectTasks(ids);
     this.#pause.end();
   }
 
@@ -222,7 +224,7 @@ class Worker {
     const { queue, named = [] } = this.#settings;
     if (named.length === 0) return;
     try {
-      if (await this.#isOpen()) await this.#backlog.beginWith(named.map((id) => ({ queue, id })));
+      if (await this.#isOpen()) await this.#picker.beginWith(named.map((id) => ({ queue, id })));
     } catch (error) {
       this.#giveUp(error);
     }
@@ -235,9 +237,9 @@ class Worker {
       if (candidate !== undefined) {
         await this.#work(candidate);
         this.#busyAtMonotonicMs = clock.monotonic();
-      } else if (this.#backlog.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
+      } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
-      } else if (!this.#backlog.isIdle || this.#backlog.isExpecting || this.#lingerMs > 0) {
+      } else if (!this.#picker.isIdle || this.#picker.isExpecting || this.#lingerMs > 0) {
         await this.#rest();
       }
     }
@@ -248,14 +250,14 @@ class Worker {
    * What waits for a key is looked at no more often, however often its worker looks.
    */
   #rest(): Promise<void> {
-    const ms = Math.max(this.#settings.pollMs, this.#backlog.isExpecting ? EXPECTING_POLL_MS : 0);
+    const ms = Math.max(this.#settings.pollMs, this.#picker.isExpecting ? EXPECTING_POLL_MS : 0);
     const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
-    return this.#pause.wait(Math.max(this.#backlog.restMs, shortestMs));
+    return this.#pause.wait(Math.max(this.#picker.restMs, shortestMs));
   }
 
   async #next(): Promise<Candidate | undefined> {
     try {
-      if (await this.#isOpen()) return await this.#backlog.next();
+      if (await this.#isOpen()) return await this.#picker.next();
       if (this.#lingerMs < Infinity) {
         this.#isPaused = true;
         this.#over.abort();
@@ -288,26 +290,25 @@ class Worker {
       this.#unknown.note(candidate.task);
       this.#hints?.meetUnknown(candidate.task);
       this.#tally.count('unknown');
-      this.#backlog.skip(candidate.task, UNKNOWN_RECHECK_MS);
-      this.#backlog.putBack(candidate.task);
+      await candidate.end('unknownName');
       return;
     }
     const leave = await this.#company.enter(isLastChance(candidate, definition));
     let leaveSlot: (() => void) | undefined;
     try {
       // Waiting for the place may have taken long.
-      const task = this.#mustStop() ? undefined : await this.#claim(candidate, definition);
-      if (task === undefined || definition === undefined) {
-        this.#backlog.putBack(candidate.task);
+      const claimed = this.#mustStop() ? 'untried' : await this.#claim(candidate, definition);
+      if (!isClaimed(claimed) || definition === undefined) {
+        await candidate.end(isClaimed(claimed) ? 'untried' : claimed);
         return;
       }
+      const task = claimed;
       this.#tally.count('claimed');
       leaveSlot = this.#hints?.begin(task);
       const { id, name, leaseCounter, attempts } = task;
       const takenOver = candidate.kind === 'abandoned';
       log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
-      // A window that has turned has room for more than the one that waited for it in sight.
-      if (task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(task);
+      candidate.begin();
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
       const { settlement, settled } = await runTraced(
@@ -323,7 +324,7 @@ class Worker {
           onStalled: (handBacks) => {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
-          onFollowers: () => this.#backlog.expectFollowers(),
+          onFollowers: () => this.#picker.expectFollowers(),
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
@@ -331,14 +332,9 @@ class Worker {
       if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
-      if (settlement === 'unsettled') this.#backlog.park(task);
-      else this.#backlog.settle(task);
-      // What is handed back keeps its turn, and what was lost has left no place.
-      const hasLeftPlace = settlement !== 'released' && settlement !== 'lost';
-      if (hasLeftPlace && this.#backlog.leavePlace(task)) this.#pause.end();
+      await candidate.end(outcomeOf(settlement));
     } catch (error) {
-      if (error instanceof CorruptItemError) this.#backlog.park(candidate.task);
-      else this.#backlog.settle(candidate.task);
+      await candidate.end(error instanceof CorruptItemError ? 'undecided' : 'kept');
       this.#giveUp(error);
     } finally {
       leaveSlot?.();
@@ -347,27 +343,20 @@ class Worker {
   }
 
   /** @param definition absent: the candidate is overdue, and nothing of it is run */
-  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | undefined> {
+  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | Outcome> {
     const { tasks, session, runtime } = this.#ports;
     if (candidate.kind === 'adopted') return candidate.task;
     // A pack loses the item that killed its holder, and lives on.
     const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
-    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task))) {
-      await this.#bury(candidate.task);
-      return undefined;
-    }
+    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task)))
+      return this.#bury(candidate.task);
     const stamp = stampOf(runtime);
     if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
       const { kind } = await tasks.expire(candidate.task, stamp);
-      if (kind === 'applied') {
-        this.#tally.count('expired');
-        this.#tell((events) => events.onExpired?.(candidate.task));
-        // It may have been the one that stood in sight for this window, with others parked behind it.
-        if (candidate.task.links?.concurrency?.rate !== undefined) this.#backlog.passOn(candidate.task);
-        this.#backlog.settle(candidate.task);
-      }
-      this.#backlog.skip(candidate.task);
-      return undefined;
+      if (kind !== 'applied') return 'contended';
+      this.#tally.count('expired');
+      this.#tell((events) => events.onExpired?.(candidate.task));
+      return 'expired';
     }
     const limits = limitsOf(session);
     const send = () =>
@@ -380,15 +369,13 @@ class Worker {
       return outcome.row;
     }
     const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
-    if (full === undefined) this.#tally.count('claimsRefused');
-    if (candidate.kind !== 'ready' || candidate.task.links?.concurrency === undefined)
-      this.#backlog.skip(candidate.task);
-    else await this.#backlog.turnAway(candidate.task, full);
-    return undefined;
+    if (full !== undefined) return { full };
+    this.#tally.count('claimsRefused');
+    return 'contended';
   }
 
   /** The task used up its attempts by killing, or outliving, every worker that took it. */
-  async #bury(task: RunningTask): Promise<void> {
+  async #bury(task: RunningTask): Promise<Outcome> {
     const { tasks, runtime, log } = this.#ports;
     const now = runtime.clock.now();
     const deaths = task.deaths + 1;
@@ -398,15 +385,12 @@ class Worker {
       '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
     const error = { name: WORKER_DIED, message, at: now };
     const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
-    if (outcome.kind === 'applied') {
-      this.#tally.count('buried');
-      this.#tell((events) => events.onBuried?.(task, error));
-      this.#ports.spans?.buried(task, now);
-      log.error('task is dead', { task: task.id, name: task.name, error });
-      this.#backlog.settle(task);
-      this.#backlog.leavePlace(task);
-    }
-    this.#backlog.skip(task);
+    if (outcome.kind !== 'applied') return 'contended';
+    this.#tally.count('buried');
+    this.#tell((events) => events.onBuried?.(task, error));
+    this.#ports.spans?.buried(task, now);
+    log.error('task is dead', { task: task.id, name: task.name, error });
+    return 'settled';
   }
 
   #tell(say: (events: TaskEvents) => void): void {
@@ -421,7 +405,7 @@ class Worker {
     if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
     if (this.#storeFailure !== undefined) return 'storeUnavailable';
     // A worker that only lingered leaves nothing behind.
-    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#backlog.isDrained ? 'drained' : 'handedBack';
+    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#picker.isDrained ? 'drained' : 'handedBack';
     return this.#isPaused ? 'paused' : 'drained';
   }
 
@@ -440,4 +424,14 @@ class Worker {
     }
     this.#over.abort();
   }
+}
+
+function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {
+  return typeof claimed === 'object' && 'state' in claimed;
+}
+
+/** What is handed back keeps its turn, and what was lost has left no place. */
+function outcomeOf(settlement: Settlement): Outcome {
+  if (settlement === 'unsettled') return 'undecided';
+  return settlement === 'released' || settlement === 'lost' ? 'kept' : 'settled';
 }

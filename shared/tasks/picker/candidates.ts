@@ -25,7 +25,7 @@ import { KeyPlaces } from './key-places.ts';
  * `abandoned`  its holder's session is dead: take it over.
  * `adopted`    it runs under our own session without our knowing, because the answer to its claim was lost: it is ours already.
  */
-export type Candidate =
+export type Found =
   | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsRoom?: true }
   | { readonly kind: 'abandoned'; readonly task: RunningTask }
   | { readonly kind: 'adopted'; readonly task: RunningTask };
@@ -89,7 +89,7 @@ export class Candidates {
    * Those of the tasks that may be tried; they are in hand from now on.
    * @param claimedBefore tasks that were claimed later are in good hands, and their sessions are not read
    */
-  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Candidate[]> {
+  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Found[]> {
     if (hints.length === 0) return [];
     const called = new Set<string>();
     this.#calledWhileReading.add(called);
@@ -101,7 +101,7 @@ export class Candidates {
     }
   }
 
-  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Candidate[]> {
+  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Found[]> {
     const { tasks, runtime, onDamaged } = this.#ports;
     const rows = await tasks.getMany(hints, onDamaged);
     const running = rows.filter((row) => row.state === 'running');
@@ -115,9 +115,9 @@ export class Candidates {
     // Those of a key that is full hold up nothing that stands behind them.
     const full = ready.filter((task) => this.places.isKnownFull(task));
     for (const task of full) this.turnAwayForNow(task);
-    const found: Candidate[] = [
-      ...ready.filter((task) => !full.includes(task)).map(readyCandidate),
-      ...(await this.places.park(full)).map(readyCandidate),
+    const found: Found[] = [
+      ...ready.filter((task) => !full.includes(task)).map(foundReady),
+      ...(await this.places.park(full)).map(foundReady),
       ...abandoned,
     ];
     // A concurrent proposal may have taken one of them in hand while rows were read.
@@ -155,7 +155,7 @@ export class Candidates {
   }
 
   /** The next for the place that this one has left; in hand from now on. */
-  nextOfKey(left: Linked): readonly Candidate[] {
+  nextOfKey(left: Linked): readonly Found[] {
     const task = this.places.nextOf(left, (one) => !this.#inHand.has(nameOf(one)));
     if (task === undefined) return [];
     this.#inHand.add(nameOf(task));
@@ -172,24 +172,24 @@ export class Candidates {
   }
 
   /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
-  park(tasks: readonly ReadyTask[]): Promise<readonly Candidate[]> {
+  park(tasks: readonly ReadyTask[]): Promise<readonly Found[]> {
     return this.#proposed(this.places.park(tasks));
   }
 
   /** Parked tasks that have room by now; in hand from now on. */
-  passOn(reservedOf: (key: string) => number): Promise<readonly Candidate[]> {
+  passOn(reservedOf: (key: string) => number): Promise<readonly Found[]> {
     return this.#proposed(this.places.passOn(reservedOf));
   }
 
   /** Those that were missed; in hand from now on. */
-  repair(): Promise<readonly Candidate[]> {
+  repair(): Promise<readonly Found[]> {
     return this.#proposed(this.places.repair());
   }
 
-  async #proposed(finding: Promise<readonly ReadyTask[]>): Promise<readonly Candidate[]> {
+  async #proposed(finding: Promise<readonly ReadyTask[]>): Promise<readonly Found[]> {
     const tasks = (await finding).filter((task) => !this.#inHand.has(nameOf(task)));
     for (const task of tasks) this.#inHand.add(nameOf(task));
-    return tasks.map(readyCandidate);
+    return tasks.map(foundReady);
   }
 
   forgetHeld(): void {
@@ -199,7 +199,7 @@ export class Candidates {
   }
 
   /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */
-  async #findAbandoned(running: readonly RunningTask[]): Promise<Candidate[]> {
+  async #findAbandoned(running: readonly RunningTask[]): Promise<Found[]> {
     const mine = running.filter(({ session }) => session === this.#session);
     const foreign = running.filter(({ session }) => session !== this.#session);
     const standings = await this.#standingsOf(new Set(foreign.map(({ session }) => session)));
@@ -248,7 +248,7 @@ export class Candidates {
   }
 
   /** The batch read may be stale and show a task that we have just finished, so each is read again, consistently. */
-  async #findAdopted(mine: readonly RunningTask[]): Promise<Candidate[]> {
+  async #findAdopted(mine: readonly RunningTask[]): Promise<Found[]> {
     const rows = await allOf(mine.map((task) => this.#ports.tasks.get(task)));
     return rows
       .filter((row) => row !== undefined)
@@ -260,7 +260,7 @@ export class Candidates {
   }
 }
 
-function readyCandidate(task: ReadyTask): Candidate {
+function foundReady(task: ReadyTask): Found {
   return { kind: 'ready', task };
 }
 

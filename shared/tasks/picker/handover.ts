@@ -6,7 +6,7 @@
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { TaskKey } from '../task/task.ts';
-import type { Candidate, Candidates } from './candidates.ts';
+import type { Candidates, Found } from './candidates.ts';
 import type { Linked } from './key-places.ts';
 
 /** Other workers have met its entry by then. */
@@ -17,7 +17,7 @@ const HEARD_LIMIT = 25;
 export class Handover {
   readonly #candidates: Candidates;
   readonly #clock: Clock;
-  #back: { readonly candidate: Candidate; readonly untilMonotonicMs: number }[] = [];
+  #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
   #repairing: Promise<void> | undefined;
   /** Tasks that were enqueued and whose rows were not read yet; and the reading of such rows. */
@@ -85,12 +85,12 @@ export class Handover {
   }
 
   /** Candidates that are in hand, to be tried before all others. */
-  propose(candidates: readonly Candidate[]): void {
+  propose(candidates: readonly Found[]): void {
     const untilMonotonicMs = this.#clock.monotonic() + FRESH_MS;
     this.#back.push(...candidates.map((candidate) => ({ candidate, untilMonotonicMs })));
   }
 
-  next(): Candidate | undefined {
+  next(): Found | undefined {
     const now = this.#clock.monotonic();
     for (const { candidate, untilMonotonicMs } of this.#back)
       if (untilMonotonicMs < now) this.#candidates.putBack(candidate.task);
@@ -106,7 +106,7 @@ export class Handover {
       await this.#proposeThose(() => this.#candidates.passOn(reservedOf));
   }
 
-  async #proposeThose(find: () => Promise<readonly Candidate[]>): Promise<void> {
+  async #proposeThose(find: () => Promise<readonly Found[]>): Promise<void> {
     try {
       this.propose(await find());
     } catch (error) {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
-import type { CandidatePorts } from '../../../../shared/tasks/backlog/candidates.ts';
-import { Candidates } from '../../../../shared/tasks/backlog/candidates.ts';
-import type { Linked } from '../../../../shared/tasks/backlog/key-places.ts';
+import type { CandidatePorts } from '../../../../shared/tasks/picker/candidates.ts';
+import { Candidates } from '../../../../shared/tasks/picker/candidates.ts';
+import type { Linked } from '../../../../shared/tasks/picker/key-places.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';

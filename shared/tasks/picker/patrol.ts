@@ -7,7 +7,7 @@
 import { allOf } from '../../core/runtime/all-of.ts';
 import { shuffled } from '../../core/runtime/random.ts';
 import type { ReadyHint } from '../task/task-store.ts';
-import type { Candidate, Candidates } from './candidates.ts';
+import type { Candidates, Found } from './candidates.ts';
 import type { PartitionPlace, PartitionView } from './partition-view.ts';
 import type { PartitionPorts, PartitionSettings, Partitions } from './partitions.ts';
 
@@ -51,7 +51,7 @@ export class Patrol {
    * Looks at one of another shard's oldest entries, if it is time, for tasks whose holders are dead:
    * the worker at home there may be the one that died.
    */
-  async next(now: number): Promise<Candidate[]> {
+  async next(now: number): Promise<Found[]> {
     if (now < this.#dueAtMonotonicMs) return [];
     const { partitions, candidates } = this.#parts;
     const shard = partitions.passBy();

@@ -27,7 +27,7 @@
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { shuffled } from '../../core/runtime/random.ts';
-import type { Candidate } from './candidates.ts';
+import type { Found } from './candidates.ts';
 import { Candidates } from './candidates.ts';
 import { LANES, lanesOf } from '../task/lane.ts';
 import type { Fullness } from '../task/key-limit.ts';
@@ -42,7 +42,33 @@ import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { Turns } from './partition-turns.ts';
 
-export interface BacklogSettings extends PartitionSettings {
+/** What became of a candidate. */
+export type Outcome =
+  /** It ended here, or was put off: its key has room for another. */
+  | 'settled'
+  /** It ran here, and keeps its place in its key: handed back, or lost. */
+  | 'kept'
+  /** It had expired before any worker began it. */
+  | 'expired'
+  /** Not tried after all. */
+  | 'untried'
+  /** Another worker was faster. */
+  | 'contended'
+  /** No task of its name is defined here. */
+  | 'unknownName'
+  /** Its last write could not be decided: running it once more under the same claim would hide that, so it is never offered here again. */
+  | 'undecided'
+  /** Its key is full. */
+  | { readonly full: Fullness };
+
+/** A task that a worker may try. It is in hand until `end`, which is called once. */
+export type Candidate = Found & {
+  /** It was claimed, and begins. */
+  begin(): void;
+  end(outcome: Outcome): Promise<void>;
+};
+
+export interface PickerSettings extends PartitionSettings {
   /** Between looks at an empty backlog, of one partition each: see `partition-turns.ts`. */
   readonly pollMs: number;
   /** From a minute without a find on; absent: the same. */
@@ -81,17 +107,24 @@ const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
  * and all that is at home while tasks flow, is looked at again after so long.
  */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
+/** A deployment that adds the name meets its tasks at the latest after this long. */
+const UNKNOWN_RECHECK_MS = 60_000;
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
 
-export class Backlog {
-  readonly #settings: BacklogSettings;
-  readonly #ports: PartitionPorts;
+export interface PickerPorts extends PartitionPorts {
+  /** A slot that rests would find something now. */
+  readonly onWorthALook: () => void;
+}
+
+export class TaskPicker {
+  readonly #settings: PickerSettings;
+  readonly #ports: PickerPorts;
   readonly #candidates: Candidates;
   readonly #partitions: Partitions;
   readonly #handover: Handover;
   readonly #patrol: Patrol;
   readonly #turns: Turns;
-  #buffer: Candidate[] = [];
+  #buffer: Found[] = [];
   #filledAtMonotonicMs = 0;
   /** Slots that wait for a candidate. */
   #waiting = 0;
@@ -113,7 +146,7 @@ export class Backlog {
   /** Partitions that the last look had not seen to their ends when it ended. */
   #unfinished = 0;
 
-  constructor(session: string, settings: BacklogSettings, ports: PartitionPorts) {
+  constructor(session: string, settings: PickerSettings, ports: PickerPorts) {
     this.#settings = settings;
     this.#ports = ports;
     this.#candidates = new Candidates({ session, ...settings }, ports);
@@ -129,8 +162,57 @@ export class Backlog {
     });
   }
 
-  /** The next candidate, in hand until `settle`, `putBack` or `park` is called; undefined when nothing is due that others do not hold. */
+  /** The next candidate; undefined when nothing is due that others do not hold. */
   async next(): Promise<Candidate | undefined> {
+    const found = await this.#next();
+    if (found === undefined) return undefined;
+    return {
+      ...found,
+      begin: () => this.#begin(found.task),
+      end: (outcome) => this.#end(found, outcome),
+    };
+  }
+
+  /** A window that has turned has room for more than the one that waited for it in sight. */
+  #begin(task: Linked): void {
+    if (task.links?.concurrency?.rate !== undefined) this.#handover.begin(task);
+  }
+
+  async #end({ kind, task }: Found, outcome: Outcome): Promise<void> {
+    switch (outcome) {
+      case 'settled':
+        this.#settle(task);
+        this.#leavePlace(task);
+        break;
+      case 'kept':
+        this.#settle(task);
+        break;
+      case 'expired':
+        // It may have been the one that stood in sight for its window, with others parked behind it.
+        this.#begin(task);
+        this.#settle(task);
+        this.#candidates.skip(task);
+        break;
+      case 'undecided':
+        this.#settle(task);
+        this.#candidates.skip(task, Infinity);
+        break;
+      case 'unknownName':
+        this.#candidates.skip(task, UNKNOWN_RECHECK_MS);
+        break;
+      case 'contended':
+        if (kind === 'ready' && task.links?.concurrency !== undefined) this.#turnAway(task);
+        else this.#candidates.skip(task);
+        break;
+      case 'untried':
+        break;
+      default:
+        if (kind === 'ready') await this.#turnAwayFull(task, outcome.full);
+    }
+    this.#putBack(task);
+  }
+
+  async #next(): Promise<Found | undefined> {
     const { clock } = this.#ports.runtime;
     if (clock.monotonic() > this.#filledAtMonotonicMs + FRESH_MS) this.#dropBuffer();
     await this.#handover.readHeard();
@@ -167,38 +249,28 @@ export class Backlog {
     });
   }
 
-  /** It was not taken after all. */
-  putBack(key: TaskKey): void {
+  #putBack(key: TaskKey): void {
     this.#candidates.putBack(key);
     // The last slot looks once more before the worker goes home.
     if (this.isIdle) this.#emptyUntilMonotonicMs = 0;
   }
 
-  /** The task is finished here, or given up. */
-  settle(task: Linked): void {
-    // Its end may have made others due: a callback, a parent, the next of its key.
+  /** Its end may have made others due: a callback, a parent, the next of its key. */
+  #settle(task: Linked): void {
     this.#ends++;
     this.#candidates.callBack(task);
     if (task.links !== undefined) this.expectFollowers();
-    this.putBack(task);
   }
 
-  /**
-   * It has left its place here: the next of its key that is known is tried before all others, and those that are parked are put back.
-   * @returns whether that is the last one known: others are worth a look while it runs
-   */
-  leavePlace(task: Linked): boolean {
+  /** It has left its place: the next of its key that is known is tried before all others, and those that are parked are put back. */
+  #leavePlace(task: Linked): void {
     const next = this.#candidates.nextOfKey(task);
     this.#handover.propose(next);
-    this.passOn(task);
-    const isLast = next.length > 0 && !this.#candidates.places.isNextKnown(task);
-    if (isLast) this.#emptyUntilMonotonicMs = 0;
-    return isLast;
-  }
-
-  /** A task of its key has left a place here, or begun in a window that has room for more: others that are parked are put back. */
-  passOn(task: Linked): void {
     this.#handover.begin(task);
+    if (next.length === 0 || this.#candidates.places.isNextKnown(task)) return;
+    // That was the last one known: others are worth a look while it runs.
+    this.#emptyUntilMonotonicMs = 0;
+    this.#ports.onWorthALook();
   }
 
   /** Waits for what was begun beside the other work. To be called when this worker takes nothing more. */
@@ -232,29 +304,17 @@ export class Backlog {
     return Math.max(0, this.#emptyUntilMonotonicMs - this.#ports.runtime.clock.monotonic());
   }
 
-  /**
-   * Never to be proposed here again: its last write could not be decided, and running it once more under the same claim would hide that.
-   */
-  park(key: TaskKey): void {
-    this.settle(key);
-    this.#candidates.skip(key, Infinity);
+  #turnAway(task: Linked): void {
+    this.#emptyAfterEnds = undefined;
+    this.#candidates.turnAway(task);
   }
 
-  /** Its key is full, or has just changed: worth another look when one of that key ends here, or after a while; or parked. */
-  async turnAway(task: ReadyTask, full?: Fullness): Promise<void> {
+  /** Worth another look when one of its key ends here, or after a while; or parked. */
+  async #turnAwayFull(task: ReadyTask, full: Fullness): Promise<void> {
     this.#emptyAfterEnds = undefined;
-    if (full === undefined) {
-      this.#candidates.turnAway(task);
-      return;
-    }
     this.#candidates.turnAwayForNow(task);
     this.#candidates.places.seeFull(task, full);
     this.#handover.propose(await this.#candidates.park([task]));
-  }
-
-  /** Another worker was faster, or has to do it: not worth another look for a while, or for so long. */
-  skip(key: TaskKey, forMs?: number): void {
-    this.#candidates.skip(key, forMs);
   }
 
   /** Whether nothing is proposed, being claimed, or running here. */
@@ -394,7 +454,7 @@ export class Backlog {
     }
   }
 
-  async #fill(find: () => Promise<readonly Candidate[]>): Promise<void> {
+  async #fill(find: () => Promise<readonly Found[]>): Promise<void> {
     if (this.#buffer.length === 0) this.#buffer = shuffled(this.#ports.runtime.random, await find());
   }
 
@@ -402,7 +462,7 @@ export class Backlog {
    * Candidates of some of these partitions, whatever has to be read for them:
    * of those whose pages are not used up, then of those looked at longest ago.
    */
-  async #lookThrough(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
+  async #lookThrough(views: readonly PartitionView[]): Promise<readonly Found[]> {
     const inTurn = views.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
     const waiting = [...inTurn.filter(({ isAhead }) => isAhead), ...inTurn.filter(({ isAhead }) => !isAhead)];
     let wanted = this.#wanted;
@@ -425,7 +485,7 @@ export class Backlog {
   }
 
   /** Candidates of one of a few others' partitions. */
-  async #lookElsewhere(views: readonly PartitionView[]): Promise<readonly Candidate[]> {
+  async #lookElsewhere(views: readonly PartitionView[]): Promise<readonly Found[]> {
     const known = views.filter(({ isAhead }) => isAhead);
     const unknown = views.filter(({ isAhead }) => !isAhead);
     const looks = this.isIdle ? LOOKS_ELSEWHERE.atLast : LOOKS_ELSEWHERE.whileBusy;
@@ -456,7 +516,7 @@ export class Backlog {
     views: readonly PartitionView[],
     found: readonly (readonly ReadyHint[])[],
     claimedBefore?: number,
-  ): Promise<Candidate[]> {
+  ): Promise<Found[]> {
     const candidates = await this.#candidates.choose(found.flat(), claimedBefore);
     const chosen = new Set(candidates.map(({ task }) => task.id));
     views.forEach((view, at) => {

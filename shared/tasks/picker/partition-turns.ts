@@ -4,7 +4,7 @@
  * A look at an empty partition of the index is a request and half a read unit,
  * and a queue has as many partitions as shards and named lanes.
  * So a worker without work pays by the look and not by the partition: often after it has found something, then for twice as long each time.
- * Only while tasks flow, one find after the other, all partitions are looked at each half second (`backlog.ts`).
+ * Only while tasks flow, one find after the other, all partitions are looked at each half second (`task-picker.ts`).
  *
  * Guarantees
  *   - Each partition in a named lane at home is looked at within a heartbeat, however many there are: of many, one sooner after the other.
