@@ -59,13 +59,16 @@ const TICK_MS = 1_000;
 /**
  * @type {{
  *   overview?: Overview, data?: any, isAnswered: boolean, refusal?: Refusal, failure?: string,
- *   feed: 'live' | 'lost' | 'resting' | 'opening' | 'paused', isStale: boolean, dueAt: number, heardAt: number,
+ *   feed: 'live' | 'lost' | 'resting' | 'opening' | 'paused', isStale: boolean, dueAt: number, heardAt: number, isShown: boolean,
  * }}
  */
-const state = { isAnswered: false, feed: 'opening', isStale: false, dueAt: Infinity, heardAt: 0 };
+const state = { isAnswered: false, isShown: false, feed: 'opening', isStale: false, dueAt: Infinity, heardAt: 0 };
 let asked = 0;
 /** The question whose answer is shown. */
 let answered = '';
+
+/** The page whose view is drawn. */
+let shownPage = placeOf().page;
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const header = /** @type {HTMLElement} */ (document.getElementById('bar'));
@@ -120,10 +123,13 @@ function draw() {
   document.body.dataset.feed = isStale ? 'stale' : feed;
   keepingFocus(() => {
     morph(header, h('header', { id: 'bar' }, bar(page, state, { pause: togglePause, help: () => openHelp(draw) })));
-    morph(
-      main,
-      h('main', { id: 'main', tabindex: -1, class: `page-${page}`, 'aria-busy': !state.isAnswered }, content()),
-    );
+    // While another list of the same page is asked for, the one before stays in view, and the fields in it.
+    if (!state.isAnswered && page === shownPage && state.isShown) main.setAttribute('aria-busy', '');
+    else
+      morph(
+        main,
+        h('main', { id: 'main', tabindex: -1, class: `page-${page}`, 'aria-busy': !state.isAnswered }, content()),
+      );
   });
 }
 
@@ -171,21 +177,22 @@ function showTab() {
   header.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
 
-let shownPage = placeOf().page;
 addEventListener('hashchange', () => {
   closeDialog();
   state.isAnswered = false;
   state.data = undefined;
   delete state.refusal;
   const { page } = placeOf();
+  const isOther = page !== shownPage;
+  state.isShown = !isOther;
   draw();
+  shownPage = page;
   // Where only the filters have changed, people go on with what they were at.
-  if (page !== shownPage) {
+  if (isOther) {
     showTab();
     main.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
-  shownPage = page;
   void load();
 });
 

@@ -83,7 +83,7 @@ export async function visit(page: Page, hash: string): Promise<void> {
 /** What has the focus: its accessible words, or the name of its tag. */
 export function focused(page: Page): Promise<string> {
   return page.evaluate(
-    "(({ tagName, textContent, ariaLabel, name }) => ariaLabel || name || textContent.trim() || tagName)(document.activeElement)",
+    '(({ tagName, textContent, ariaLabel, name }) => ariaLabel || name || textContent.trim() || tagName)(document.activeElement)',
   );
 }
 
