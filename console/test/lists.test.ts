@@ -1,6 +1,7 @@
 /** The lists of tasks: every state has one, with its count; and queues are found by whoever works on them. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Overview } from '../model.ts';
 import type { RunningConsole } from '../server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
@@ -138,13 +139,14 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
     const visitor = await enter(watching);
     const over = new AbortController();
     const news = newsOf(visitor, over.signal);
-    let overview = (await news.next()).value;
-    while (overview !== undefined && overview.queues.length < queues.length) overview = (await news.next()).value;
+    let overview = (await news.next()).value as Overview | undefined;
+    while (overview !== undefined && overview.queues.length < queues.length)
+      overview = (await news.next()).value as Overview | undefined;
 
     await visitor.act({ verb: 'queue.pause', queue: 'q-7', reason: 'a drill' });
 
     // The look that was under way may be told of first.
-    const after = [(await news.next()).value, (await news.next()).value];
+    const after = [(await news.next()).value, (await news.next()).value] as readonly (Overview | undefined)[];
     const told = after.map((one) => one?.queues.find(({ queue }) => queue === 'q-7')?.isPaused);
     expect(told).toContain(true);
     over.abort();
