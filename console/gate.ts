@@ -52,6 +52,7 @@ export class Gate {
   readonly root: string;
   readonly #tokens = new Set<string>();
   readonly #browsers = new Set<string>();
+  /** Called when a token was spent: a caller that shows addresses may want a fresh one. */
   readonly #onEntered: () => void;
   #port = 0;
 
@@ -153,7 +154,7 @@ function refuse(context: Context, status: 401 | 403, message: string): Response 
 }
 
 const NEXT = html`<p>
-    The terminal in which the console runs prints a new address after each one that was used: open the last one. If that terminal is
-    gone, this command prints one, with the options it was given before:
+    The terminal in which the console runs prints a new address after each one that was used: open the last one. If that
+    terminal is gone, this command prints one, with the options it was given before:
   </p>
   <pre class="json"><code>leasehold console</code></pre>`;

@@ -96,7 +96,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds not
   });
 
   test('on the page that lets nobody in', async () => {
-    await using opened = await openPage(browser, `http://127.0.0.1:${running.port}/`, { bypassCSP: true });
+    await using opened = await openPage(browser, running.address, { bypassCSP: true });
     await opened.page.evaluate(AXE);
     expect(await violations(opened.page)).toEqual([]);
   });

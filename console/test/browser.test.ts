@@ -57,7 +57,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
 
     await using second = await openPage(browser, address);
     await second.page.getByText('was used already').waitFor();
-    await second.page.getByText(`leasehold console --table ${table.table}`).waitFor();
+    await second.page.locator('code', { hasText: 'leasehold console' }).waitFor();
     // In the console's own style: the sheet was let through.
     expect(await second.page.evaluate('getComputedStyle(document.body).margin')).toBe('0px');
     expect(await first.page.evaluate('document.cookie')).toBe('');

@@ -80,14 +80,14 @@ describe.skipIf(endpoint === null || chromium === undefined)('the triage of dead
     ]);
     expect(await stateOf('few', 'inv-200')).toBe('dead');
     expect(await stateOf('few', 'mail-1')).toBe('dead');
-    const audit = (await (await (await enter(running)).get('/api/audit')).json()) as { acts: { target: string }[] };
+    const audit = (await (await (await enter(running)).get('api/audit')).json()) as { acts: { target: string }[] };
     expect(audit.acts[0]?.target).toBe('few/* invoice Error: invoice # has no address');
   });
 
   test('retries none that died after the page was read', async () => {
     await bury('late', 'seen', 'mail', 'no 1');
     const visitor = await enter(running);
-    const { now } = (await (await visitor.get('/api/dead?queue=late')).json()) as DeadPage;
+    const { now } = (await (await visitor.get('api/dead?queue=late')).json()) as DeadPage;
     await systemRuntime.clock.sleep(5);
     await bury('late', 'unseen', 'mail', 'no 2');
     const act = { verb: 'queue.redrive', queue: 'late', name: 'mail', fault: 'Error: no #', diedUntil: now };

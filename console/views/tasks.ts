@@ -115,10 +115,11 @@ export async function lookAtTask(
 async function childrenOf(
   connection: Connection,
   names: KnownNames,
-  { queue, children }: TaskRecord,
+  { children }: TaskRecord,
 ): Promise<Priced<ScanPage> | undefined> {
   if (children === undefined) return undefined;
-  return lookAtChildren(connection, names, { queue, batch: children, maxReadUnits: CHILDREN_UNITS });
+  const { queue, id: batch } = children;
+  return lookAtChildren(connection, names, { queue, batch, maxReadUnits: CHILDREN_UNITS });
 }
 
 /** The batch of a task names its parent; the batch that it waits for counts the ends of its children. */
@@ -126,11 +127,12 @@ async function familyOf(
   { tasks }: Stores,
   { queue, children, links }: TaskRecord,
 ): Promise<Pick<TaskView, 'parent' | 'children'>> {
+  const ownBatch = links?.batch === undefined ? undefined : { queue, id: links.batch };
   const [ofSiblings, ofChildren] = await Promise.all(
-    [links?.batch, children].map(async (id) => (id === undefined ? undefined : tasks.getBatch({ queue, id }))),
+    [ownBatch, children].map(async (key) => (key === undefined ? undefined : tasks.getBatch(key))),
   );
   const waiter = ofSiblings?.waiter;
-  return { parent: waiter?.kind === 'parent' ? waiter.task : undefined, children: ofChildren };
+  return { parent: waiter?.kind === 'task' ? waiter.task : undefined, children: ofChildren };
 }
 
 /** Sets have no form in JSON. */
