@@ -71,8 +71,8 @@ export async function connect(
   const leasehold = new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo);
   const stores = createStores(sender, { table, shards: DEFAULT_SHARDS });
   const audit = new AuditStore({ sender, runtime }, table);
-  const { operator, locks, semaphores, schedules } = leasehold;
-  const operated = { audit, operator, locks, semaphores, sessions: leasehold.sessions, schedules, runtime };
+  const { tasks, operator, locks, semaphores, schedules } = leasehold;
+  const operated = { audit, tasks, operator, locks, semaphores, sessions: leasehold.sessions, schedules, runtime };
   return {
     table,
     openClient,

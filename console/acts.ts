@@ -8,6 +8,7 @@ import { waitsFor } from '../shared/tasks/task/batch.ts';
 import { describeTask } from '../shared/tasks/task/task.ts';
 import type { Operations, Operator } from '../shared/operate/operations.ts';
 import type { Connection } from './connection.ts';
+import type { Json } from '../shared/tasks/task/task.ts';
 import type { Act, ActAnswer } from './model.ts';
 
 type TaskAct = Extract<Act, { readonly verb: 'task.retry' | 'task.redrive' | 'task.cancel' }>;
@@ -27,8 +28,27 @@ export function parseAct(body: unknown): Act {
     }
     case 'queue.pause':
     case 'queue.resume':
-    case 'queue.redrive':
       return { verb, reason, queue: validName('queue', given.queue) };
+    case 'queue.redrive':
+      return {
+        verb,
+        reason,
+        queue: validName('queue', given.queue),
+        name: optionalName('name', given.name),
+        fault: optionalName('fault', given.fault),
+        diedUntil: optionalCount('diedUntil', given.diedUntil),
+      };
+    case 'task.enqueue':
+      return {
+        verb,
+        reason,
+        queue: validName('queue', given.queue),
+        name: validName('name', given.name),
+        id: optionalName('id', given.id),
+        // It was JSON a moment ago.
+        input: (given.input ?? null) as Json,
+        delayMs: optionalCount('delayMs', given.delayMs),
+      };
     case 'lock.release':
       return { verb, reason, key: validName('key', given.key), leaseCounter: counterIn(given) };
     case 'semaphore.evict':
@@ -51,8 +71,19 @@ export async function execute(connection: Connection, act: Act): Promise<ActAnsw
 }
 
 function counterIn({ leaseCounter }: Readonly<Record<string, unknown>>): number {
-  if (Number.isSafeInteger(leaseCounter) && (leaseCounter as number) >= 0) return leaseCounter as number;
-  throw new ConfigurationError(`counter = ${JSON.stringify(leaseCounter)}: give the whole number that the page shows`);
+  const token = optionalCount('token', leaseCounter);
+  if (token !== undefined) return token;
+  throw new ConfigurationError('the token is missing: give the whole number that the page shows');
+}
+
+function optionalName(what: string, name: unknown): string | undefined {
+  return name === undefined ? undefined : validName(what, name);
+}
+
+function optionalCount(what: string, count: unknown): number | undefined {
+  if (count === undefined || (Number.isSafeInteger(count) && (count as number) >= 0))
+    return count as number | undefined;
+  throw new ConfigurationError(`${what} = ${JSON.stringify(count)}: give a whole number`);
 }
 
 async function answerTo(act: Act, operations: Operations, operator: Operator): Promise<ActAnswer> {
@@ -78,7 +109,7 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       if (report.kind === 'ended') return unfit(act, report.state, 'it has ended already');
       return report.kind === 'cancelled'
         ? done(`${describeTask(act)} is cancelled`)
-        : done(`${describeTask(act)} runs: session ${report.session} is told by its next heartbeat`);
+        : done(`${describeTask(act)} runs: session ${report.session} learns of it with its next heartbeat`);
     }
     case 'queue.pause':
     case 'queue.resume': {
@@ -86,16 +117,23 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       return done(`queue ${act.queue} is ${isPaused ? 'paused: what runs goes on to its end' : 'active'}`);
     }
     case 'queue.redrive': {
-      const redriven = await operations.execute(act.verb, { queue: act.queue }, operator);
-      return done(`brought back ${redriven} dead ${redriven === 1 ? 'task' : 'tasks'} of queue ${act.queue}`);
+      const redriven = await operations.execute(act.verb, act, operator);
+      return done(`${redriven} dead ${redriven === 1 ? 'task' : 'tasks'} of queue ${act.queue} will run again`);
+    }
+    case 'task.enqueue': {
+      const { id, created } = await operations.execute(act.verb, act, operator);
+      return {
+        ...done(`${describeTask({ queue: act.queue, id })} ${created ? 'is added' : 'was there already'}`),
+        id,
+      };
     }
     case 'lock.release': {
       const { key, leaseCounter } = act;
       const report = await operations.execute(act.verb, { key, leaseCounter }, operator);
       if (report.kind === 'released') return done(`lock ${key} was taken away from its holder`);
       const holder = report.current?.holder;
-      const found = holder === undefined ? 'it is free' : `it is held with counter ${holder.leaseCounter}`;
-      return refused(`lock ${key} is not held with counter ${leaseCounter}: ${found}; nothing was done`);
+      const found = holder === undefined ? 'it is free' : `it is held with token ${holder.leaseCounter}`;
+      return refused(`lock ${key} is not held with token ${leaseCounter}: ${found}; nothing was done`);
     }
     case 'semaphore.evict': {
       const { name, leaseCounter: token } = act;

@@ -1,7 +1,7 @@
 /** The console's composition root: one client, and for each look a set of stores whose units are counted apart. */
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import type { ConnectionOptions, DynamoConnection } from '../shared/dynamo/connect.ts';
-import { connectDynamo } from '../shared/dynamo/connect.ts';
+import { connectDynamo, isLoopback } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';
@@ -41,6 +41,7 @@ export class Connection implements Disposable {
   readonly runtime: Runtime;
   readonly #connection: DynamoConnection;
   readonly #total: Meter = createMeter();
+  #scanned = 0;
 
   constructor(options: ConnectionSettings, runtime: Runtime) {
     this.options = options;
@@ -50,7 +51,23 @@ export class Connection implements Disposable {
 
   get info(): ConnectionInfo {
     const { table, endpoint, region, isReadOnly, by } = this.options;
-    return { table, place: endpoint ?? region ?? 'the region of your credentials', isReadOnly, by };
+    const place = endpoint ?? region ?? 'the region of your credentials';
+    return { table, endpoint, region, place, isReadOnly, by, isLocal: this.isLocal };
+  }
+
+  /** Whether the engine is on this machine, where reading costs nothing. */
+  get isLocal(): boolean {
+    return isLoopback(this.options.endpoint);
+  }
+
+  /** A client of the SDK: for reading the whole table, which the protocol never does. */
+  get openClient(): DynamoConnection['openClient'] {
+    return this.#connection.openClient;
+  }
+
+  /** Counts read units that were used outside of the stores. */
+  spend(units: number): void {
+    this.#scanned += units;
   }
 
   now(): number {
@@ -59,7 +76,7 @@ export class Connection implements Disposable {
 
   /** Read units of this console so far. */
   readUnits(): number {
-    return this.#total.read().readUnits;
+    return this.#total.read().readUnits + this.#scanned;
   }
 
   open(): Stores {
@@ -78,13 +95,13 @@ export class Connection implements Disposable {
     const leasehold = new Leasehold({ sender, gauge, runtime }, { table, shards, maxClockSkew: maxClockSkewMs });
     const stores = createStores(sender, { table, shards });
     const audit = new AuditStore({ sender, runtime }, table);
-    const { operator, locks, semaphores, sessions, schedules } = leasehold;
+    const { tasks, operator, locks, semaphores, sessions, schedules } = leasehold;
     return {
       ...stores,
       operatorStore: stores.operations,
       leasehold,
       audit,
-      operations: new Operations({ audit, operator, locks, semaphores, sessions, schedules, runtime }),
+      operations: new Operations({ audit, tasks, operator, locks, semaphores, sessions, schedules, runtime }),
       spent: () => meter.read().readUnits,
     };
   }

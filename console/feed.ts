@@ -5,7 +5,8 @@ import type { OverviewLook } from './views/overview.ts';
 import type { Overview } from './model.ts';
 
 export type News =
-  | { readonly kind: 'overview'; readonly overview: Overview }
+  /** `nextInMs`: the pause before the next look, so that a page can tell when a look is overdue. */
+  | { readonly kind: 'overview'; readonly overview: Overview; readonly nextInMs: number }
   /** The look failed; the next one comes. */
   | { readonly kind: 'failure'; readonly message: string };
 
@@ -24,6 +25,8 @@ export class Feed {
   readonly #viewers = new Set<Viewer>();
   #last: News | undefined;
   #loop: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+  /** Ends the pause between two looks. */
+  #hurry = new AbortController();
 
   constructor(look: OverviewLook, options: FeedOptions) {
     this.#look = look;
@@ -46,6 +49,11 @@ export class Feed {
     };
   }
 
+  /** Looks again at once, or right after the look that is under way: an act has changed something. */
+  hurry(): void {
+    this.#hurry.abort();
+  }
+
   async close(): Promise<void> {
     this.#viewers.clear();
     const ended = this.#loop?.ended;
@@ -66,14 +74,16 @@ export class Feed {
   async #run(signal: AbortSignal): Promise<void> {
     const { runtime, everyMs, unitsPerSecond } = this.#options;
     while (!signal.aborted) {
-      let units = 0;
+      this.#hurry = new AbortController();
+      let pauseMs = everyMs;
       try {
-        units = await this.#look.look();
-        this.#tell({ kind: 'overview', overview: this.#look.overview() }, signal);
+        const units = await this.#look.look();
+        pauseMs = Math.max(everyMs, (units / unitsPerSecond) * 1_000);
+        this.#tell({ kind: 'overview', overview: this.#look.overview(), nextInMs: pauseMs }, signal);
       } catch (error) {
         this.#tell({ kind: 'failure', message: messageOf(error) }, signal);
       }
-      await runtime.clock.sleep(Math.max(everyMs, (units / unitsPerSecond) * 1_000), signal);
+      await runtime.clock.sleep(pauseMs, AbortSignal.any([signal, this.#hurry.signal]));
     }
   }
 

@@ -6,8 +6,10 @@
  *   - `Origin`, where it is sent, must be ours, and it must be sent with everything that changes anything.
  *   - The token in the address is good for one exchange; the cookie that it becomes is HttpOnly and SameSite=Strict.
  *   - Everything is served below a random path, which is the cookie's `Path`: browsers send cookies of one host to all its ports,
- *     and no other server on this machine has that path.
- *   - No inline script or style runs, nothing comes from elsewhere, no other site frames us, and nothing is kept by caches.
+ *     and no other server on this machine has that path. Styles and the icon are served to everybody as well, at the top,
+ *     so that the page that refuses looks like the others.
+ *   - No inline script or style runs, nothing comes from elsewhere, no other site frames us, and caches keep the page's own
+ *     files alone, and ask whether they have changed.
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
@@ -38,6 +40,8 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
+/** Styles and the icon, at the top. */
+const PUBLIC = /^\/(?:layout\.css|parts\.css|icon\.svg)$/;
 const READS = new Set(['GET', 'HEAD']);
 /** Browsers that have been let in; the first ones are forgotten beyond that. */
 const BROWSERS_LIMIT = 50;
@@ -72,7 +76,8 @@ export class Gate {
 
   readonly headers: MiddlewareHandler = async (context, next) => {
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+    for (const [name, value] of Object.entries(HEADERS))
+      if (name !== 'Cache-Control' || !context.res.headers.has(name)) context.header(name, value);
   };
 
   readonly guard: MiddlewareHandler = async (context, next) => {
@@ -83,7 +88,9 @@ export class Gate {
       return refuse(context, 403, 'Another page asked for this: the console answers its own pages only.');
     const token = context.req.query(TOKEN_PARAMETER);
     if (context.req.path === this.root && token !== undefined) return this.#enter(context, token);
-    if (!context.req.path.startsWith(this.root) || !this.#browsers.has(getCookie(context, this.#cookie) ?? ''))
+    const isPublic = READS.has(context.req.method) && PUBLIC.test(context.req.path);
+    const isLetIn = this.#browsers.has(getCookie(context, this.#cookie) ?? '');
+    if (!isPublic && !(isLetIn && context.req.path.startsWith(this.root)))
       return refuse(context, 401, 'Open the address that leasehold console has printed: it lets one browser in, once.');
     await next();
     return undefined;
@@ -102,11 +109,7 @@ export class Gate {
     const isKnown = this.#browsers.has(getCookie(context, this.#cookie) ?? '');
     if (!isKnown) {
       if (!this.#tokens.delete(token))
-        return refuse(
-          context,
-          401,
-          'This address was used already, or is not of this console: ask it for another one.',
-        );
+        return refuse(context, 401, 'This address was used already, or is not of this console.');
       const browser = this.#ids.unique();
       this.#browsers.add(browser);
       const [first] = this.#browsers;
@@ -133,13 +136,25 @@ function refuse(context: Context, status: 401 | 403, message: string): Response 
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width" />
           <meta name="color-scheme" content="light dark" />
-          <title>Leasehold</title>
+          <title>Not signed in · Leasehold</title>
+          <link rel="icon" type="image/svg+xml" href="/icon.svg" />
+          <link rel="stylesheet" href="/layout.css" />
+          <link rel="stylesheet" href="/parts.css" />
         </head>
-        <body>
-          <h1>Leasehold</h1>
-          <p>${message}</p>
+        <body class="refused">
+          <main>
+            <h1>Not signed in</h1>
+            <p>${message}</p>
+            ${status === 401 ? NEXT : ''}
+          </main>
         </body>
       </html>`,
     status,
   );
 }
+
+const NEXT = html`<p>
+    The terminal in which the console runs prints a new address after each one that was used: open the last one. If that
+    terminal is gone, this command prints one, with the options it was given before:
+  </p>
+  <pre class="json"><code>leasehold console</code></pre>`;

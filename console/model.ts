@@ -5,13 +5,19 @@ import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 import type { InvalidationReason, SessionRecord } from '../shared/session/session-record.ts';
 import type { ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
-import type { Priority, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
+import type { BatchCounts } from '../shared/tasks/task/batch.ts';
+import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
 
 /** Where the console stands, and what it may do. */
 export interface ConnectionInfo {
   readonly table: string;
+  /** As given to the console: for commands that do what the page does. */
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
   /** The endpoint or the region. */
   readonly place: string;
+  /** The engine is on this machine: reading costs nothing. */
+  readonly isLocal: boolean;
   readonly isReadOnly: boolean;
   /** Written down with every act. */
   readonly by: string;
@@ -88,9 +94,12 @@ export interface Overview {
   readonly units: { readonly total: number; readonly perSecond: number };
 }
 
-/** Done and cancelled tasks are in no index: they are found by id only. */
-export const LISTED_STATES = ['unfinished', 'ready', 'later', 'running', 'dead'] as const;
+/** Dead tasks have a page of their own; done and cancelled ones are in no index. */
+export const LISTED_STATES = ['unfinished', 'ready', 'delayed', 'parked', 'running'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
+
+export const OUTCOMES = ['done', 'dead', 'cancelled'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 export interface TaskLine {
   readonly id: string;
@@ -101,7 +110,10 @@ export interface TaskLine {
   readonly leaseCounter: number;
   /** When it is, or was, due; absent once it has ended. */
   readonly readyAt: number | undefined;
+  /** It waits for the end of its children, and is due then. */
+  readonly waitsForChildren: boolean;
   readonly claimedAt: number | undefined;
+  readonly finishedAt: number | undefined;
   readonly session: string | undefined;
   /** The beginning of it. */
   readonly lastError: string | undefined;
@@ -123,9 +135,66 @@ export interface TaskPage {
   readonly looked: number;
 }
 
+/** Dead tasks that failed alike. */
+export interface DeadGroup {
+  readonly name: string;
+  /** As `faultOf` names it. */
+  readonly fault: string;
+  readonly count: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** The latest of them, the latest first. */
+  readonly tasks: readonly TaskLine[];
+}
+
+export interface DeadPage {
+  readonly now: number;
+  readonly queue: string;
+  readonly groups: readonly DeadGroup[];
+  /** Dead tasks that are listed, as far as the list was read. */
+  readonly listed: Count;
+  /** How many of them were read, and so are in a group. */
+  readonly read: number;
+  /** About what reading the others costs. */
+  readonly unitsLeft: number;
+}
+
+export interface ScanPage {
+  readonly now: number;
+  readonly queue: string;
+  /** The latest first. */
+  readonly tasks: readonly TaskLine[];
+  /** Tasks that match; `tasks` lists the latest of them. */
+  readonly found: number;
+  readonly units: number;
+  /** The units were used up before the end of the table. */
+  readonly isCut: boolean;
+}
+
+/** What a scan of the whole table costs, by the size that DynamoDB states, which is up to six hours old; null: it states none. */
+export interface ScanPrice {
+  readonly units: number | null;
+}
+
+/** A name that tasks of a queue have, and the fields of the last input seen with it, if that was an object. */
+export interface KnownName {
+  readonly name: string;
+  readonly fields: readonly string[] | undefined;
+}
+
 export interface TaskView {
   readonly now: number;
   readonly task: TaskRecord;
+  /** The task that waits, or has waited, for this one. */
+  readonly parent: TaskKey | undefined;
+  /** The ends of the children that it waits, or has waited, for. */
+  readonly children: BatchCounts | undefined;
+  /** It waits for their end. */
+  readonly waitsForChildren: boolean;
+  /** Those children, if they were asked for, or cost nothing to find. */
+  readonly offspring: ScanPage | undefined;
+  /** What finding them costs; null: not known. */
+  readonly scanUnits: number | null;
   /** Where its last failed attempt failed. */
   readonly failure: FailureRecord | undefined;
   /** How the session of a running task stands. */
@@ -217,7 +286,22 @@ export type Act = { readonly reason: string } & (
       readonly leaseCounter: number;
     }
   | { readonly verb: 'queue.pause' | 'queue.resume'; readonly queue: string }
-  | { readonly verb: 'queue.redrive'; readonly queue: string }
+  | {
+      readonly verb: 'queue.redrive';
+      readonly queue: string;
+      /** Only tasks of this name and fault that were dead by then; absent: all dead tasks. */
+      readonly name?: string | undefined;
+      readonly fault?: string | undefined;
+      readonly diedUntil?: number | undefined;
+    }
+  | {
+      readonly verb: 'task.enqueue';
+      readonly queue: string;
+      readonly name: string;
+      readonly input: Json;
+      readonly id?: string | undefined;
+      readonly delayMs?: number | undefined;
+    }
   | { readonly verb: 'lock.release'; readonly key: string; readonly leaseCounter: number }
   | { readonly verb: 'semaphore.evict'; readonly name: string; readonly leaseCounter: number }
   | { readonly verb: 'session.destroy'; readonly id: string }
@@ -227,4 +311,6 @@ export type Act = { readonly reason: string } & (
 export interface ActAnswer {
   readonly kind: 'done' | 'refused';
   readonly message: string;
+  /** Of a task that was added. */
+  readonly id?: string;
 }

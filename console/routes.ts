@@ -6,9 +6,10 @@ import { streamSSE } from 'hono/streaming';
 import { isMissingTable, missingTable } from '../shared/dynamo/engine/missing-table.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
 import { validName } from '../shared/core/validate/name.ts';
+import { validWholeNumber } from '../shared/core/validate/whole-number.ts';
 import { execute, parseAct } from './acts.ts';
 import type { Connection } from './connection.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, News } from './feed.ts';
 import { lookAtAudit } from './views/audit.ts';
 import { lookAtLocks, lookAtSemaphores } from './views/coordination.ts';
 import type { OverviewLook } from './views/overview.ts';
@@ -16,8 +17,11 @@ import { lookAtSchedules } from './views/schedules.ts';
 import type { SessionBook } from './views/session-book.ts';
 import { SessionsLook, withHoldings } from './views/sessions.ts';
 import { lookAtTask, lookAtTasks } from './views/tasks.ts';
+import { DeadLook } from './views/dead.ts';
+import { KnownNames } from './views/known-names.ts';
+import { lookAtFinished, priceOfScan } from './views/scan.ts';
 import type { LockPage, SemaphorePage } from './model.ts';
-import { LISTED_STATES } from './model.ts';
+import { LISTED_STATES, OUTCOMES } from './model.ts';
 import type { SharedLooks } from './shared-look.ts';
 
 export interface RoutesPorts {
@@ -28,9 +32,14 @@ export interface RoutesPorts {
   readonly looks: SharedLooks;
 }
 
-const ACT_LIMIT_BYTES = 16 * 1024;
+/** An input has up to 16 KB, and as JSON within JSON up to twice as much. */
+const ACT_LIMIT_BYTES = 40 * 1024;
+/** Eight gigabytes, for a quarter of a dollar. */
+const SCAN_LIMIT_UNITS = 1_000_000;
 
 export function createRoutes({ connection, feed, overview, book, looks }: RoutesPorts): Hono {
+  const names = new KnownNames();
+  const dead = new DeadLook(connection, names);
   const sessions = new SessionsLook(connection, book);
   const locks = (prefix: string): Promise<LockPage> =>
     looks.ask(`locks ${prefix}`, () => lookAtLocks(connection, prefix));
@@ -43,25 +52,51 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
   routes.get('/connection', (context) => context.json(connection.info));
 
   routes.get('/tasks', async (context) => {
-    const { queue: asked, state: wanted = 'unfinished', after } = context.req.query();
+    const { queue: asked, state: wanted = 'unfinished', after, name = '', id = '' } = context.req.query();
     const queue = validName('queue', asked);
-    const state = LISTED_STATES.find((known) => known === wanted);
-    if (state === undefined)
-      throw new ConfigurationError(`state = ${JSON.stringify(wanted)}: give one of ${LISTED_STATES.join(', ')}`);
-    const query = { queue, state, after, withTenants: overview.mayHaveTenants(queue) };
-    const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(connection, query));
+    const state = oneOf('state', LISTED_STATES, wanted);
+    const query = { queue, state, after, name, id, withTenants: overview.mayHaveTenants(queue) };
+    const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(connection, names, query));
     // A mistyped name is not looked at again and again.
     if (page.tasks.length > 0) overview.include(queue);
     return context.json(page);
   });
+
+  routes.get('/dead', async (context) => {
+    const { queue: asked, name = '', id = '', fault, whole } = context.req.query();
+    const queue = validName('queue', asked);
+    const query = { queue, name, id, fault, isWhole: connection.isLocal || whole !== undefined };
+    const page = await looks.ask(`dead ${JSON.stringify(query)}`, () => dead.look(query));
+    if (page.listed.count > 0) overview.include(queue);
+    return context.json(page);
+  });
+
+  routes.get('/finished', async (context) => {
+    const { queue: asked, name = '', id = '', outcome } = context.req.query();
+    const query = {
+      name,
+      id,
+      queue: validName('queue', asked),
+      outcome: outcome === undefined ? undefined : oneOf('outcome', OUTCOMES, outcome),
+      maxReadUnits: unitsIn(context),
+    };
+    return context.json(
+      await looks.ask(`finished ${JSON.stringify(query)}`, () => lookAtFinished(connection, names, query)),
+    );
+  });
+
+  routes.get('/price', async (context) => context.json(await looks.ask('price', () => priceOfScan(connection))));
+
+  routes.get('/names', (context) => context.json(names.of(validName('queue', context.req.query('queue')))));
 
   routes.get('/task', async (context) => {
     const key = {
       queue: validName('queue', context.req.query('queue')),
       id: validName('id', context.req.query('id')),
     };
-    const view = await looks.ask(`task ${JSON.stringify(key)}`, async () => {
-      const found = await lookAtTask(connection, book, key);
+    const withChildren = connection.isLocal || context.req.query('children') !== undefined;
+    const view = await looks.ask(`task ${JSON.stringify(key)} ${withChildren}`, async () => {
+      const found = await lookAtTask(connection, { book, names }, key, withChildren);
       return found ?? { value: undefined, units: 1 };
     });
     return view === undefined
@@ -89,8 +124,14 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
   routes.post('/acts', limit, async (context) => {
     if (connection.options.isReadOnly)
       return context.json({ error: 'this console is read-only: nothing was done' }, 403);
-    const answer = await execute(connection, parseAct(await context.req.json().catch(() => undefined)));
+    const act = parseAct(await context.req.json().catch(() => undefined));
+    const answer = await execute(connection, act);
     looks.forget();
+    if ('queue' in act) {
+      overview.putFirst(act.queue);
+      dead.restart(act.queue);
+    }
+    feed.hurry();
     return context.json(answer, answer.kind === 'done' ? 200 : 409);
   });
 
@@ -98,11 +139,13 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     streamSSE(context, async (stream) => {
       const gone = Promise.withResolvers<undefined>();
       let isWriting = false;
+      let sentAt = -Infinity;
       const leave = feed.join((news) => {
         // A slow reader gets the latest, not all of it.
         if (isWriting) return;
         isWriting = true;
-        const { kind, ...data } = news;
+        const { kind, ...data } = newsAfter(news, sentAt);
+        if (news.kind === 'overview') sentAt = news.overview.now;
         stream.writeSSE({ event: kind, data: JSON.stringify(data) }).then(
           () => {
             isWriting = false;
@@ -116,6 +159,26 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     }),
   );
   return routes;
+}
+
+/** Without the readings that its reader has: the page keeps them. */
+function newsAfter(news: News, sentAt: number): News {
+  if (news.kind !== 'overview') return news;
+  const readings = news.overview.readings.filter(({ at }) => at > sentAt);
+  return { ...news, overview: { ...news.overview, readings } };
+}
+
+/** @throws ConfigurationError */
+function oneOf<const Known extends string>(what: string, known: readonly Known[], wanted: string): Known {
+  const found = known.find((one) => one === wanted);
+  if (found === undefined)
+    throw new ConfigurationError(`${what} = ${JSON.stringify(wanted)}: give one of ${known.join(', ')}`);
+  return found;
+}
+
+/** What the person at the page has agreed to pay. */
+function unitsIn(context: Context): number {
+  return validWholeNumber('units', Number(context.req.query('units')), { min: 1, max: SCAN_LIMIT_UNITS });
 }
 
 function fail(context: Context, error: unknown, { options: { table } }: Connection): Response {

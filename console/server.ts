@@ -4,10 +4,11 @@
  */
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
+import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { LOOPBACK, close, listen } from '../shared/core/listen.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import { readAssets } from './assets.ts';
+import { answerWith, readAssets } from './assets.ts';
 import type { ConnectionSettings } from './connection.ts';
 import { Connection } from './connection.ts';
 import { Feed } from './feed.ts';
@@ -41,6 +42,8 @@ export interface RunningConsole {
 
 /** What each page may cost while it is looked at: about a cent an hour. */
 const UNITS_PER_SECOND = 20;
+/** An engine on this machine costs no money, and only some of its CPU time. */
+const LOCAL_UNITS_PER_SECOND = 400;
 
 /** @throws ConfigurationError when the port cannot be had */
 export async function startConsole(options: ConsoleOptions, runtime: Runtime): Promise<RunningConsole> {
@@ -48,7 +51,10 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
   const connection = new Connection(options, runtime);
   const book = new SessionBook(connection);
   const overview = new OverviewLook(connection, book);
-  const pace = { everyMs: options.everyMs, unitsPerSecond: UNITS_PER_SECOND };
+  const pace = {
+    everyMs: options.everyMs,
+    unitsPerSecond: connection.isLocal ? LOCAL_UNITS_PER_SECOND : UNITS_PER_SECOND,
+  };
   const feed = new Feed(overview, { runtime, ...pace });
   const looks = new SharedLooks(runtime.clock, pace);
   const gate = new Gate(runtime.ids, () => options.onEntered?.(gate.invite()));
@@ -56,10 +62,13 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
   const app = new Hono();
   app.use(gate.headers, gate.guard);
   app.route(`${gate.root}api`, createRoutes({ connection, feed, overview, book, looks }));
-  app.get(`${gate.root}*`, (context) => {
-    const asset = assets.get(context.req.path.slice(gate.root.length) || 'index.html');
-    return asset === undefined ? context.notFound() : context.body(asset.body, 200, { 'Content-Type': asset.type });
-  });
+  const serve = (name: string, context: Context): Response | Promise<Response> => {
+    const asset = assets.get(name);
+    return asset === undefined ? context.notFound() : answerWith(asset, context.req.raw);
+  };
+  app.get(`${gate.root}*`, (context) => serve(context.req.path.slice(gate.root.length) || 'index.html', context));
+  // What the gate lets everybody see.
+  app.get('/:file', (context) => serve(context.req.param('file'), context));
 
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
   const { port } = options;

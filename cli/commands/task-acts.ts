@@ -15,7 +15,7 @@ import type { QueueOptions } from '../queue/options.ts';
 
 type RetryOptions = QueueOptions & Pick<AuditOptions, 'reason' | 'by'>;
 type RedriveOptions = QueueOptions &
-  AuditOptions & { readonly all?: boolean; readonly name?: string; readonly limit?: number };
+  AuditOptions & { readonly all?: boolean; readonly name?: string; readonly error?: string; readonly limit?: number };
 
 export function taskActs(bind: Bind): readonly Command[] {
   const retry = new Command('retry')
@@ -35,6 +35,7 @@ export function taskActs(bind: Bind): readonly Command[] {
     .description('Brings dead tasks back, with all their attempts and their history: one, or all of a queue.')
     .option('--all', 'all dead tasks of the queue')
     .option('--name <name>', 'with --all: only those of this definition', name)
+    .option('--error <fault>', 'with --all: only those with this error, numbers written as #', name)
     .option('--limit <n>', 'with --all: the largest number of tasks', wholeNumber(1));
   return [
     bind<RetryOptions>(retry, retryTask),
@@ -99,8 +100,8 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
   const there = connection.queue(options.queue, options.shards);
   if (id === undefined) {
     await confirm(context, 'brings back all dead tasks of the queue', options.queue, options);
-    const { name: wanted, limit } = options;
-    const input = { queue: options.queue, name: wanted, limit };
+    const { name: wanted, error: fault, limit } = options;
+    const input = { queue: options.queue, name: wanted, fault, limit };
     const redriven = await there.operations.execute('queue.redrive', input, operatorOf(options));
     context.output.answer({ redriven }, () => `brought back ${plural(redriven, 'task')}`);
     return;
@@ -117,7 +118,7 @@ async function redriveTasks(context: Context, options: RedriveOptions, id?: stri
 
 /** @throws ConfigurationError */
 function ensureOfOne(options: RedriveOptions): void {
-  const given = (['name', 'limit'] as const).filter((option) => options[option] !== undefined);
+  const given = (['name', 'error', 'limit'] as const).filter((option) => options[option] !== undefined);
   if (given.length > 0)
     throw new ConfigurationError(
       `${given.map((option) => `--${option}`).join(', ')} go with --all: one task is its id`,

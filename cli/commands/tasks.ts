@@ -15,7 +15,7 @@ import { limitOption, list, tableText } from '../listing.ts';
 import type { Output } from '../output.ts';
 import { factsOf, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
-import { endedTasks } from '../queue/ended-tasks.ts';
+import { scannedTasks } from '../queue/scanned-tasks.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
@@ -100,7 +100,7 @@ function tasksOf(
     const onCut = (units: number): void =>
       output.note(`stopped after ${units} read units, before the end of the table (see --max-read-units)`);
     const onDamaged = (error: unknown): void => output.note(printable(`row skipped: ${String(error)}`));
-    return endedTasks(connection, { queue, state, maxReadUnits }, { onCut, onDamaged });
+    return scannedTasks(connection, { queue, where: { state }, maxReadUnits }, { onCut, onDamaged });
   }
   const there = connection.queue(queue, shards);
   return state === 'dead' ? there.operator.dead() : unfinishedTasks(there);

@@ -1,19 +1,28 @@
-/** Before anything is done: what it does to whom, the counter that was seen, and why. */
+/** Before anything is done: what it does to whom, the token that was seen, and why. */
 
 /** @import { Act } from '../model.ts' */
+/** @import { Child } from './dom.js' */
 import { Refusal, perform } from './api.js';
+import { commandOf } from './command.js';
+import { closeDialog, deskOf, field, openDialog, setHint } from './dialog.js';
 import { h } from './dom.js';
-import { button } from './parts.js';
+import { button, copyButton } from './parts.js';
 import { toast } from './toast.js';
 
 /**
  * @typedef {object} Question
  * @property {string} title what is done: a verb and its object
+ * @property {string} target what it is done to, for those who hear the button alone
  * @property {string} consequence what becomes of it
  * @property {string} confirm what the button says
+ * @property {boolean} [isFinal] it cannot be undone
  * @property {Record<string, unknown> & { verb: Act['verb'] }} act all of it but the reason
- * @property {() => void} [onDone]
+ * @property {(answer: { readonly message: string, readonly id?: string }) => void} [onDone]
  * @property {string} [class] of the button that leads to it
+ * @property {string} [reason] to begin with
+ * @property {Child} [fields] further ones
+ * @property {(form: HTMLFormElement) => Record<string, unknown> | undefined} [read]
+ *   what those say, and undefined when they cannot be sent; called with each change as well
  */
 
 /**
@@ -22,80 +31,123 @@ import { toast } from './toast.js';
  * @param {Question} question
  */
 export function actButton(text, question) {
-  return button(text, () => askToAct(question), { class: question.class });
+  return button(text, () => askToAct(question), {
+    class: question.class,
+    'data-key': question.act.verb,
+    'aria-label': `${text} ${question.target}`,
+  });
 }
 
 /** @param {Question} question */
-function askToAct(question) {
-  const dialog = /** @type {HTMLDialogElement} */ (document.getElementById('act'));
-  const { title, consequence, confirm, act } = question;
-  const hasCounter = 'leaseCounter' in act;
-  dialog.replaceChildren(
+export function askToAct(question) {
+  const { title, consequence, confirm, act, isFinal = false, fields, reason = '' } = question;
+  const hasToken = 'leaseCounter' in act;
+  const form = /** @type {HTMLFormElement} */ (
     h(
       'form',
-      { method: 'dialog', onsubmit: (/** @type {SubmitEvent} */ event) => submit(event, dialog, question) },
-      h('h2', { id: 'act-title' }, title),
+      {
+        method: 'dialog',
+        onsubmit: (/** @type {SubmitEvent} */ event) => {
+          event.preventDefault();
+          void submit(form, question);
+        },
+        oninput: () => showCommand(form, question),
+      },
       h('p', {}, consequence),
-      hasCounter &&
-        h(
-          'label',
-          {},
-          h('span', {}, 'Token (must still match)'),
-          h('input', {
-            name: 'counter',
+      fields,
+      hasToken &&
+        field(
+          'Token (must still match)',
+          {
+            name: 'token',
             value: String(act.leaseCounter),
             inputmode: 'numeric',
             pattern: '[0-9]+',
             required: true,
-            autocomplete: 'off',
-          }),
-          h('small', {}, 'The token this page has read. If the key has another one by now, nothing happens.'),
+            // A form with other fields begins with them.
+            autofocus: false,
+          },
+          'The token this page has read. If there is another one by now, nothing happens.',
         ),
-      h(
-        'label',
-        {},
-        h('span', {}, 'Reason'),
-        h('input', { name: 'reason', required: true, maxlength: 200, autocomplete: 'off', autofocus: true }),
-        h('small', {}, 'Recorded in the audit log with your name.'),
+      field(
+        'Reason',
+        { name: 'reason', value: reason, required: true, maxlength: 200, autofocus: fields === undefined },
+        'Recorded in the audit log with your name.',
       ),
-      h('p', { class: 'refusal', role: 'alert', hidden: true }),
+      h('p', { class: 'refusal', id: 'refusal', role: 'alert', hidden: true }),
+      h(
+        'details',
+        { class: 'command' },
+        h('summary', {}, 'As a command'),
+        h('pre', { tabindex: 0 }),
+        copyButton(() => form.querySelector('pre')?.textContent ?? '', 'the command'),
+      ),
       h(
         'div',
         { class: 'buttons' },
-        h('button', { type: 'button', onclick: () => dialog.close() }, 'Go back'),
-        h('button', { type: 'submit', class: 'danger' }, confirm),
+        button('Go back', closeDialog),
+        h('button', { type: 'submit', class: isFinal ? 'danger' : 'primary' }, confirm),
       ),
-    ),
+    )
   );
-  dialog.showModal();
+  openDialog(title, form);
+  showCommand(form, question);
 }
 
 /**
- * @param {SubmitEvent} event
- * @param {HTMLDialogElement} dialog
+ * @param {HTMLFormElement} form
+ * @param {Question} question
+ * @returns {Act | undefined}
+ */
+function actIn(form, { act, read }) {
+  const given = new FormData(form);
+  const token = given.get('token');
+  const rest = read?.(form) ?? (read === undefined ? {} : undefined);
+  if (rest === undefined) return undefined;
+  const reason = String(given.get('reason') ?? '').trim();
+  const whole = { ...act, ...rest, reason, ...(token === null ? {} : { leaseCounter: Number(token) }) };
+  return /** @type {Act} */ (/** @type {unknown} */ (whole));
+}
+
+/**
+ * @param {HTMLFormElement} form
  * @param {Question} question
  */
-async function submit(event, dialog, { act, onDone }) {
-  event.preventDefault();
-  const form = /** @type {HTMLFormElement} */ (event.target);
-  const given = new FormData(form);
-  const reason = String(given.get('reason') ?? '').trim();
-  const counter = given.get('counter');
-  const whole = { ...act, reason, ...(counter === null ? {} : { leaseCounter: Number(counter) }) };
+function showCommand(form, question) {
+  const act = actIn(form, question);
+  const place = form.querySelector('pre');
+  if (place !== null) place.textContent = act === undefined ? '' : commandOf(act, deskOf());
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {Question} question
+ */
+async function submit(form, question) {
+  const act = actIn(form, question);
+  if (act === undefined) {
+    /** @type {HTMLElement | null} */ (form.querySelector('[aria-invalid]'))?.focus();
+    return;
+  }
   const buttons = form.querySelectorAll('button');
   for (const button of buttons) button.disabled = true;
-  const { isDone, message } = await perform(/** @type {Act} */ (/** @type {unknown} */ (whole))).then(
-    (answer) => ({ isDone: answer.kind === 'done', message: answer.message }),
-    (error) => ({ isDone: false, message: error instanceof Refusal ? error.message : String(error) }),
-  );
+  const answer = await perform(act).catch((error) => ({
+    kind: 'failed',
+    message: error instanceof Refusal ? error.message : String(error),
+  }));
   for (const button of buttons) button.disabled = false;
-  if (isDone) {
-    dialog.close();
-    toast(message);
-    onDone?.();
+  if (answer.kind === 'done') {
+    closeDialog();
+    toast(answer.message);
+    question.onDone?.(answer);
     return;
   }
   const refusal = /** @type {HTMLElement} */ (form.querySelector('.refusal'));
-  refusal.textContent = message;
+  refusal.textContent = answer.message;
   refusal.hidden = false;
+  const token = form.elements.namedItem('token');
+  if (answer.kind !== 'refused' || !(token instanceof HTMLInputElement)) return;
+  setHint(form, 'token', 'It does not match any more: see below.', true);
+  token.setAttribute('aria-describedby', 'field-token-hint refusal');
+  token.focus();
 }

@@ -39,15 +39,17 @@ export async function perform(act) {
 const RETRY_MS = 1_500;
 
 /**
- * Follows the news while the page is seen; a page in the background costs nothing.
+ * Follows the news while the page is seen, and until it is paused; a page in the background costs nothing.
  * @param {{
- *   onOverview: (overview: Overview) => void,
+ *   onOverview: (overview: Overview, nextInMs: number) => void,
  *   onFailure: (message: string) => void,
- *   onState: (state: 'live' | 'lost' | 'resting') => void,
+ *   onState: (state: 'live' | 'lost' | 'resting' | 'paused') => void,
  *   onRefused: (refusal: Refusal) => void,
  * }} listener
+ * @returns {{ pause: (on: boolean) => void }}
  */
 export function follow({ onOverview, onFailure, onState, onRefused }) {
+  let isPaused = false;
   /** @type {EventSource | undefined} */
   let source;
   const rest = () => {
@@ -58,7 +60,8 @@ export function follow({ onOverview, onFailure, onState, onRefused }) {
     source = new EventSource('api/live');
     source.addEventListener('overview', ({ data }) => {
       onState('live');
-      onOverview(JSON.parse(data).overview);
+      const { overview, nextInMs } = JSON.parse(data);
+      onOverview(overview, nextInMs);
     });
     source.addEventListener('failure', ({ data }) => {
       onState('live');
@@ -72,9 +75,9 @@ export function follow({ onOverview, onFailure, onState, onRefused }) {
   };
   // A feed that breaks says no reason; a question does.
   const retry = async () => {
-    if (document.hidden || source !== undefined) return;
+    if (isPaused || document.hidden || source !== undefined) return;
     try {
-      await ask('desk');
+      await ask('connection');
       open();
     } catch (error) {
       if (error instanceof Refusal && error.status === 401) onRefused(error);
@@ -83,13 +86,19 @@ export function follow({ onOverview, onFailure, onState, onRefused }) {
   };
   const retryLater = () => setTimeout(() => void retry(), RETRY_MS);
   const change = () => {
-    if (document.hidden) {
+    if (isPaused || document.hidden) {
       rest();
-      onState('resting');
+      onState(isPaused ? 'paused' : 'resting');
     } else if (source === undefined) open();
   };
   document.addEventListener('visibilitychange', change);
   change();
+  return {
+    pause(on) {
+      isPaused = on;
+      change();
+    },
+  };
 }
 
 /**

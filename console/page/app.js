@@ -3,9 +3,12 @@
 /** @import { Overview } from '../model.ts' */
 /** @import { Child } from './dom.js' */
 import { Refusal, ask, follow } from './api.js';
+import { closeDialog, setDesk } from './dialog.js';
 import { bar } from './bar.js';
-import { h, morph } from './dom.js';
-import { empty } from './parts.js';
+import { h, keepingFocus, morph } from './dom.js';
+import { empty, heading, to } from './parts.js';
+import { listenToKeys, openHelp } from './keys.js';
+import { trouble } from './trouble.js';
 import { audit } from './views/audit.js';
 import { locks } from './views/locks.js';
 import { overviewPage } from './views/overview.js';
@@ -22,17 +25,24 @@ import { tasks } from './views/tasks.js';
  * @property {Record<string, string>} query
  */
 /**
+ * @typedef {object} Question
+ * @property {string} path
+ * @property {Record<string, string | undefined>} [query]
+ * @property {boolean} [isOnce] its answer costs much: it is not asked again when there is news
+ */
+/**
  * @typedef {object} Scene what a view is drawn from
  * @property {Record<string, string>} query
  * @property {Overview} overview
  * @property {any} data what the view asked for
  * @property {boolean} mayAct
+ * @property {number} clock the server's time by this browser's clock: it goes on while no news comes
  * @property {() => void} refresh looks again, at once
  */
 /**
  * @typedef {object} View
  * @property {string} title
- * @property {(place: Place, overview: Overview) => { path: string, query?: Record<string, string | undefined> } | undefined} [question]
+ * @property {(place: Place, overview: Overview) => Question | undefined} [question]
  *   what it asks the server for; it is asked again whenever there is news
  * @property {(scene: Scene) => Child} draw
  */
@@ -40,9 +50,25 @@ import { tasks } from './views/tasks.js';
 /** @type {Readonly<Record<string, View>>} */
 const VIEWS = { overview: overviewPage, queues, tasks, task, sessions, locks, semaphores, schedules, audit };
 
-/** @type {{ overview?: Overview, data?: any, isAnswered: boolean, refusal?: Refusal, failure?: string, feed: 'live' | 'lost' | 'resting' | 'opening' }} */
-const state = { isAnswered: false, feed: 'opening' };
+/** As many as the server keeps. */
+const READINGS_KEPT = 300;
+/** A look may take so long beyond its time before the page says that it is overdue. */
+const GRACE_MS = 4_000;
+const TICK_MS = 1_000;
+
+/**
+ * @type {{
+ *   overview?: Overview, data?: any, isAnswered: boolean, refusal?: Refusal, failure?: string,
+ *   feed: 'live' | 'lost' | 'resting' | 'opening' | 'paused', isStale: boolean, dueAt: number, heardAt: number, isShown: boolean,
+ * }}
+ */
+const state = { isAnswered: false, isShown: false, feed: 'opening', isStale: false, dueAt: Infinity, heardAt: 0 };
 let asked = 0;
+/** The question whose answer is shown. */
+let answered = '';
+
+/** The page whose view is drawn. */
+let shownPage = placeOf().page;
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const header = /** @type {HTMLElement} */ (document.getElementById('bar'));
@@ -60,12 +86,16 @@ function viewOf() {
   return VIEWS[placeOf().page] ?? overviewPage;
 }
 
-async function load() {
-  const place = placeOf();
-  const question = state.overview && viewOf().question?.(place, state.overview);
+function questionOf() {
+  return state.overview && viewOf().question?.(placeOf(), state.overview);
+}
+
+async function load(isNews = false) {
+  const question = questionOf();
+  const name = JSON.stringify(question ?? null);
   asked++;
   const mine = asked;
-  if (question === undefined) {
+  if (question === undefined || (isNews && question.isOnce && name === answered)) {
     state.isAnswered = true;
     delete state.refusal;
     draw();
@@ -76,6 +106,7 @@ async function load() {
     // Another page was opened meanwhile, or a later answer was here first.
     if (mine !== asked) return;
     state.data = data;
+    answered = name;
     delete state.refusal;
   } catch (error) {
     if (mine !== asked) return;
@@ -87,43 +118,58 @@ async function load() {
 
 function draw() {
   const { page } = placeOf();
+  const { isStale, feed } = state;
   document.title = `${viewOf().title} · Leasehold`;
-  morph(header, h('header', { id: 'bar' }, bar(page, state)));
-  morph(
-    main,
-    h('main', { id: 'main', tabindex: -1, class: `page-${page}`, 'aria-busy': !state.isAnswered }, content()),
-  );
+  document.body.dataset.feed = isStale ? 'stale' : feed;
+  keepingFocus(() => {
+    morph(header, h('header', { id: 'bar' }, bar(page, state, { pause: togglePause, help: () => openHelp(draw) })));
+    // While another list of the same page is asked for, the one before stays in view, and the fields in it.
+    if (!state.isAnswered && page === shownPage && state.isShown) main.setAttribute('aria-busy', '');
+    else
+      morph(
+        main,
+        h('main', { id: 'main', tabindex: -1, class: `page-${page}`, 'aria-busy': !state.isAnswered }, content()),
+      );
+  });
 }
 
 /** @returns {Child} */
 function content() {
-  const { overview, data, refusal, failure, isAnswered } = state;
-  const trouble = refusal?.message ?? failure;
-  if (refusal?.status === 401) return empty('Sign-in expired.', 'Open the address printed by leasehold console.');
-  if (overview === undefined)
-    return trouble === undefined ? h('p', { class: 'quiet' }, 'Reading the table…') : troubleOf(trouble);
+  const { overview, data, refusal, isAnswered } = state;
+  if (refusal?.status === 401)
+    return [heading('Sign-in expired'), empty('This browser is not signed in.', refusal.message)];
+  const banner = trouble(state);
+  if (overview === undefined) return [banner ?? h('p', { class: 'quiet' }, 'Reading the table…')];
   if (refusal?.status === 404)
-    return empty('Not found.', `${refusal.message}; finished tasks are deleted 14 days after they end.`);
+    return [
+      heading('Not found'),
+      empty(
+        `${refusal.message.charAt(0).toUpperCase()}${refusal.message.slice(1)}.`,
+        'Finished tasks are deleted 14 days after they end. ',
+        h('a', { href: to('tasks', { queue: placeOf().query.queue }) }, 'Back to the tasks'),
+      ),
+    ];
   const { query } = placeOf();
-  const mayAct = !overview.desk.isReadOnly;
-  // What is there stays in view while the store is in trouble.
-  const shown =
-    isAnswered && refusal === undefined ? viewOf().draw({ query, overview, data, mayAct, refresh: load }) : undefined;
-  return [
-    trouble !== undefined && troubleOf(trouble),
-    shown ?? (refusal === undefined && h('p', { class: 'quiet' }, 'Loading…')),
-  ];
+  const scene = { query, overview, data, mayAct: !overview.desk.isReadOnly, clock: clock(), refresh: load };
+  // What was read stays in view while the table does not answer.
+  const isShown = isAnswered && (viewOf().question === undefined || data !== undefined);
+  return [banner, isShown ? viewOf().draw(scene) : refusal === undefined && h('p', { class: 'quiet' }, 'Loading…')];
 }
 
-/** @param {string} message */
-function troubleOf(message) {
-  return h(
-    'div',
-    { class: 'trouble', role: 'alert', 'data-key': 'trouble' },
-    h('strong', {}, 'Request failed.'),
-    ' ',
-    message,
-  );
+/** The time of the last news, and what has passed since. */
+function clock() {
+  return (state.overview?.now ?? 0) + (performance.now() - state.heardAt);
+}
+
+/** @param {Overview} overview the readings in it are those since the last one */
+function withReadings(overview) {
+  const [first] = overview.readings;
+  const before = (state.overview?.readings ?? []).filter(({ at }) => first === undefined || at < first.at);
+  return { ...overview, readings: [...before, ...overview.readings].slice(-READINGS_KEPT) };
+}
+
+function togglePause() {
+  feed.pause(state.feed !== 'paused');
 }
 
 /** On a narrow screen there are more pages than fit. */
@@ -132,43 +178,46 @@ function showTab() {
 }
 
 addEventListener('hashchange', () => {
+  closeDialog();
   state.isAnswered = false;
   state.data = undefined;
   delete state.refusal;
+  const { page } = placeOf();
+  const isOther = page !== shownPage;
+  state.isShown = !isOther;
   draw();
-  showTab();
-  main.focus({ preventScroll: true });
-  scrollTo(0, 0);
+  shownPage = page;
+  // Where only the filters have changed, people go on with what they were at.
+  if (isOther) {
+    showTab();
+    main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
   void load();
 });
 
-addEventListener('keydown', (event) => {
-  const { target, key, ctrlKey, metaKey, altKey } = event;
-  const isTyping = target instanceof HTMLElement && target.closest('input, select, textarea, dialog') !== null;
-  if (isTyping || ctrlKey || metaKey || altKey) return;
-  if (key === '/') {
-    event.preventDefault();
-    const search = document.querySelector('form[role=search] input');
-    if (search instanceof HTMLElement) search.focus();
-    else location.hash = '#/tasks';
-  }
-  const link = header.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]`);
-  if (link instanceof HTMLElement) link.click();
-});
+listenToKeys(header, () => openHelp(draw));
 
-follow({
-  onOverview(overview) {
-    state.overview = overview;
+const feed = follow({
+  onOverview(overview, nextInMs) {
+    state.overview = withReadings(overview);
+    state.heardAt = performance.now();
+    state.dueAt = state.heardAt + nextInMs + GRACE_MS;
+    state.isStale = false;
     delete state.failure;
-    void load();
+    setDesk(overview.desk);
+    void load(true);
   },
   onFailure(message) {
     state.failure = message;
+    state.isStale = state.overview !== undefined;
     draw();
   },
-  onState(feed) {
-    if (state.feed === feed) return;
-    state.feed = feed;
+  onState(now) {
+    if (state.feed === now) return;
+    state.feed = now;
+    state.isStale = now === 'lost' && state.overview !== undefined;
+    if (now !== 'live') state.dueAt = Infinity;
     draw();
   },
   onRefused(refusal) {
@@ -176,5 +225,10 @@ follow({
     draw();
   },
 });
+setInterval(() => {
+  if (document.hidden) return;
+  if (performance.now() > state.dueAt) state.isStale = true;
+  if (state.isStale || state.feed === 'paused') draw();
+}, TICK_MS);
 draw();
 showTab();

@@ -4,7 +4,7 @@
 /** @import { Child } from './dom.js' */
 import { h, svg } from './dom.js';
 import { rate, whole } from './format.js';
-import { to } from './parts.js';
+import { button, to } from './parts.js';
 
 const PAGES = /** @type {const} */ ([
   ['overview', 'Overview'],
@@ -18,19 +18,22 @@ const PAGES = /** @type {const} */ ([
 ]);
 
 const FEED = {
-  live: ['live', 'Live'],
-  opening: ['waiting', 'Connecting'],
-  resting: ['waiting', 'Paused while hidden'],
-  lost: ['lost', 'Reconnecting…'],
+  live: ['live', 'Live', 'pause the updates'],
+  stale: ['stale', 'Not up to date', 'pause the updates'],
+  opening: ['waiting', 'Connecting', 'pause the updates'],
+  resting: ['waiting', 'Paused while hidden', 'pause the updates'],
+  paused: ['paused', 'Paused', 'go on with the updates'],
+  lost: ['lost', 'Reconnecting…', 'pause the updates'],
 };
 
 /**
  * @param {string} page
- * @param {{ readonly overview?: Overview, readonly feed: keyof typeof FEED }} state
+ * @param {{ readonly overview?: Overview, readonly feed: Exclude<keyof typeof FEED, 'stale'>, readonly isStale: boolean }} state
+ * @param {{ readonly pause: () => void, readonly help: () => void }} on
  * @returns {Child}
  */
-export function bar(page, { overview, feed }) {
-  const [tone, text] = FEED[feed];
+export function bar(page, { overview, feed, isStale }, on) {
+  const [tone, text, act] = FEED[isStale && feed === 'live' ? 'stale' : feed];
   const current = page === 'task' ? 'tasks' : page;
   return [
     h('a', { class: 'brand', href: to('overview') }, mark(), h('span', {}, 'Leasehold')),
@@ -44,7 +47,7 @@ export function bar(page, { overview, feed }) {
             href: to(name),
             'aria-current': name === current && 'page',
             'aria-keyshortcuts': String(index + 1),
-            title: `${title} (${index + 1})`,
+            'data-title': title,
           },
           title,
           attention(name, overview),
@@ -54,17 +57,26 @@ export function bar(page, { overview, feed }) {
     h(
       'div',
       { class: 'standing' },
-      h('span', { class: `feed ${tone}`, title: text }, h('i', {}), h('span', {}, text)),
+      h(
+        'button',
+        {
+          type: 'button',
+          class: `feed ${tone}`,
+          'data-key': 'feed',
+          'aria-label': `${text}: ${act}`,
+          onclick: on.pause,
+        },
+        h('i', {}),
+        h('span', {}, text),
+      ),
+      button('Keys and times', on.help, { class: 'plain' }),
       overview && [
-        h('span', { class: 'table-name', title: `table ${overview.desk.table}` }, overview.desk.table),
-        h('span', { class: 'place', title: overview.desk.place }, overview.desk.place),
+        h('span', { class: 'table-name' }, overview.desk.table),
+        h('span', { class: 'place' }, overview.desk.place),
         overview.desk.isReadOnly && h('span', { class: 'badge quiet' }, 'read-only'),
         h(
           'span',
-          {
-            class: 'units',
-            title: 'Read units that this console has used, and what the open page uses a second',
-          },
+          { class: 'units' },
           `Console cost: ${whole(overview.units.total)} read units (${rate(overview.units.perSecond)}/s)`,
         ),
       ],
@@ -80,7 +92,7 @@ export function bar(page, { overview, feed }) {
 function attention(page, overview) {
   if (overview === undefined || page !== 'queues') return undefined;
   const paused = overview.queues.filter(({ isPaused }) => isPaused).length;
-  return paused > 0 && h('span', { class: 'badge warning', title: `${paused} paused` }, paused);
+  return paused > 0 && h('span', { class: 'badge warning' }, paused, h('span', { class: 'unseen' }, ' paused'));
 }
 
 function mark() {

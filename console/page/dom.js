@@ -9,7 +9,14 @@
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** Handlers are properties, so that an update can hand a node the latest ones. */
-const HANDLERS = /** @type {const} */ (['onclick', 'onsubmit', 'oninput', 'onchange']);
+const HANDLERS = /** @type {const} */ ([
+  'onclick',
+  'onsubmit',
+  'oninput',
+  'onchange',
+  'onpointermove',
+  'onpointerleave',
+]);
 
 /**
  * An element of HTML. `on…` are handlers, `--…` are custom properties of its style, everything else is an attribute.
@@ -35,7 +42,7 @@ export function svg(tag, props = {}, ...children) {
 
 /**
  * Changes what is there into what it should be, node by node, so that focus, scrolling and what is being typed stay.
- * Children with a `data-key` are matched by it, others by their place.
+ * A child is matched by its key, never by its place alone: a button that others are put before stays the same button.
  * @param {Element} old
  * @param {Element} next
  */
@@ -87,23 +94,19 @@ function morphAttributes(old, next) {
  * @param {readonly ChildNode[]} wanted
  */
 function morphChildren(parent, wanted) {
-  /** @type {Map<string, Element>} */
-  const keyed = new Map();
-  for (const child of parent.children) {
-    const key = keyOf(child);
-    if (key !== undefined) keyed.set(key, child);
-  }
+  const known = keyed(parent.childNodes);
   /** @type {ChildNode | null} */
   let place = parent.firstChild;
-  for (const node of wanted) {
-    const key = keyOf(node);
-    const match = key === undefined ? place : (keyed.get(key) ?? null);
-    if (match !== null && isSameKind(match, node)) {
-      if (match === place) place = place.nextSibling;
-      else parent.insertBefore(match, place);
-      if (match instanceof Element && node instanceof Element) morph(match, node);
-      else if (match.nodeValue !== node.nodeValue) match.nodeValue = node.nodeValue;
-    } else parent.insertBefore(node, place);
+  for (const [key, node] of keyed(wanted)) {
+    const match = known.get(key);
+    if (match === undefined) {
+      parent.insertBefore(node, place);
+      continue;
+    }
+    if (match === place) place = place.nextSibling;
+    else parent.insertBefore(match, place);
+    if (match instanceof Element && node instanceof Element) morph(match, node);
+    else if (match.nodeValue !== node.nodeValue) match.nodeValue = node.nodeValue;
   }
   while (place !== null) {
     const rest = place;
@@ -113,14 +116,54 @@ function morphChildren(parent, wanted) {
 }
 
 /**
- * @param {Node} one
- * @param {Node} other
+ * By key, in their order; of those that are alike, the second is another one than the first.
+ * @param {Iterable<ChildNode>} nodes
  */
-function isSameKind(one, other) {
-  return one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
+function keyed(nodes) {
+  /** @type {Map<string, ChildNode>} */
+  const byKey = new Map();
+  /** @type {Map<string, number>} */
+  const alike = new Map();
+  for (const node of nodes) {
+    const kind = keyOf(node);
+    const number = alike.get(kind) ?? 0;
+    alike.set(kind, number + 1);
+    byKey.set(`${kind} ${number}`, node);
+  }
+  return byKey;
 }
 
-/** @param {Node} node */
+/** What tells a node from those beside it: its `data-key`, where it leads, what it does, or what kind it is. @param {Node} node */
 function keyOf(node) {
-  return node instanceof Element ? (node.getAttribute('data-key') ?? undefined) : undefined;
+  if (!(node instanceof Element)) return node.nodeName;
+  const given = ['data-key', 'href', 'name'].flatMap((name) => node.getAttribute(name) ?? []).slice(0, 1);
+  const does =
+    node.nodeName === 'BUTTON' ? (node.getAttribute('aria-label') ?? node.textContent) : node.getAttribute('class');
+  return [node.nodeName, ...(given.length > 0 ? given : [does ?? ''])].join(' ');
+}
+
+/** A thing of its own within the page: a row of a table, a group, a card. */
+const ROW = 'tr, [data-row]';
+
+/** @param {Element | null} element */
+export function rowOf(element) {
+  return element?.closest(ROW) ?? null;
+}
+
+/** Focus for one whose own place is gone: the first link of its row, or the heading of the page. @param {Element | null} row */
+export function focusNear(row) {
+  const near = row?.isConnected === true ? row.querySelector('a, button, summary') : null;
+  const place = near ?? document.querySelector('main h1') ?? document.getElementById('main');
+  if (place instanceof HTMLElement) place.focus({ preventScroll: near === null });
+}
+
+/** Changes the page; when that takes away what has the focus, the focus goes near it. @param {() => void} change */
+export function keepingFocus(change) {
+  const focused = document.activeElement;
+  const row = rowOf(focused);
+  change();
+  if (!(focused instanceof HTMLElement) || focused === document.activeElement) return;
+  // What was moved within the page has lost the focus on the way.
+  if (focused.isConnected) focused.focus({ preventScroll: true });
+  else focusNear(row);
 }

@@ -1,15 +1,25 @@
 /** Numbers and times as people read them. */
 
 /** @import { Count, QueueFigures } from '../model.ts' */
+import { isOn } from './settings.js';
 
-/** A span: two digits are enough. @param {number} ms */
-export function span(ms) {
-  const seconds = Math.abs(ms) / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} d`;
+/** How long something has gone on: whole units, so that it does not flicker. @param {number} ms */
+export function age(ms) {
+  const seconds = Math.floor(Math.abs(ms) / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
+
+/** How long something took, or may take. @param {number} ms */
+export function span(ms) {
+  if (Math.abs(ms) < 1_000) return `${Math.round(ms)} ms`;
+  return Math.abs(ms) < 10_000 ? `${Number((ms / 1_000).toFixed(1))} s` : age(ms);
+}
+
+const NOW_MS = 2_000;
 
 /**
  * `12 s ago`, or `in 3 min`.
@@ -17,12 +27,30 @@ export function span(ms) {
  * @param {number} now
  */
 export function relative(at, now) {
-  return at <= now ? `${span(now - at)} ago` : `in ${span(at - now)}`;
+  if (Math.abs(now - at) < NOW_MS) return 'now';
+  return at <= now ? `${age(now - at)} ago` : `in ${age(at - now)}`;
 }
 
-/** A moment in this browser's zone, to the second. @param {number} at */
+/** A moment in this browser's zone, to the second; the date only if it is not today. @param {number} at */
 export function moment(at) {
-  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString(undefined, {
+    ...(isToday ? {} : { year: 'numeric', month: 'short', day: 'numeric' }),
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+  });
+}
+
+/**
+ * A moment as the person at the page wants moments.
+ * @param {number} at
+ * @param {number} now
+ */
+export function momentText(at, now) {
+  return isOn('absoluteTimes') ? moment(at) : relative(at, now);
 }
 
 /** @param {number} n */
@@ -56,7 +84,7 @@ export function plural(count, singular) {
   return `${whole(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
-/** An id's beginning and end; the whole is in its title. @param {string} id */
+/** An id's beginning and end. @param {string} id */
 export function shortId(id) {
   return id.length > 14 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
 }

@@ -3,7 +3,9 @@
 /** @import { Child, Props } from './dom.js' */
 /** @import { Holding, SessionStanding } from '../model.ts' */
 import { h } from './dom.js';
-import { moment, relative, shortId, span } from './format.js';
+import { age, moment, momentText, relative, shortId } from './format.js';
+import { isOn } from './settings.js';
+import { toast } from './toast.js';
 
 /**
  * An address within the console.
@@ -24,30 +26,27 @@ export function badge(text, tone) {
 }
 
 /** @type {Readonly<Record<string, Parameters<typeof badge>[1]>>} */
-const TASK_TONES = { ready: 'waiting', later: 'quiet', running: 'busy', done: 'good', dead: 'bad', cancelled: 'quiet' };
+const TASK_TONES = { running: 'busy', done: 'good', dead: 'bad' };
 
 /**
- * A task's state; one that waits for its time is for later.
- * @param {{ readonly state: string, readonly readyAt?: number | undefined }} task
+ * A task's state, as the page and its addresses name it.
+ * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly isParked?: boolean, readonly waitsForChildren?: boolean }} task
  * @param {number} now
  */
-export function taskState({ state, readyAt = 0 }, now) {
-  return state === 'ready' && readyAt > now ? 'later' : state;
+export function taskState({ state, readyAt = 0, isParked = false, waitsForChildren = false }, now) {
+  if (state !== 'ready') return state;
+  if (waitsForChildren) return 'waiting for its children';
+  return isParked ? 'parked' : readyAt > now ? 'delayed' : state;
 }
 
 /** A label in sentence case. @param {string} label */
-function sentence(label) {
+export function sentence(label) {
   return label.charAt(0).toUpperCase() + label.slice(1);
-}
-
-/** A state as the page names it; addresses and the console's interface say `later` for `delayed`. @param {string} state */
-export function stateLabel(state) {
-  return state === 'later' ? 'delayed' : state;
 }
 
 /** @param {string} state */
 export function taskBadge(state) {
-  return badge(stateLabel(state), TASK_TONES[state] ?? 'quiet');
+  return badge(state, TASK_TONES[state] ?? 'quiet');
 }
 
 /** @type {Readonly<Record<SessionStanding, Parameters<typeof badge>[1]>>} */
@@ -59,31 +58,80 @@ export function standingBadge(standing) {
 }
 
 /**
- * How long ago or how soon, with the moment itself on hovering.
+ * How long ago or how soon, or the moment itself: as the person at the page has chosen. The other one is shown on hovering.
  * @param {number} at
  * @param {number} now
  */
 export function when(at, now) {
-  return h('time', { datetime: new Date(at).toISOString(), title: moment(at) }, relative(at, now));
+  return timeOf(at, momentText(at, now), relative(at, now));
 }
 
 /**
- * Time since a moment, as it goes on.
+ * Time since a moment, as it goes on; or that moment.
  * @param {number} at
  * @param {number} now
  */
 export function since(at, now) {
-  return h('time', { datetime: new Date(at).toISOString(), title: moment(at) }, span(now - at));
+  return timeOf(at, isOn('absoluteTimes') ? moment(at) : age(now - at), age(now - at));
 }
 
-/** @param {string} id */
-export function code(id) {
-  return h('code', { title: id }, id);
+/**
+ * @param {number} at
+ * @param {string} text
+ * @param {string} relativeText
+ */
+function timeOf(at, text, relativeText) {
+  return h(
+    'time',
+    { datetime: new Date(at).toISOString(), title: text === relativeText ? moment(at) : relativeText },
+    text,
+  );
+}
+
+/** An id as a whole, to be copied. @param {string} id @param {string} what */
+export function copyable(id, what) {
+  return h(
+    'span',
+    { class: 'copyable' },
+    h('code', {}, id),
+    ' ',
+    copyButton(() => id, what),
+  );
+}
+
+/**
+ * @param {() => string} textOf
+ * @param {string} what
+ */
+export function copyButton(textOf, what) {
+  const copy = () =>
+    navigator.clipboard.writeText(textOf()).then(
+      () => toast('Copied.'),
+      () => toast('This browser does not let the page copy: select the text instead.'),
+    );
+  return button('Copy', copy, { class: 'small', 'aria-label': `Copy ${what}` });
 }
 
 /** @param {string} id */
 export function sessionName(id) {
-  return h('code', { class: 'session', title: `session ${id}` }, shortId(id));
+  return h('code', { class: 'session' }, shortId(id));
+}
+
+/**
+ * Who holds something, in one line; opened, all that is known of that.
+ * @param {{ readonly name?: string | undefined, readonly node?: string | undefined, readonly session: string, readonly token?: number }} holder
+ */
+export function holderOf({ name = 'unknown', node = 'unknown', session, token }) {
+  return h(
+    'details',
+    { class: 'who' },
+    h('summary', {}, h('span', { class: 'line' }, h('span', {}, `${name} on ${node}`), sessionName(session))),
+    factsOf([
+      ['host', node],
+      ['session', copyable(session, 'the session id')],
+      ['token', token === undefined ? undefined : h('span', { class: 'counter' }, token)],
+    ]),
+  );
 }
 
 /**
@@ -92,7 +140,8 @@ export function sessionName(id) {
  */
 
 /**
- * A table, which on a narrow screen becomes a card for each row. Columns in which no row has anything are left out.
+ * A table, which on a narrow screen becomes a card for each row. Columns in which no row has anything are left out;
+ * the first one says what each row is about.
  * @template T
  * @param {string} caption for those who do not see it
  * @param {readonly Column<T>[]} columns
@@ -132,8 +181,8 @@ export function tableOf(caption, columns, rows, keyOf) {
               ({ title, class: kind }, index) =>
                 isShown[index] &&
                 h(
-                  'td',
-                  { 'data-title': sentence(title), class: kind },
+                  index === 0 ? 'th' : 'td',
+                  { 'data-title': sentence(title), class: kind, scope: index === 0 && 'row' },
                   hasContent(cells[index]) && h('div', {}, cells[index]),
                 ),
             ),
@@ -180,7 +229,7 @@ export function empty(title, ...text) {
  * @param {...Child} beside controls, at the other end of the line
  */
 export function heading(title, ...beside) {
-  return h('div', { class: 'heading' }, h('h1', {}, title), h('div', { class: 'beside' }, beside));
+  return h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'beside' }, beside));
 }
 
 /**
@@ -192,16 +241,25 @@ export function button(text, act, props = {}) {
   return h('button', { type: 'button', onclick: act, ...props }, text);
 }
 
-/** A value as JSON, of any kind and size; long ones scroll. @param {unknown} value */
-export function json(value) {
-  return h('pre', { class: 'json', tabindex: 0 }, JSON.stringify(value, undefined, 2));
+/**
+ * A value as JSON, of any kind and size; long ones scroll.
+ * @param {unknown} value
+ * @param {string} label
+ */
+export function json(value, label) {
+  return h(
+    'pre',
+    { class: 'json', role: 'region', tabindex: 0, 'aria-label': label },
+    JSON.stringify(value, undefined, 2),
+  );
 }
 
 /**
  * A form whose one field asks for something in this page.
- * @param {{ label: string, name: string, value: string, hint: string, onask: (text: string) => void }} field
+ * @param {{ label: string, name: string, value: string, hint: string, known?: readonly string[], onask: (text: string) => void }} field
+ *   `known`: what it may be; other things may be typed
  */
-export function finder({ label, name, value, hint, onask }) {
+export function finder({ label, name, value, hint, known = [], onask }) {
   return h(
     'form',
     {
@@ -217,18 +275,39 @@ export function finder({ label, name, value, hint, onask }) {
       'label',
       {},
       h('span', {}, label),
-      h('input', { name, value, placeholder: hint, autocomplete: 'off', spellcheck: 'false' }),
+      h('input', {
+        name,
+        value,
+        placeholder: hint,
+        autocomplete: 'off',
+        spellcheck: 'false',
+        list: known.length > 0 && `known-${name}`,
+        oninput: (/** @type {InputEvent} */ { inputType, target }) => {
+          // A choice from the list comes as one event, whatever it is called; typing goes on until Enter.
+          const text = /** @type {HTMLInputElement} */ (target).value;
+          if ((inputType === undefined || inputType === 'insertReplacementText') && known.includes(text)) onask(text);
+        },
+      }),
     ),
+    known.length > 0 &&
+      h(
+        'datalist',
+        { id: `known-${name}` },
+        known.map((one) => h('option', { value: one })),
+      ),
   );
 }
 
-/** @param {Holding} holding */
-export function holdingLink({ kind, name, queue }) {
+/**
+ * @param {Holding} holding
+ * @param {number} [times] that it is held
+ */
+export function holdingLink({ kind, name, queue }, times = 1) {
   const href =
     kind === 'task'
       ? to('task', { queue, id: name })
       : kind === 'lock'
         ? to('locks', { prefix: name })
         : to('semaphores', { prefix: name });
-  return h('a', { class: 'chip', href, title: `${kind} ${name}` }, h('i', {}, kind), ' ', name);
+  return h('a', { class: 'chip', href }, h('i', {}, kind), ' ', name, times > 1 && h('i', {}, ` × ${times}`));
 }

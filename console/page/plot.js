@@ -1,10 +1,16 @@
 /** Small plots over time: what a figure has done in the last minutes. */
-import { svg } from './dom.js';
+import { h, svg } from './dom.js';
+import { moment } from './format.js';
+
+/** @typedef {{ readonly at: number, readonly value: number }} Point */
 
 const WIDTH = 240;
 const HEIGHT = 48;
 /** At least so long, so that the first seconds do not look like a day. */
 const SHORTEST_MS = 60_000;
+
+/** Where the pointer is, by plot: from 0 at the left to 1. @type {Map<string, number>} */
+const pointers = new Map();
 
 /** How much time plots of these points show. @param {readonly { readonly at: number }[]} points */
 export function plottedMs(points) {
@@ -12,29 +18,60 @@ export function plottedMs(points) {
 }
 
 /**
- * An area over time. Where no look was taken, nothing is drawn.
- * @param {string} label what it is, for those who do not see it
- * @param {readonly { readonly at: number, readonly value: number }[]} points oldest first
- * @param {{ readonly tone?: string, readonly asBars?: boolean }} [options]
+ * A line over time, from the left. Gaps mark times without a look.
+ * @param {string} label what it is
+ * @param {readonly Point[]} points oldest first
+ * @param {{ readonly tone?: string, readonly as?: 'area' | 'line' | 'bars', readonly text: (value: number) => string }} options
  */
-export function plot(label, points, { tone = 'accent', asBars = false } = {}) {
-  const until = points.at(-1)?.at ?? 0;
-  const from = until - plottedMs(points);
-  const most = Math.max(1e-9, ...points.map(({ value }) => value));
+export function plot(label, points, { tone = 'neutral', as = 'area', text }) {
+  const from = points[0]?.at ?? 0;
+  const until = from + plottedMs(points);
+  const values = points.map(({ value }) => value);
+  const most = Math.max(0, ...values);
   const x = (/** @type {number} */ at) => ((at - from) / (until - from)) * WIDTH;
-  const y = (/** @type {number} */ value) => HEIGHT - 2 - (value / most) * (HEIGHT - 6);
-  const marks = asBars ? barsOf(points, x, y) : areasOf(points, x, y);
-  return svg(
-    'svg',
-    {
-      class: `plot ${tone}`,
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      preserveAspectRatio: 'none',
-      role: 'img',
-      'aria-label': label,
-    },
-    svg('line', { class: 'ground', x1: 0, x2: WIDTH, y1: HEIGHT - 1, y2: HEIGHT - 1 }),
-    marks,
+  const y = (/** @type {number} */ value) => HEIGHT - 2 - (value / Math.max(1e-9, most)) * (HEIGHT - 6);
+  const numbers =
+    points.length === 0
+      ? 'no value yet'
+      : `now ${text(values.at(-1) ?? 0)}, highest ${text(most)}, lowest ${text(Math.min(...values))}`;
+  /** @param {PointerEvent} event */
+  const onpointermove = ({ currentTarget, clientX }) => {
+    const { left, width } = /** @type {Element} */ (currentTarget).getBoundingClientRect();
+    pointers.set(label, (clientX - left) / width);
+    show(/** @type {Element} */ (currentTarget));
+  };
+  /** @param {PointerEvent} event */
+  const onpointerleave = ({ currentTarget }) => {
+    pointers.delete(label);
+    show(/** @type {Element} */ (currentTarget));
+  };
+  const pointed = () => {
+    const place = pointers.get(label);
+    if (place === undefined) return `highest ${text(most)}`;
+    const at = from + place * (until - from);
+    const near = points.toSorted((one, other) => Math.abs(one.at - at) - Math.abs(other.at - at))[0];
+    return near === undefined ? '' : `${text(near.value)} at ${moment(near.at)}`;
+  };
+  /** @param {Element} picture */
+  const show = (picture) => {
+    const caption = picture.querySelector('figcaption');
+    if (caption !== null) caption.textContent = pointed();
+  };
+  return h(
+    'figure',
+    { class: `plot ${tone}`, onpointermove, onpointerleave },
+    h('figcaption', { 'aria-hidden': 'true' }, pointed()),
+    svg(
+      'svg',
+      {
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        preserveAspectRatio: 'none',
+        role: 'img',
+        'aria-label': `${label}: ${numbers}`,
+      },
+      svg('line', { class: 'ground', x1: 0, x2: WIDTH, y1: HEIGHT - 1, y2: HEIGHT - 1 }),
+      as === 'bars' ? barsOf(points, x, y) : runsOf(points).flatMap((run) => lineOf(run, x, y, as === 'area')),
+    ),
   );
 }
 
@@ -42,25 +79,24 @@ export function plot(label, points, { tone = 'accent', asBars = false } = {}) {
 const GAP = 6;
 
 /**
- * @param {readonly { readonly at: number, readonly value: number }[]} points
+ * @param {readonly Point[]} run
  * @param {(at: number) => number} x
  * @param {(value: number) => number} y
+ * @param {boolean} hasArea
  */
-function areasOf(points, x, y) {
-  return runsOf(points).flatMap((run) => {
-    const line = run.map(({ at, value }) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
-    const [first, last] = [run[0], run.at(-1)];
-    if (first === undefined || last === undefined) return [];
-    const area = `${x(first.at).toFixed(1)},${HEIGHT - 1} ${line.join(' ')} ${x(last.at).toFixed(1)},${HEIGHT - 1}`;
-    return [
-      svg('polygon', { class: 'area', points: area }),
-      svg('polyline', { class: 'line', points: line.join(' ') }),
-    ];
-  });
+function lineOf(run, x, y, hasArea) {
+  const line = run.map(({ at, value }) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+  const [first, last] = [run[0], run.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const area = `${x(first.at).toFixed(1)},${HEIGHT - 1} ${line} ${x(last.at).toFixed(1)},${HEIGHT - 1}`;
+  return [
+    ...(hasArea ? [svg('polygon', { class: 'area', points: area })] : []),
+    svg('polyline', { class: 'line', points: line }),
+  ];
 }
 
 /**
- * @param {readonly { readonly at: number, readonly value: number }[]} points
+ * @param {readonly Point[]} points
  * @param {(at: number) => number} x
  * @param {(value: number) => number} y
  */
@@ -70,11 +106,11 @@ function barsOf(points, x, y) {
   );
 }
 
-/** @param {readonly { readonly at: number, readonly value: number }[]} points */
+/** @param {readonly Point[]} points */
 function runsOf(points) {
   const pauses = points.slice(1).map(({ at }, index) => at - (points[index]?.at ?? at));
   const usual = pauses.toSorted((one, other) => one - other)[Math.floor(pauses.length / 2)] ?? Infinity;
-  /** @type {{ readonly at: number, readonly value: number }[][]} */
+  /** @type {Point[][]} */
   const runs = [[]];
   points.forEach((point, index) => {
     const before = points[index - 1];

@@ -45,9 +45,9 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
   }
 
   test('refuses an act that is too large, and says so', async () => {
-    const large = { verb: 'lock.release', key: 'reports/nightly', leaseCounter: 1, reason: 'a'.repeat(20_000) };
+    const large = { verb: 'lock.release', key: 'reports/nightly', leaseCounter: 1, reason: 'a'.repeat(50_000) };
 
-    expect(await perform(large)).toEqual({ status: 413, error: 'an act has at most 16384 bytes: nothing was done' });
+    expect(await perform(large)).toEqual({ status: 413, error: 'an act has at most 40960 bytes: nothing was done' });
   });
 
   test('shows where a task failed', async () => {
@@ -69,7 +69,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
 
     const wrong = await perform({ ...act, leaseCounter: lock.fencingToken - 1 });
     expect(wrong).toMatchObject({ status: 409, kind: 'refused' });
-    expect(wrong.message).toContain(`it is held with counter ${lock.fencingToken}`);
+    expect(wrong.message).toContain(`it is held with token ${lock.fencingToken}`);
     expect((await table.leasehold.locks.get('reports/nightly'))?.holder?.session).toBe(session.id);
 
     expect(await perform({ ...act, leaseCounter: lock.fencingToken })).toMatchObject({ status: 200, kind: 'done' });

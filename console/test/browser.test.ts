@@ -11,7 +11,7 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
-import { findChromium, launchBrowser, openPage } from './support/browser.ts';
+import { findChromium, launchBrowser, openOn, openPage, visit } from './support/browser.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
@@ -57,6 +57,9 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
 
     await using second = await openPage(browser, address);
     await second.page.getByText('was used already').waitFor();
+    await second.page.locator('code', { hasText: 'leasehold console' }).waitFor();
+    // In the console's own style: the sheet was let through.
+    expect(await second.page.evaluate('getComputedStyle(document.body).margin')).toBe('0px');
     expect(await first.page.evaluate('document.cookie')).toBe('');
     expect(first.complaints).toEqual([]);
   });
@@ -112,7 +115,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     const lock = await session.lock('reports/nightly');
     await using opened = await open('locks?prefix=reports');
     const { page } = opened;
-    await page.getByRole('button', { name: 'Force release…' }).click();
+    await page.getByRole('button', { name: 'Force release… reports/nightly' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.textContent()).toContain('nightly job on host-1');
     expect(await dialog.getByLabel('Token (must still match)').inputValue()).toBe(String(lock.fencingToken));
@@ -122,7 +125,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
 
     await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken - 1));
     await dialog.getByRole('button', { name: 'Force release lock' }).click();
-    await dialog.getByRole('alert').getByText(`it is held with counter ${lock.fencingToken}`).waitFor();
+    await dialog.getByRole('alert').getByText(`it is held with token ${lock.fencingToken}`).waitFor();
     expect((await table.leasehold.locks.get('reports/nightly'))?.holder?.session).toBe(session.id);
 
     await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken));
@@ -144,14 +147,14 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     const watching = await openConsole(table, { queues: ['media'] });
     await using opened = await open('queues', watching);
     const { page } = opened;
-    const button = page.locator('section.card', { hasText: 'media' }).getByRole('button', { name: 'Pause…' });
+    const button = page.getByRole('button', { name: 'Pause… media' });
     await button.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('a drill');
     await page.keyboard.press('Enter');
 
-    await page.locator('section.card .badge', { hasText: 'paused' }).waitFor();
+    await page.locator('tr .badge', { hasText: 'paused' }).waitFor();
     // A look may have seen the pause before the act was answered, and until then keys are typed into the dialog.
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.keyboard.press('4');
@@ -159,7 +162,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await page.keyboard.press('3');
     await page.getByRole('heading', { name: 'Tasks' }).waitFor();
     await page.keyboard.press('/');
-    expect(await page.evaluate('document.activeElement.tagName')).toBe('INPUT');
+    expect(await page.evaluate('document.activeElement.name')).toBe('id');
     expect(await table.leasehold.operator.resume({ queue: 'media' })).toMatchObject({ isPaused: false });
     await watching.close();
   });
@@ -167,7 +170,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   test('keeps what is being typed while the page goes on living', async () => {
     await using opened = await open('tasks?queue=default');
     const { page } = opened;
-    const field = page.getByLabel('Task id (any state)');
+    const field = page.getByLabel('Id, or its start');
     await field.fill('half an i');
     const unitsText = await page.locator('.units').textContent();
 
@@ -185,7 +188,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     const { page } = opened;
     await page.getByText('only/looking').waitFor();
 
-    expect(await page.getByRole('button').count()).toBe(0);
+    expect(await page.locator('main').getByRole('button').count()).toBe(0);
     expect(await page.locator('#bar').textContent()).toContain('read-only');
     await readOnly.close();
   });
@@ -265,16 +268,3 @@ describe.skipIf(!isRunnable)('the console beside real workers', () => {
     }
   });
 });
-
-async function openOn(browser: Browser, running: RunningConsole, hash: string) {
-  const opened = await openPage(browser, running.invite());
-  await visit(opened.page, hash);
-  return opened;
-}
-
-async function visit(page: Page, hash: string): Promise<void> {
-  await page.evaluate((there) => {
-    (globalThis as unknown as { location: { hash: string } }).location.hash = there;
-  }, `#/${hash}`);
-  await page.locator('main:not([aria-busy]) h1').waitFor();
-}

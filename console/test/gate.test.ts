@@ -1,5 +1,7 @@
 /** Who is let in, and what may be asked for: without a browser, so that it runs everywhere. */
+import { globSync } from 'node:fs';
 import { request } from 'node:http';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../server.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
@@ -143,6 +145,12 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     ];
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 400, 404, 401, 403]);
+    // Caches keep the page's own files alone, and ask whether they have changed.
+    expect(answers.map(({ headers }) => headers['cache-control'])).toEqual([
+      'no-cache',
+      'no-cache',
+      ...Array.from({ length: 5 }, () => 'no-store'),
+    ]);
     for (const { headers } of answers) {
       const policy = String(headers['content-security-policy']);
       expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
@@ -150,7 +158,6 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
       expect(policy).not.toContain('unsafe');
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
-        'cache-control': 'no-store',
         'x-frame-options': 'DENY',
         'referrer-policy': 'no-referrer',
         'cross-origin-resource-policy': 'same-origin',
@@ -159,12 +166,41 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     }
   });
 
+  test('sends a file once, and compressed to who takes that', async () => {
+    const first = await ask({ path: 'app.js', headers: { ...cookie(), 'accept-encoding': 'gzip' } });
+    const plain = await ask({ path: 'app.js', headers: cookie() });
+    const again = await ask({ path: 'app.js', headers: { ...cookie(), 'if-none-match': String(first.headers.etag) } });
+
+    expect(first.headers).toMatchObject({ 'content-encoding': 'gzip', etag: plain.headers.etag });
+    expect(Number(first.headers['content-length'])).toBeLessThan(plain.body.length / 2);
+    expect(again).toMatchObject({ status: 304, body: '' });
+  });
+
+  test('shows its style to everybody on this machine, and its code to nobody else', async () => {
+    const statuses = ['/layout.css', '/icon.svg', '/app.js', '/views/tasks.js', '/api/connection'].map(
+      async (whole) => (await ask({ whole })).status,
+    );
+
+    expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401, 401]);
+    expect((await ask({ whole: '/layout.css', headers: { host: 'evil.example' } })).status).toBe(403);
+  });
+
+  test('loads every module of the page ahead of time', async () => {
+    const { body } = await ask({ headers: cookie() });
+    const folder = path.resolve(import.meta.dirname, '../page');
+    const modules = globSync('**/*.js', { cwd: folder }).filter((file) => file !== 'app.js');
+
+    const preloaded = [...body.matchAll(/rel="modulepreload" href="\/?([^"]+)"/g)].map(([, file]) => file);
+
+    expect(preloaded.toSorted()).toEqual(modules.map((file) => file.split(path.sep).join('/')).toSorted());
+  });
+
   test('serves nothing but the files of its page', async () => {
-    for (const path of ['..%2fserver.ts', 'tsconfig.json', 'views', '/etc/passwd', '%2e%2e%2fserver.ts'])
-      expect((await ask({ path, headers: cookie() })).status, path).toBe(404);
+    for (const place of ['..%2fserver.ts', 'tsconfig.json', 'views', '/etc/passwd', '%2e%2e%2fserver.ts'])
+      expect((await ask({ path: place, headers: cookie() })).status, place).toBe(404);
     // These leave its path, which is refused before anything is looked for.
-    for (const path of ['../server.ts', '%2e%2e/server.ts'])
-      expect((await ask({ path, headers: cookie() })).status, path).toBe(401);
+    for (const place of ['../server.ts', '%2e%2e/server.ts'])
+      expect((await ask({ path: place, headers: cookie() })).status, place).toBe(401);
   });
 
   test('has neither script nor style of its own in its markup', async () => {

@@ -1,5 +1,6 @@
 /** All queues together, looked at in turn: each round costs about the same, however many queues there are. */
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { Connection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
 import { QueueLook } from './queue.ts';
@@ -7,8 +8,10 @@ import type { SessionBook } from './session-book.ts';
 
 /** A further queue is looked at only while a round has used less. One costs 15 to 45 units. */
 const ROUND_UNITS = 20;
-/** New queues are looked for so often: half a unit for a hundred of them. */
+/** Pause between two searches for new queues: half a unit for a hundred names. */
 const DISCOVER_EVERY_MS = 10_000;
+/** Pages of a hundred worker sessions read by the first search; a later one reads one page and goes on from there. */
+const FIRST_SESSION_PAGES = 8;
 const QUEUES_LIMIT = 200;
 /** At a round every two seconds: ten minutes. */
 const READINGS_KEPT = 300;
@@ -26,6 +29,8 @@ export class OverviewLook {
   readonly #readings: Reading[] = [];
   readonly #spending: { readonly at: number; readonly units: number }[] = [];
   #discoveredAt = -Infinity;
+  /** Where the walk through the sessions of workers goes on. */
+  #sessionsAfter: unknown;
   #lostSeen = 0;
 
   constructor(connection: Connection, book: SessionBook) {
@@ -38,6 +43,16 @@ export class OverviewLook {
   include(queue: string): void {
     if (!this.#queues.has(queue) && this.#queues.size < QUEUES_LIMIT)
       this.#queues.set(queue, new QueueLook(this.#connection, this.#book, queue));
+  }
+
+  /** The next round begins with this queue: an act has just changed it. */
+  putFirst(queue: string): void {
+    const look = this.#queues.get(queue);
+    if (look === undefined) return;
+    look.forget();
+    const others = [...this.#queues].filter(([name]) => name !== queue);
+    this.#queues.clear();
+    for (const [name, other] of [[queue, look] as const, ...others]) this.#queues.set(name, other);
   }
 
   /** Whether tasks of the queue may name tenants: unknown, until it has been looked at. */
@@ -97,14 +112,24 @@ export class OverviewLook {
     return held;
   }
 
-  /** Every queue that ever had a worker has the semaphore of its workers. */
+  /**
+   * Finds queues by their workers. A deployed worker holds a permit of the queue's semaphore, which stays when the worker is gone.
+   * A worker of `createWorker` or `leasehold work` holds none, so the sessions are read as well.
+   */
   async #discover(): Promise<void> {
     const now = this.#connection.now();
     if (now - this.#discoveredAt < DISCOVER_EVERY_MS) return;
+    const { leasehold, sessions } = this.#connection.open();
     const prefix = workersSemaphore('');
-    for await (const name of this.#connection.open().leasehold.semaphores.list(prefix)) {
+    for await (const name of leasehold.semaphores.list(prefix)) {
       this.include(name.slice(prefix.length));
       if (this.#queues.size >= QUEUES_LIMIT) break;
+    }
+    const pages = this.#discoveredAt === -Infinity ? FIRST_SESSION_PAGES : 1;
+    for (let page = 0; page < pages && (page === 0 || this.#sessionsAfter !== undefined); page++) {
+      const { names, next } = await sessions.page(workerName(''), this.#sessionsAfter);
+      for (const name of new Set(names)) this.include(name.slice(workerName('').length));
+      this.#sessionsAfter = next;
     }
     this.#discoveredAt = now;
   }

@@ -79,6 +79,12 @@ export class QueueLook {
     return this.#permits;
   }
 
+  /** What was counted a while ago is counted again with the next look. */
+  forget(): void {
+    this.#dead = undefined;
+    this.#parked = undefined;
+  }
+
   async look(stores: Stores): Promise<QueueFigures> {
     const at = this.#connection.now();
     const [record, walks, parked, dead, workers] = await Promise.all([

@@ -7,10 +7,13 @@ import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
-import type { ListedState, TaskLine, TaskPage, TaskView } from '../model.ts';
+import type { ListedState, ScanPage, TaskPage, TaskView } from '../model.ts';
 import type { Priced } from '../shared-look.ts';
+import type { KnownNames } from './known-names.ts';
 import type { SessionBook } from './session-book.ts';
 import { sourcesOf } from './sources.ts';
+import { lookAtChildren, priceOfScan } from './scan.ts';
+import { isWaiting, lineOf } from './task-line.ts';
 
 export interface TaskQuery {
   readonly queue: string;
@@ -19,6 +22,9 @@ export interface TaskQuery {
   readonly after: string | undefined;
   /** Whether to look for tasks that name one. */
   readonly withTenants: boolean;
+  /** Only tasks whose name, or whose id, begins like this. */
+  readonly name: string;
+  readonly id: string;
 }
 
 const PAGE_TASKS = 32;
@@ -26,26 +32,44 @@ const PAGE_TASKS = 32;
 const PAGE_FULL = 20;
 /** When so many units are used, a page ends, full or not. */
 const PAGE_UNITS = 36;
-const ERROR_SHOWN = 120;
+/** Where the search for a task's children stops: a quarter of a gigabyte, for about a cent. */
+const CHILDREN_UNITS = 32_768;
 
-/**
- * Where each source goes on; null: it has been read to its end.
- * Where a page of the list of the dead begins, and how much of it was read.
- */
-type Cursor = readonly unknown[];
+/** Where each source of the index goes on; null: it has been read to its end. */
+interface IndexCursor {
+  readonly kind: 'index';
+  readonly afters: readonly unknown[];
+}
 
-export async function lookAtTasks(connection: Connection, query: TaskQuery): Promise<Priced<TaskPage>> {
+/** Where a page of the list of parked tasks begins, and how much of it was read; null: at the list's beginning. */
+interface ParkedCursor {
+  readonly kind: 'parked';
+  readonly after: unknown;
+  readonly offset: number;
+}
+
+type Cursor = IndexCursor | ParkedCursor;
+
+const FIRST: Cursor = { kind: 'index', afters: [] };
+const FIRST_PARKED: ParkedCursor = { kind: 'parked', after: null, offset: 0 };
+
+export async function lookAtTasks(
+  connection: Connection,
+  names: KnownNames,
+  query: TaskQuery,
+): Promise<Priced<TaskPage>> {
   const stores = connection.open();
   const now = connection.now();
-  const cursor = query.after === undefined ? undefined : decodeCursor(query.after);
-  const walk = query.state === 'dead' ? walkDead(stores, query, cursor) : walkIndex(connection, stores, query, cursor);
+  const walk = walkAll(connection, stores, query, query.after === undefined ? FIRST : decodeCursor(query.after));
   const tasks: TaskRecord[] = [];
   let looked = 0;
   let next: Cursor | undefined;
   for await (const step of walk) {
     looked += step.keys.length;
-    const rows = await stores.tasks.getMany(step.keys);
-    tasks.push(...rows.filter((task) => matches(task, query.state, now)));
+    // An id that does not fit is told by its entry: its row is not read.
+    const rows = await stores.tasks.getMany(step.keys.filter(({ id }) => id.startsWith(query.id)));
+    names.note(rows);
+    tasks.push(...rows.filter((task) => task.name.startsWith(query.name) && matches(task, query.state, now)));
     next = step.next;
     if (tasks.length >= PAGE_FULL || stores.spent() >= PAGE_UNITS) break;
   }
@@ -61,16 +85,54 @@ export async function lookAtTasks(connection: Connection, query: TaskQuery): Pro
 
 export async function lookAtTask(
   connection: Connection,
-  book: SessionBook,
+  { book, names }: { readonly book: SessionBook; readonly names: KnownNames },
   key: TaskKey,
+  withChildren: boolean,
 ): Promise<Priced<TaskView> | undefined> {
   const stores = connection.open();
   const task = await stores.tasks.get(key);
   if (task === undefined) return undefined;
   if (task.state === 'running') await book.refresh(stores, [task.session], { limit: 1, freshMs: 1_000 });
   const holder = task.state === 'running' ? book.line(task.session, []) : undefined;
+  names.note([task]);
   const failure = task.lastError === undefined ? undefined : await stores.tasks.getFailure(key);
-  return { value: { now: connection.now(), task, failure, holder, items: itemsOf(task) }, units: stores.spent() };
+  const family = await familyOf(stores, task);
+  const found = withChildren ? await childrenOf(connection, names, task) : undefined;
+  const value: TaskView = {
+    now: connection.now(),
+    task,
+    failure,
+    holder,
+    ...family,
+    items: itemsOf(task),
+    waitsForChildren: isWaiting(task),
+    offspring: found?.value,
+    scanUnits: family.children === undefined || withChildren ? null : (await priceOfScan(connection)).value.units,
+  };
+  return { value, units: stores.spent() + (found?.units ?? 0) };
+}
+
+async function childrenOf(
+  connection: Connection,
+  names: KnownNames,
+  { children }: TaskRecord,
+): Promise<Priced<ScanPage> | undefined> {
+  if (children === undefined) return undefined;
+  const { queue, id: batch } = children;
+  return lookAtChildren(connection, names, { queue, batch, maxReadUnits: CHILDREN_UNITS });
+}
+
+/** The batch of a task names its parent; the batch that it waits for counts the ends of its children. */
+async function familyOf(
+  { tasks }: Stores,
+  { queue, children, links }: TaskRecord,
+): Promise<Pick<TaskView, 'parent' | 'children'>> {
+  const ownBatch = links?.batch === undefined ? undefined : { queue, id: links.batch };
+  const [ofSiblings, ofChildren] = await Promise.all(
+    [ownBatch, children].map(async (key) => (key === undefined ? undefined : tasks.getBatch(key))),
+  );
+  const waiter = ofSiblings?.waiter;
+  return { parent: waiter?.kind === 'task' ? waiter.task : undefined, children: ofChildren };
 }
 
 /** Sets have no form in JSON. */
@@ -85,16 +147,33 @@ interface Step {
   readonly next: Cursor | undefined;
 }
 
+/** What workers see, and after it what is parked. */
+async function* walkAll(
+  connection: Connection,
+  stores: Stores,
+  query: TaskQuery,
+  cursor: Cursor,
+): AsyncGenerator<Step> {
+  if (query.state !== 'parked' && cursor.kind === 'index') {
+    for await (const { keys, next } of walkIndex(connection, stores, query, cursor)) {
+      if (next === undefined && query.state === 'unfinished') yield { keys, next: FIRST_PARKED };
+      else yield { keys, next };
+    }
+    if (query.state !== 'unfinished') return;
+  }
+  yield* walkParked(stores, query, cursor.kind === 'parked' ? cursor : FIRST_PARKED);
+}
+
 /** A few entries of every source that is not at its end, again and again. */
 async function* walkIndex(
   connection: Connection,
   stores: Stores,
   { queue, withTenants }: TaskQuery,
-  cursor: Cursor | undefined,
+  cursor: IndexCursor,
 ): AsyncGenerator<Step> {
   const sources = sourcesOf(queue, connection.options.shards);
-  let afters: unknown[] = sources.map(({ isOfTenants }, index) =>
-    isOfTenants && !withTenants ? null : cursor?.[index],
+  let afters: readonly unknown[] = sources.map(({ isOfTenants }, index) =>
+    isOfTenants && !withTenants ? null : cursor.afters[index],
   );
   for (;;) {
     const limit = Math.max(1, Math.ceil(PAGE_TASKS / afters.filter((after) => after !== null).length));
@@ -106,28 +185,23 @@ async function* walkIndex(
     );
     afters = pages.map(({ next }) => next ?? null);
     const isEnd = afters.every((after) => after === null);
-    yield { keys: pages.flatMap(({ hints }) => hints), next: isEnd ? undefined : afters };
+    yield { keys: pages.flatMap(({ hints }) => hints), next: isEnd ? undefined : { kind: 'index', afters } };
     if (isEnd) return;
   }
 }
 
-/** The list comes in pages of a hundred, which are read in parts. What is brought back meanwhile moves what follows it up. */
-async function* walkDead(
-  { operatorStore }: Stores,
-  { queue }: TaskQuery,
-  cursor: Cursor | undefined,
-): AsyncGenerator<Step> {
-  let after: unknown = cursor?.[0] ?? undefined;
-  let offset = Number(cursor?.[1] ?? 0);
+/** The list comes in pages of a hundred, which are read in parts. What leaves meanwhile moves what follows it up. */
+async function* walkParked({ tasks }: Stores, { queue }: TaskQuery, cursor: ParkedCursor): AsyncGenerator<Step> {
+  let { after, offset } = cursor;
   for (;;) {
-    const page = await operatorStore.pageOfDead(queue, after);
-    const isEnd = offset + PAGE_TASKS >= page.keys.length;
-    const keys = page.keys.slice(offset, offset + PAGE_TASKS);
-    if (isEnd) after = page.next;
+    const page = await tasks.parking.page(queue, after ?? undefined);
+    const isEnd = offset + PAGE_TASKS >= page.hints.length;
+    const keys = page.hints.slice(offset, offset + PAGE_TASKS);
+    if (isEnd) after = page.next ?? null;
     offset = isEnd ? 0 : offset + PAGE_TASKS;
-    const next = isEnd && after === undefined ? undefined : [after ?? null, offset];
-    yield { keys, next };
-    if (next === undefined) return;
+    const isOver = isEnd && after === null;
+    yield { keys, next: isOver ? undefined : { kind: 'parked', after, offset } };
+    if (isOver) return;
   }
 }
 
@@ -136,44 +210,24 @@ function matches(task: TaskRecord, state: ListedState, now: number): boolean {
     case 'unfinished':
       return task.state === 'ready' || task.state === 'running';
     case 'ready':
-      return task.state === 'ready' && task.readyAt <= now;
-    case 'later':
+      return task.state === 'ready' && task.readyAt <= now && !task.isParked;
+    case 'delayed':
       return task.state === 'ready' && task.readyAt > now;
+    case 'parked':
+      return task.state === 'ready' && task.isParked;
     case 'running':
-    case 'dead':
       return task.state === state;
   }
 }
 
-/** As workers take them: by priority, then by time. The dead, the latest first. */
+/** As workers take them: by priority, then by time. */
 function inOrder(one: TaskRecord, other: TaskRecord): number {
-  if ('finishedAt' in one && 'finishedAt' in other) return other.finishedAt - one.finishedAt;
   const rank = ({ priority }: TaskRecord): number => PRIORITIES.indexOf(priority);
   return rank(one) - rank(other) || readyAtOf(one) - readyAtOf(other);
 }
 
 function readyAtOf(task: TaskRecord): number {
   return 'readyAt' in task ? task.readyAt : 0;
-}
-
-function lineOf(task: TaskRecord): TaskLine {
-  const { id, name, state, priority, attempts, leaseCounter, claimedAt, session, lastError, cancellation } = task;
-  return {
-    id,
-    name,
-    state,
-    priority,
-    attempts,
-    leaseCounter,
-    claimedAt,
-    session,
-    readyAt: 'readyAt' in task ? task.readyAt : undefined,
-    lastError: lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`.slice(0, ERROR_SHOWN),
-    isCancelling: state === 'running' && cancellation !== undefined,
-    tenant: task.tenant,
-    isHeld: task.state === 'ready' && task.isHeld,
-    isParked: task.state === 'ready' && task.isParked,
-  };
 }
 
 /** Text in an address. Changed by hand, it leads to another page of what its reader may read anyway, or to an error. */
@@ -183,8 +237,9 @@ function encodeCursor(cursor: Cursor): string {
 
 function decodeCursor(text: string): Cursor {
   try {
-    const cursor: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (Array.isArray(cursor)) return cursor;
+    const cursor = JSON.parse(Buffer.from(text, 'base64url').toString()) as Partial<Cursor> | null;
+    if (cursor?.kind === 'index' && Array.isArray(cursor.afters)) return cursor as IndexCursor;
+    if (cursor?.kind === 'parked' && Number.isSafeInteger(cursor.offset)) return cursor as ParkedCursor;
   } catch {
     // Said below.
   }

@@ -10,17 +10,20 @@
  */
 import type { AuditStore } from './audit/audit-store.ts';
 import type { LockClient } from '../coordination/lock/lock-client.ts';
+import type { TaskClient } from '../tasks/queue/task-client.ts';
 import type { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
+import { faultOf } from '../tasks/queue/fault.ts';
 import type { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
 import type { ScheduleOptions } from '../tasks/schedule/declaration.ts';
 import type { SemaphoreClient } from '../coordination/semaphore/semaphore-client.ts';
 import type { SessionClient } from '../session/session-client.ts';
 import type { TaskReference } from '../tasks/task/task-request.ts';
-import type { TaskKey } from '../tasks/task/task.ts';
+import type { Json, TaskKey } from '../tasks/task/task.ts';
 
 export interface OperationPorts {
   readonly audit: AuditStore;
+  readonly tasks: TaskClient;
   readonly operator: TaskOperator;
   readonly locks: LockClient;
   readonly semaphores: SemaphoreClient;
@@ -78,16 +81,31 @@ const OPERATIONS = {
     execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
     outcome: () => 'resumed',
   }),
-  /** All dead tasks of a queue, or those of one definition, or some of them, come back. */
+  /** The dead tasks of a queue come back: all of them, or those that the filters take. */
   'queue.redrive': operation({
-    target: ({ queue, name }: QueueRedriveInput) => (name === undefined ? `${queue}/*` : `${queue}/* ${name}`),
-    execute: ({ queue, name, limit }: QueueRedriveInput, { operator }) =>
+    target: ({ queue, name, fault }: QueueRedriveInput) =>
+      [`${queue}/*`, name, fault].filter((part) => part !== undefined).join(' '),
+    execute: ({ queue, name, fault, diedUntil, limit }: QueueRedriveInput, { operator }) =>
       operator.redriveAll({
         queue,
-        choose: (task) => name === undefined || task.name === name,
+        choose: (task) =>
+          (name === undefined || task.name === name) &&
+          (fault === undefined || faultOf(task) === fault) &&
+          (diedUntil === undefined || task.finishedAt <= diedUntil),
         ...(limit === undefined ? {} : { limit }),
       }),
     outcome: (redriven) => `${redriven} redriven`,
+  }),
+  /** A new task, added by hand. */
+  'task.enqueue': operation({
+    target: ({ queue, name, id }: EnqueueInput) => (id === undefined ? `${queue}/ ${name}` : `${queue}/${id} ${name}`),
+    execute: ({ queue, name, input, id, delayMs }: EnqueueInput, { tasks }) =>
+      tasks.enqueue(name, input, {
+        queue,
+        ...(id === undefined ? {} : { id }),
+        ...(delayMs === undefined ? {} : { delay: delayMs }),
+      }),
+    outcome: ({ id, created }) => `${id} ${created ? 'added' : 'was there already'}`,
   }),
   'lock.release': operation({
     target: ({ key, leaseCounter }: LockInput) => `${key} ${leaseCounter}`,
@@ -131,7 +149,19 @@ interface QueueInput {
 interface QueueRedriveInput extends QueueInput {
   /** Only tasks of this definition. */
   readonly name?: string | undefined;
+  /** Only tasks that failed like this, as `faultOf` names it. */
+  readonly fault?: string | undefined;
+  /** Only tasks that were dead by then: those that the operator saw. */
+  readonly diedUntil?: number | undefined;
   readonly limit?: number | undefined;
+}
+
+interface EnqueueInput extends QueueInput {
+  readonly name: string;
+  readonly input: Json;
+  /** Absent: a new one. */
+  readonly id?: string | undefined;
+  readonly delayMs?: number | undefined;
 }
 
 interface LockInput {

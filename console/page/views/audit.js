@@ -32,7 +32,7 @@ export const audit = {
               {
                 title: 'outcome',
                 cell: ({ outcome }) =>
-                  badge(outcome, outcome.startsWith('failed') ? 'bad' : (TONES[outcome] ?? 'good')),
+                  badge(outcome, outcome.startsWith('failed') ? 'bad' : (TONES[outcome] ?? 'quiet')),
               },
               { title: 'reason', class: 'text', cell: ({ reason }) => reason },
             ],

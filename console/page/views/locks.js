@@ -4,8 +4,8 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { span } from '../format.js';
-import { badge, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
+import { age } from '../format.js';
+import { badge, empty, finder, heading, holderOf, since, tableOf, to } from '../parts.js';
 
 /** @typedef {LockPage['locks'][number]} Lock */
 
@@ -38,10 +38,10 @@ export const locks = {
       ),
       leaders.length > 0 && [
         h('h2', {}, 'Leaders'),
-        table(leaders, page, scene, { name: 'election', counter: 'term', strip: ELECTION.length }),
+        table(leaders, page, scene, { caption: 'Leaders', name: 'election', strip: ELECTION.length }),
       ],
       leaders.length > 0 && others.length > 0 && h('h2', {}, 'Locks'),
-      others.length > 0 && table(others, page, scene, { name: 'key', counter: 'token', strip: 0 }),
+      others.length > 0 && table(others, page, scene, { caption: 'Locks', name: 'key', strip: 0 }),
       page.locks.length === 0 &&
         empty(
           prefix === '' ? 'No locks yet.' : `No matching locks for the prefix ${prefix}.`,
@@ -56,29 +56,24 @@ export const locks = {
  * @param {readonly Lock[]} rows
  * @param {LockPage} page
  * @param {Scene} scene
- * @param {{ name: string, counter: string, strip: number }} words
+ * @param {{ caption: string, name: string, strip: number }} words
  */
 function table(rows, { now }, { mayAct, refresh }, words) {
   return tableOf(
-    words.name,
+    words.caption,
     [
       {
         title: words.name,
         class: 'wide',
-        cell: (lock) => [h('b', { title: lock.key }, lock.key.slice(words.strip)), forced(lock, now)],
+        cell: (lock) => [lock.key.slice(words.strip), forced(lock, now)],
       },
       { title: 'state', cell: (lock) => stateBadge(lock, now) },
       {
         title: 'holder',
-        class: 'text',
-        cell: ({ holder }) => holder && [`${holder.name} on ${holder.node} `, sessionName(holder.session)],
+        class: 'holder',
+        cell: ({ holder }) => holder && holderOf({ ...holder, token: holder.leaseCounter }),
       },
       { title: 'since', class: 'number', cell: ({ holder }) => holder && since(holder.since, now) },
-      {
-        title: words.counter,
-        class: 'number',
-        cell: ({ leaseCounter }) => h('span', { class: 'counter' }, leaseCounter),
-      },
       { title: 'value', class: 'text', cell: ({ value }) => value },
       ...(mayAct ? [{ title: 'actions', cell: (/** @type {Lock} */ lock) => releaseButton(lock, refresh) }] : []),
     ],
@@ -95,7 +90,7 @@ function table(rows, { now }, { mayAct, refresh }, words) {
 function forced({ lastForced }, now) {
   if (lastForced === undefined) return undefined;
   const { by, at, reason } = lastForced;
-  return h('small', { class: 'below' }, `force-released by ${by} ${span(now - at)} ago: ${reason}`);
+  return h('small', { class: 'below' }, `force-released by ${by} ${age(now - at)} ago: ${reason}`);
 }
 
 /**
@@ -105,7 +100,7 @@ function forced({ lastForced }, now) {
 function stateBadge({ holder, closedUntil }, now) {
   if (holder !== undefined) return badge('held', 'busy');
   return closedUntil > now
-    ? badge(`closed (lock-delay, ${span(closedUntil - now)} left)`, 'warning')
+    ? badge(`closed (lock-delay, ${age(closedUntil - now)} left)`, 'warning')
     : badge('free', 'quiet');
 }
 
@@ -118,6 +113,8 @@ function releaseButton({ key, holder }, refresh) {
   const { name, node, leaseCounter } = holder;
   return actButton('Force release…', {
     title: `Force release ${key}`,
+    target: key,
+    isFinal: true,
     consequence: `${name} on ${node} loses the lock: its token is refused at once, and it learns of it with its next heartbeat. The key stays closed until the lock-delay is over. This cannot be undone.`,
     confirm: 'Force release lock',
     act: { verb: 'lock.release', key, leaseCounter },

@@ -34,7 +34,7 @@ function table(lines, now) {
   return tableOf(
     'Schedules',
     [
-      { title: 'schedule', cell: ({ name }) => h('b', {}, name) },
+      { title: 'schedule', cell: ({ name }) => name },
       { title: 'queue', cell: ({ queue }) => h('a', { href: to('tasks', { queue }) }, queue) },
       { title: 'task', cell: ({ task }) => task },
       { title: 'cron', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
@@ -54,15 +54,10 @@ function slotDots({ queue, slots }) {
     { class: 'dots' },
     slots.map(({ at, fate, task }) => {
       const title = `${moment(at)}: ${fate === 'missing' ? 'skipped: left out, missed, or older than the schedule' : fate}`;
+      const props = { class: fate, title, 'aria-label': title, 'data-key': String(at) };
       return fate === 'missing' || fate === 'next'
-        ? h('i', { class: fate, title, 'data-key': String(at) })
-        : h('a', {
-            class: fate,
-            title,
-            'aria-label': title,
-            'data-key': String(at),
-            href: to('task', { queue, id: task }),
-          });
+        ? h('i', { ...props, role: 'img' })
+        : h('a', { ...props, href: to('task', { queue, id: task }) });
     }),
   );
 }
@@ -87,6 +82,8 @@ function legend() {
   return h(
     'p',
     { class: 'legend dots' },
-    fates.map((fate) => h('span', {}, h('i', { class: fate }), ` ${fate === 'missing' ? 'skipped' : fate}`)),
+    fates.map((fate) =>
+      h('span', {}, h('i', { class: fate, 'aria-hidden': 'true' }), ` ${fate === 'missing' ? 'skipped' : fate}`),
+    ),
   );
 }

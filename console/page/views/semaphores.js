@@ -5,7 +5,7 @@
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { plural, whole } from '../format.js';
-import { badge, empty, finder, heading, sessionName, since, tableOf, to } from '../parts.js';
+import { badge, empty, finder, heading, holderOf, since, tableOf, to } from '../parts.js';
 
 /** @typedef {SemaphorePage['semaphores'][number]} Semaphore */
 /** @typedef {Semaphore['holders'][number]} Holder */
@@ -59,17 +59,17 @@ function card(semaphore, now, scene) {
   const { name, limit, declared, inUse, holders, waiting, lastEviction } = semaphore;
   return h(
     'section',
-    { class: 'card', 'data-key': name, 'aria-label': `semaphore ${name}` },
+    { class: 'card', 'data-key': name, 'data-row': true, 'aria-label': `semaphore ${name}` },
     h(
       'header',
       {},
       h('h2', {}, name),
-      badge(`${whole(inUse)} of ${whole(limit)}`, inUse >= limit ? 'warning' : 'good'),
+      badge(`${whole(inUse)} of ${whole(limit)}`, inUse >= limit ? 'warning' : 'quiet'),
       limit !== declared && h('small', {}, `declared ${whole(declared)}`),
     ),
     slots(semaphore),
     waiting.length > 0 && h('p', { class: 'note' }, `${whole(waiting.length)} waiting`),
-    lastEviction && h('p', { class: 'note' }, `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
+    lastEviction && h('p', { class: 'quiet' }, `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
     holders.length > 0 &&
       h('details', {}, h('summary', {}, plural(holders.length, 'holder')), holdersTable(semaphore, now, scene)),
   );
@@ -78,14 +78,12 @@ function card(semaphore, now, scene) {
 /** A square for each permit. @param {Semaphore} semaphore */
 function slots({ limit, holders }) {
   if (limit > SLOTS_DRAWN) return undefined;
-  const taken = holders.flatMap((holder) =>
-    Array.from({ length: holder.permits }, () => ({ kind: kindOf(holder), title: titleOf(holder) })),
-  );
-  const free = Array.from({ length: Math.max(0, limit - taken.length) }, () => ({ kind: 'free', title: 'free' }));
+  const taken = holders.flatMap((holder) => Array.from({ length: holder.permits }, () => kindOf(holder)));
+  const free = Array.from({ length: Math.max(0, limit - taken.length) }, () => 'free');
   return h(
     'div',
     { class: 'slots', role: 'img', 'aria-label': `${taken.length} of ${limit} permits taken` },
-    [...taken, ...free].map(({ kind, title }) => h('i', { class: kind, title })),
+    [...taken, ...free].map((kind) => h('i', { class: kind })),
   );
 }
 
@@ -109,11 +107,6 @@ function standingOf({ standing, closedUntil }) {
   return closedUntil === undefined ? STANDINGS[standing] : 'evicted';
 }
 
-/** @param {Holder} holder */
-function titleOf({ sessionName: name = 'unknown', node = 'unknown', session, token }) {
-  return `${name} on ${node}, session ${session}, token ${token}`;
-}
-
 /**
  * @param {Semaphore} semaphore
  * @param {number} now
@@ -125,18 +118,18 @@ function holdersTable({ name, holders }, now, { mayAct, refresh }) {
     [
       {
         title: 'holder',
-        class: 'text',
-        cell: ({ sessionName: who = 'unknown', node = 'unknown' }) => `${who} on ${node}`,
+        class: 'holder',
+        cell: ({ sessionName: name, node, session, token }) => holderOf({ name, node, session, token }),
       },
-      { title: 'session', cell: ({ session }) => sessionName(session) },
       {
         title: 'state',
-        cell: (holder) => badge(standingOf(holder), kindOf(holder) === 'taken' ? 'good' : 'bad'),
+        cell: (holder) => badge(standingOf(holder), kindOf(holder) === 'taken' ? 'busy' : 'bad'),
       },
       { title: 'permits', class: 'number', cell: ({ permits }) => permits },
       { title: 'since', class: 'number', cell: (holder) => since(holder.since, now) },
-      { title: 'token', class: 'number', cell: ({ token }) => h('span', { class: 'counter' }, token) },
-      ...(mayAct ? [{ title: 'act', cell: (/** @type {Holder} */ holder) => evictButton(name, holder, refresh) }] : []),
+      ...(mayAct
+        ? [{ title: 'actions', cell: (/** @type {Holder} */ holder) => evictButton(name, holder, refresh) }]
+        : []),
     ],
     holders,
     ({ token }) => String(token),
@@ -152,6 +145,8 @@ function evictButton(name, { token, sessionName: who = 'unknown', node = 'unknow
   if (closedUntil !== undefined) return undefined;
   return actButton('Evict…', {
     title: `Evict permit of ${name}`,
+    target: `${who} on ${node}, token ${token}`,
+    isFinal: true,
     consequence: `${who} on ${node} loses its permit and learns of it with its next heartbeat. The permit becomes free after the lock-delay. This cannot be undone.`,
     confirm: 'Evict',
     act: { verb: 'semaphore.evict', name, leaseCounter: token },

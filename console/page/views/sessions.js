@@ -4,8 +4,8 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { plural, span, whole } from '../format.js';
-import { badge, empty, heading, holdingLink, sessionName, since, standingBadge, tableOf, when } from '../parts.js';
+import { age, plural, span, whole } from '../format.js';
+import { badge, empty, heading, holderOf, holdingLink, since, standingBadge, tableOf, when } from '../parts.js';
 
 const HELD_SHOWN = 8;
 
@@ -46,7 +46,7 @@ function livingTable(lines, now, { mayAct, refresh }) {
   return tableOf(
     'Live sessions',
     [
-      { title: 'session', class: 'who', cell: who },
+      { title: 'session', class: 'holder', cell: who },
       { title: 'status', cell: ({ standing }) => standingBadge(standing) },
       { title: 'heartbeat', cell: (line) => heartbeat(line, now) },
       { title: 'age', class: 'number', cell: ({ createdAt }) => since(createdAt, now) },
@@ -60,10 +60,7 @@ function livingTable(lines, now, { mayAct, refresh }) {
 
 /** @param {SessionLine} line */
 function who({ id, name, node }) {
-  return [
-    h('b', {}, name),
-    h('small', { class: 'below' }, 'on ', h('span', { class: 'node', title: node }, node), ' ', sessionName(id)),
-  ];
+  return holderOf({ name, node, session: id });
 }
 
 /**
@@ -72,26 +69,33 @@ function who({ id, name, node }) {
  * @param {number} now
  */
 function heartbeat({ renewedAt, ttlMs }, now) {
-  if (renewedAt === null || ttlMs === null) return 'no TTL: lives until destroyed';
-  const age = Math.max(0, now - renewedAt);
-  const share = Math.min(1, age / ttlMs);
-  const tone = share < 0.6 ? 'good' : share < 1 ? 'warning' : 'bad';
+  if (renewedAt === null || ttlMs === null) return 'no TTL';
+  const passed = Math.max(0, now - renewedAt);
+  const share = Math.min(1, passed / ttlMs);
+  const tone = share < 0.6 ? 'busy' : share < 1 ? 'warning' : 'bad';
   return h(
     'span',
     { class: 'beat' },
-    h('span', { class: `meter ${tone}`, '--share': share, 'aria-hidden': 'true' }),
-    `${span(age)} of ${span(ttlMs)}`,
+    h('span', { class: 'meter', 'aria-hidden': 'true' }, h('i', { class: tone, '--share': share })),
+    `${age(passed)} of ${span(ttlMs)}`,
   );
 }
 
 /** @param {SessionLine['holds']} holds */
 function held(holds) {
   if (holds.length === 0) return h('span', { class: 'quiet' }, 'holds nothing');
-  const rest = holds.length - HELD_SHOWN;
+  /** @type {Map<string, { holding: SessionLine['holds'][number], times: number }>} */
+  const alike = new Map();
+  for (const holding of holds) {
+    const key = JSON.stringify([holding.kind, holding.name, holding.queue]);
+    alike.set(key, { holding, times: (alike.get(key)?.times ?? 0) + 1 });
+  }
+  const chips = [...alike.values()];
+  const rest = chips.length - HELD_SHOWN;
   return h(
     'span',
     { class: 'chips' },
-    holds.slice(0, HELD_SHOWN).map(holdingLink),
+    chips.slice(0, HELD_SHOWN).map(({ holding, times }) => holdingLink(holding, times)),
     rest > 0 && h('span', { class: 'quiet' }, `and ${rest} more`),
   );
 }
@@ -103,6 +107,8 @@ function held(holds) {
 function endButton({ id, name, node, lockDelayMs }, refresh) {
   return actButton('Destroy…', {
     title: `Destroy session ${name}`,
+    target: `${name} on ${node}, session ${id}`,
+    isFinal: true,
     consequence: `Session ${id} on ${node} learns of it with its next heartbeat. All that it holds becomes free after its lock-delay of ${span(lockDelayMs)}. This cannot be undone.`,
     confirm: 'Destroy session',
     act: { verb: 'session.destroy', id },
@@ -119,8 +125,11 @@ function endedTable(lines, now) {
   return tableOf(
     'Recently ended sessions',
     [
-      { title: 'session', class: 'who', cell: who },
-      { title: 'reason', cell: ({ reason = 'ended' }) => badge(reason, reason === 'ended' ? 'quiet' : 'bad') },
+      { title: 'session', class: 'holder', cell: who },
+      {
+        title: 'reason',
+        cell: ({ reason = 'ended' }) => badge(reason, ['ended', 'destroyed'].includes(reason) ? 'quiet' : 'bad'),
+      },
       { title: 'lived', class: 'number', cell: ({ createdAt, endedAt = 0 }) => span(endedAt - createdAt) },
       { title: 'ended', class: 'number', cell: ({ endedAt = 0 }) => when(endedAt, now) },
     ],

@@ -1,27 +1,50 @@
 /** One task: who has it, since when, what happened to it before, and what it carries. */
 
 /** @import { Child } from '../dom.js' */
-/** @import { TaskView } from '../../model.ts' */
+/** @import { ScanPage, TaskLine, TaskView } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { span, whole } from '../format.js';
-import { code, factsOf, heading, json, standingBadge, taskBadge, taskState, to, when } from '../parts.js';
+import { askForTask } from '../enqueue-dialog.js';
+import { age, plural, span, whole } from '../format.js';
+import {
+  button,
+  copyable,
+  factsOf,
+  heading,
+  json,
+  standingBadge,
+  tableOf,
+  taskBadge,
+  taskState,
+  to,
+  when,
+} from '../parts.js';
 import { attemptsTable, timeline } from '../timeline.js';
 import { attemptsOf } from '../waterfall.js';
+import { taskLink } from './tasks.js';
 
 /** @type {View} */
 export const task = {
   title: 'Task',
-  question: ({ query }) => ({ path: 'task', query: { queue: query.queue, id: query.id } }),
+  question({ query: { queue, id } }) {
+    const isWanted = wanted.has(`${queue} ${id}`);
+    return { path: 'task', query: { queue, id, children: isWanted ? 'yes' : undefined }, isOnce: isWanted };
+  },
   draw(scene) {
     /** @type {TaskView} */
-    const { task: found, failure, now, holder, items } = scene.data;
+    const { task: found, failure, now, holder, items, parent, children, waitsForChildren } = scene.data;
     const attempts = attemptsOf(found, now);
     return [
-      h('p', { class: 'trail' }, h('a', { href: to('tasks', { queue: found.queue }) }, `Tasks of ${found.queue}`)),
-      heading(found.id, taskBadge(taskState(found, now)), scene.mayAct && acts(found, scene)),
-      facts(found, now),
+      h(
+        'p',
+        { class: 'trail' },
+        h('a', { href: to('tasks', { queue: found.queue }) }, `Tasks of ${found.queue}`),
+        parent && [' · child of ', h('a', { href: to('task', { queue: parent.queue, id: parent.id }) }, parent.id)],
+      ),
+      heading(found.id, taskBadge(taskState({ ...found, waitsForChildren }, now)), scene.mayAct && acts(found, scene)),
+      facts(found, now, waitsForChildren),
+      children && family(scene, waitsForChildren),
       items && h('p', { class: 'note holder' }, itemsText(items)),
       holder && holderCard(holder, now),
       h('h2', {}, 'Attempts'),
@@ -38,15 +61,15 @@ export const task = {
         ),
         failure && [
           h('p', { class: 'quiet' }, `Stack of the attempt with token ${failure.leaseCounter}:`),
-          h('pre', { class: 'json', tabindex: 0 }, failure.stack),
+          h('pre', { class: 'json', role: 'region', tabindex: 0, 'aria-label': 'Stack' }, failure.stack),
         ],
       ],
       h('h2', {}, 'Input'),
-      found.payload === undefined ? json(found.input) : payloadNote(found.payload),
-      found.progress !== undefined && [h('h2', {}, 'Progress'), json(found.progress)],
+      found.payload === undefined ? json(found.input, 'Input') : payloadNote(found.payload),
+      found.progress !== undefined && [h('h2', {}, 'Progress'), json(found.progress, 'Progress')],
       found.state === 'done' && [
         h('h2', {}, 'Result'),
-        found.result === undefined ? h('p', { class: 'quiet' }, 'No result.') : json(found.result),
+        found.result === undefined ? h('p', { class: 'quiet' }, 'No result.') : json(found.result, 'Result'),
       ],
     ];
   },
@@ -55,26 +78,31 @@ export const task = {
 /**
  * @param {TaskView['task']} found
  * @param {number} now
+ * @param {boolean} waitsForChildren
  */
-function facts(found, now) {
+function facts(found, now, waitsForChildren) {
   const { cancellation, generation, attempts, deaths, failingSince } = found;
   return factsOf([
-    ['task', found.name],
+    ['id', copyable(found.id, 'the id')],
+    ['name', found.name],
     ['queue', h('a', { href: to('tasks', { queue: found.queue }) }, found.queue)],
     ['priority', found.priority],
     ['tenant', found.tenant],
     [
       'attempts',
-      `${attempts}${deaths > 0 ? `, of which ${deaths} killed their workers` : ''}${generation > 0 ? `, redriven ${generation} ${generation === 1 ? 'time' : 'times'}` : ''}`,
+      `${attempts}${deaths > 0 ? `, of which ${deaths} killed their workers` : ''}${generation > 0 ? `, brought back ${plural(generation, 'time')}` : ''}`,
     ],
     ['failing since', failingSince === undefined ? undefined : when(failingSince, now)],
     ['token', h('span', { class: 'counter' }, found.leaseCounter)],
     ['created', when(found.createdAt, now)],
-    ['due', 'readyAt' in found ? when(found.readyAt, now) : undefined],
+    [
+      'due',
+      waitsForChildren ? 'when its children have ended' : 'readyAt' in found ? when(found.readyAt, now) : undefined,
+    ],
     ['expires', found.state === 'ready' && found.expiresAt !== undefined ? when(found.expiresAt, now) : undefined],
     ['claimed', found.claimedAt === undefined ? undefined : when(found.claimedAt, now)],
     ['finished', 'finishedAt' in found ? when(found.finishedAt, now) : undefined],
-    ['session', found.session === undefined ? undefined : code(found.session)],
+    ['session', found.session === undefined ? undefined : copyable(found.session, 'the session id')],
     ['cancelled', cancellation && [when(cancellation.at, now), `: ${cancellation.reason}`]],
   ]);
 }
@@ -107,8 +135,92 @@ function holderCard({ id, name, node, standing, renewedAt, ttlMs }, now) {
     standingBadge(standing),
     renewedAt === null || ttlMs === null
       ? ' No expiry.'
-      : ` Last heartbeat ${span(now - renewedAt)} ago, of a TTL of ${span(ttlMs)}. `,
+      : ` Last heartbeat ${age(now - renewedAt)} ago, of a TTL of ${span(ttlMs)}. `,
     h('code', {}, id),
+  );
+}
+
+/**
+ * How far its children are, and which they are.
+ * @param {Scene} scene
+ * @param {boolean} waitsForChildren
+ */
+function family({ data, refresh }, waitsForChildren) {
+  /** @type {TaskView} */
+  const { task: found, children, offspring, scanUnits = null, now } = data;
+  if (children === undefined) return undefined;
+  const { total, pending, done, dead, cancelled } = children;
+  const ends = /** @type {const} */ ([
+    ['done', done],
+    ['dead', dead],
+    ['cancelled', cancelled],
+  ]).flatMap(([name, count]) => (count === 0 ? [] : [`${whole(count)} ${name}`]));
+  const rest = pending === 0 ? [] : [`${whole(pending)} not ended`];
+  return [
+    h('h2', {}, 'Children'),
+    h(
+      'p',
+      {},
+      `${waitsForChildren ? 'Waits' : 'Waited'} for ${plural(total, 'child').replace('childs', 'children')}: ${[...ends, ...rest].join(', ')}.`,
+    ),
+    h(
+      'span',
+      { class: 'stack wide', 'aria-hidden': 'true' },
+      ends.map((text) =>
+        h('i', { class: text.split(' ')[1], '--share': Number.parseInt(text.replaceAll(',', ''), 10) / total }),
+      ),
+    ),
+    offspring === undefined
+      ? found.children !== undefined && childrenOffer(`${found.queue} ${found.id}`, scanUnits, refresh)
+      : childrenTable(found.queue, offspring.tasks, now),
+  ];
+}
+
+/** Batches whose children a person has asked for, whatever that costs. @type {Set<string>} */
+const wanted = new Set();
+
+/**
+ * @param {string} batch
+ * @param {number | null} units
+ * @param {() => void} refresh
+ */
+function childrenOffer(batch, units, refresh) {
+  const list = () => {
+    wanted.add(batch);
+    refresh();
+  };
+  return h(
+    'p',
+    { class: 'pager' },
+    button(
+      `List them: read the table (${units === null ? 'its price is not known' : `about ${plural(units, 'unit')}`})`,
+      list,
+    ),
+  );
+}
+
+/**
+ * @param {string} queue
+ * @param {readonly TaskLine[]} lines
+ * @param {number} now
+ */
+function childrenTable(queue, lines, now) {
+  return tableOf(
+    'Children',
+    [
+      { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
+      { title: 'name', class: 'name', cell: ({ name }) => name },
+      { title: 'state', cell: (line) => taskBadge(taskState(line, now)) },
+      { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
+      {
+        title: 'ended',
+        class: 'number',
+        cell: ({ finishedAt }) => (finishedAt === undefined ? undefined : when(finishedAt, now)),
+      },
+      { title: 'last error', class: 'text', cell: ({ lastError }) => lastError },
+    ],
+    lines,
+    ({ id }) => id,
   );
 }
 
@@ -118,7 +230,7 @@ function holderCard({ id, name, node, standing, renewedAt, ttlMs }, now) {
  * @param {Scene} scene
  * @returns {Child}
  */
-function acts(found, { data: { now }, refresh }) {
+function acts(found, { data: { now, waitsForChildren }, refresh }) {
   const { queue, id, leaseCounter, state } = found;
   const act = (/** @type {'task.retry' | 'task.redrive' | 'task.cancel'} */ verb) => ({
     verb,
@@ -126,27 +238,33 @@ function acts(found, { data: { now }, refresh }) {
     id,
     leaseCounter,
   });
-  const isWaiting = state === 'ready' && found.readyAt > now;
+  const isWaiting = state === 'ready' && found.readyAt > now && !waitsForChildren;
   return [
+    found.payload === undefined &&
+      button('Run again with this input…', () => void askForTask({ queue, name: found.name, input: found.input })),
     isWaiting &&
       actButton('Run now…', {
         title: `Make ${id} due now`,
         consequence: 'The task is due at once; a worker claims it with its next look.',
         confirm: 'Run task now',
+        target: id,
         act: act('task.retry'),
         onDone: refresh,
       }),
     (state === 'dead' || state === 'cancelled') &&
-      actButton('Redrive…', {
-        title: `Redrive ${id}`,
+      actButton('Retry…', {
+        title: `Retry ${id}`,
+        target: id,
         consequence: 'The task becomes ready, with all its attempts; its history and its token are kept.',
-        confirm: 'Redrive task',
+        confirm: 'Retry task',
         act: act('task.redrive'),
         onDone: refresh,
       }),
     (state === 'ready' || state === 'running') &&
       actButton('Cancel…', {
         title: `Cancel ${id}`,
+        target: id,
+        isFinal: state === 'running',
         consequence:
           state === 'running'
             ? 'Its worker learns of it with its next heartbeat and stops, unless the task completes first.'

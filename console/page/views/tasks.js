@@ -1,44 +1,55 @@
-/** Tasks of a queue: by state, and each by its id. */
+/** Tasks of a queue, by state: those that wait and run here, those that are dead and those that are finished in files of their own. */
 
-/** @import { TaskLine, TaskPage } from '../../model.ts' */
-/** @import { Scene, View } from '../app.js' */
+/** @import { QueueFigures, TaskLine, TaskPage } from '../../model.ts' */
+/** @import { Question, Scene, View } from '../app.js' */
+import { ask } from '../api.js';
 import { h } from '../dom.js';
-import { whole } from '../format.js';
+import { askForTask } from '../enqueue-dialog.js';
+import { counted, whole } from '../format.js';
 import {
+  button,
   empty,
   finder,
   heading,
+  sentence,
   sessionName,
   since,
-  stateLabel,
   tableOf,
   taskBadge,
   taskState,
   to,
   when,
 } from '../parts.js';
+import { backlogOf, delayedOf } from '../queue-table.js';
+import { dead, deadQuestion } from './dead.js';
+import { finished, finishedQuestion } from './finished.js';
 
-const STATES = /** @type {const} */ (['unfinished', 'ready', 'later', 'running', 'dead']);
+const STATES = /** @type {const} */ (['unfinished', 'ready', 'delayed', 'parked', 'running', 'dead', 'finished']);
 const DEFAULT_QUEUE = 'default';
 
 /** @type {View} */
 export const tasks = {
   title: 'Tasks',
-  question: ({ query }, overview) => ({
-    path: 'tasks',
-    query: { queue: query.queue ?? firstQueue(overview), state: query.state, after: query.after },
-  }),
+  question({ query }, overview) {
+    const queue = query.queue ?? firstQueue(overview);
+    const filters = { queue, name: query.name, id: query.id };
+    if (query.state === 'dead') return deadQuestion(query, filters);
+    if (query.state === 'finished') return finishedQuestion(query, filters, overview.desk);
+    return { path: 'tasks', query: { ...filters, state: query.state, after: query.after } };
+  },
   draw(scene) {
-    const { query, data, overview } = scene;
-    /** @type {TaskPage} */
-    const page = data;
-    const { queue } = page;
+    const { query, overview, mayAct } = scene;
+    const queue = query.queue ?? firstQueue(overview);
     const state = query.state ?? 'unfinished';
     return [
-      heading('Tasks', h('small', {}, 'queue ', h('b', {}, queue))),
-      h('div', { class: 'tools' }, queueField(queue, overview), idField(queue), states(queue, state)),
-      page.tasks.length === 0 ? nothing(page, state) : list(page),
-      pager(page, query, state),
+      heading(
+        'Tasks',
+        h('small', {}, 'queue ', h('b', {}, queue)),
+        mayAct && button('New task…', () => void askForTask({ queue }), { class: 'primary' }),
+      ),
+      h('div', { class: 'tools' }, queueField(queue, overview), finders(queue, query)),
+      tabs(queue, state, query, overview),
+      state === 'dead' ? dead(scene) : state === 'finished' ? finished(scene, queue) : open(scene, state),
     ];
   },
 };
@@ -53,26 +64,14 @@ function firstQueue({ queues, unseen }) {
  * @param {Scene['overview']} overview
  */
 function queueField(queue, { queues, unseen }) {
-  const known = [...queues.map((figures) => figures.queue), ...unseen];
-  if (known.length < 2)
-    return finder({
-      label: 'Queue',
-      name: 'queue',
-      value: queue,
-      hint: 'its name',
-      onask: (name) => go({ queue: name }),
-    });
-  const options = known.includes(queue) ? known : [queue, ...known];
-  return h(
-    'label',
-    { class: 'finder' },
-    h('span', {}, 'Queue'),
-    h(
-      'select',
-      { onchange: (/** @type {Event} */ { target }) => go({ queue: /** @type {HTMLSelectElement} */ (target).value }) },
-      options.map((name) => h('option', { value: name, selected: name === queue }, name)),
-    ),
-  );
+  return finder({
+    label: 'Queue',
+    name: 'queue',
+    value: queue,
+    hint: 'its name',
+    known: [...queues.map((figures) => figures.queue), ...unseen],
+    onask: (name) => go({ queue: name === '' ? undefined : name }),
+  });
 }
 
 /** @param {Record<string, string | undefined>} query */
@@ -80,31 +79,122 @@ function go(query) {
   location.hash = to('tasks', query);
 }
 
-/** @param {string} queue */
-function idField(queue) {
-  return finder({
-    label: 'Task id (any state)',
-    name: 'id',
-    value: '',
-    hint: 'thumbnail-42',
-    onask: (id) => {
-      if (id !== '') location.hash = to('task', { queue, id });
+/**
+ * @param {string} queue
+ * @param {Record<string, string>} query
+ */
+function finders(queue, query) {
+  const { state } = query;
+  /**
+   * @param {string} label
+   * @param {string} name
+   * @param {string} hint
+   */
+  const input = (label, name, hint) =>
+    h(
+      'label',
+      { class: 'finder', 'data-key': name },
+      h('span', {}, label),
+      h('input', {
+        name,
+        value: query[name] ?? '',
+        placeholder: hint,
+        autocomplete: 'off',
+        spellcheck: 'false',
+        'data-find': name === 'id',
+      }),
+    );
+  return h(
+    'form',
+    {
+      class: 'finders',
+      role: 'search',
+      'aria-label': 'Find tasks',
+      onsubmit: (/** @type {SubmitEvent} */ event) => {
+        event.preventDefault();
+        const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
+        const text = (/** @type {string} */ name) => String(given.get(name) ?? '').trim() || undefined;
+        void find(queue, { state, name: text('name'), id: text('id') });
+      },
     },
-  });
+    input('Id, or its start', 'id', 'thumbnail-42'),
+    input('Name, or its start', 'name', 'resize'),
+    h('button', { type: 'submit' }, 'Find'),
+  );
+}
+
+/**
+ * A whole id leads to its task, in whatever state; the start of one to a list.
+ * @param {string} queue
+ * @param {{ state: string | undefined, name: string | undefined, id: string | undefined }} wanted
+ */
+async function find(queue, wanted) {
+  const { id } = wanted;
+  const isThere =
+    id !== undefined &&
+    (await ask('task', { queue, id }).then(
+      () => true,
+      () => false,
+    ));
+  if (isThere) location.hash = to('task', { queue, id });
+  else go({ queue, ...wanted });
 }
 
 /**
  * @param {string} queue
  * @param {string} current
+ * @param {Record<string, string>} query
+ * @param {Scene['overview']} overview
  */
-function states(queue, current) {
+function tabs(queue, current, { name, id }, { queues }) {
+  const figures = queues.find((one) => one.queue === queue);
   return h(
     'nav',
     { class: 'tabs', 'aria-label': 'States' },
-    STATES.map((state) =>
-      h('a', { href: to('tasks', { queue, state }), 'aria-current': state === current && 'true' }, stateLabel(state)),
-    ),
+    STATES.map((state) => {
+      const count = figures && countOf(state, figures);
+      return h(
+        'a',
+        { href: to('tasks', { queue, state, name, id }), 'aria-current': state === current && 'page' },
+        sentence(state),
+        count !== undefined && [' ', h('span', { class: 'count' }, count)],
+      );
+    }),
   );
+}
+
+/**
+ * As far as the last look at the queue has counted.
+ * @param {typeof STATES[number]} state
+ * @param {QueueFigures} figures
+ */
+function countOf(state, figures) {
+  const { running, looked, isMore, parked, dead: buried } = figures;
+  const due = backlogOf(figures);
+  const isWhole = looked >= due && !isMore;
+  switch (state) {
+    case 'ready':
+      return `${isWhole ? '' : isMore ? '≥ ' : '≈ '}${whole(due - running)}`;
+    case 'running':
+      return counted({ count: running, isMore: !isWhole });
+    case 'delayed':
+      return counted(delayedOf(figures));
+    case 'parked':
+      return counted(parked);
+    case 'dead':
+      return counted(buried);
+  }
+  return undefined;
+}
+
+/**
+ * @param {Scene} scene
+ * @param {string} state
+ */
+function open({ data, query }, state) {
+  /** @type {TaskPage} */
+  const page = data;
+  return [page.tasks.length === 0 ? nothing(page, query, state) : list(page), pager(page, query, state)];
 }
 
 /** @param {TaskPage} page */
@@ -112,8 +202,8 @@ function list({ queue, tasks: lines, now }) {
   return tableOf(
     'Tasks',
     [
-      { title: 'id', class: 'wide', cell: ({ id }) => h('a', { href: to('task', { queue, id }), title: id }, id) },
-      { title: 'task', class: 'name', cell: ({ name }) => h('span', { title: name }, name) },
+      { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
+      { title: 'name', class: 'name', cell: ({ name }) => name },
       {
         title: 'state',
         cell: (task) => [
@@ -123,24 +213,29 @@ function list({ queue, tasks: lines, now }) {
           task.isParked && ' waiting for its key',
         ],
       },
-      { title: 'priority', cell: ({ priority }) => priority },
+      { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },
       { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
       { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
       {
         title: 'due',
         class: 'number',
-        cell: ({ readyAt }) => (readyAt === undefined ? undefined : when(readyAt, now)),
+        cell: ({ readyAt, waitsForChildren }) =>
+          readyAt === undefined || waitsForChildren ? undefined : when(readyAt, now),
       },
       { title: 'worker', class: 'held', cell: (task) => held(task, now) },
-      {
-        title: 'last error',
-        class: 'text',
-        cell: ({ lastError }) => lastError && h('span', { title: lastError }, lastError),
-      },
+      { title: 'last error', class: 'text', cell: ({ lastError }) => lastError },
     ],
     lines,
     ({ id }) => id,
   );
+}
+
+/**
+ * @param {string} queue
+ * @param {string} id
+ */
+export function taskLink(queue, id) {
+  return h('a', { href: to('task', { queue, id }) }, id);
 }
 
 /**
@@ -154,18 +249,19 @@ function held({ state, session, claimedAt }, now) {
 
 /**
  * @param {TaskPage} page
+ * @param {Record<string, string>} query
  * @param {string} state
  */
-function nothing({ queue, looked, next }, state) {
+function nothing({ queue, looked, next }, { name, id }, state) {
   if (next !== undefined)
     return empty(
       'No match in the entries checked so far.',
       `${whole(looked)} index entries were checked; the next page has more.`,
     );
-  const what = state === 'unfinished' ? 'No unfinished tasks.' : `No ${stateLabel(state)} tasks.`;
+  const filters = name === undefined && id === undefined ? '' : ' with such a name or id';
   return empty(
-    what,
-    'Done and cancelled tasks are not listed: open them by id. Add one: ',
+    `No ${state} tasks${filters}.`,
+    'What has ended is under Dead and Finished. Add a task here, or by command: ',
     h('code', {}, `leasehold enqueue --queue ${queue} …`),
   );
 }
@@ -175,12 +271,12 @@ function nothing({ queue, looked, next }, state) {
  * @param {Record<string, string>} query
  * @param {string} state
  */
-function pager({ queue, tasks: lines, next }, query, state) {
-  if (lines.length === 0 && next === undefined && query.after === undefined) return undefined;
+function pager({ queue, tasks: lines, next }, { after, name, id }, state) {
+  if (lines.length === 0 && next === undefined && after === undefined) return undefined;
   return h(
     'p',
     { class: 'pager' },
-    query.after !== undefined && h('a', { href: to('tasks', { queue, state }) }, 'First page'),
+    after !== undefined && h('a', { href: to('tasks', { queue, state, name, id }) }, 'First page'),
     h(
       'span',
       { class: 'quiet' },
@@ -188,6 +284,6 @@ function pager({ queue, tasks: lines, next }, query, state) {
         ? `${whole(lines.length)} shown; no more`
         : `${whole(lines.length)} shown, the oldest of each shard; there are more`,
     ),
-    next !== undefined && h('a', { href: to('tasks', { queue, state, after: next }) }, 'Next page'),
+    next !== undefined && h('a', { href: to('tasks', { queue, state, name, id, after: next }) }, 'Next page'),
   );
 }

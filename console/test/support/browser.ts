@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
+import type { RunningConsole } from '../../server.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
@@ -58,6 +59,32 @@ export async function openPage(
   });
   await page.goto(address);
   return { context, page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** A browser of its own that is let in by a console, at one of its pages. */
+export async function openOn(
+  browser: Browser,
+  running: RunningConsole,
+  hash: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<WatchedPage> {
+  const opened = await openPage(browser, running.invite(), options);
+  await visit(opened.page, hash);
+  return opened;
+}
+
+export async function visit(page: Page, hash: string): Promise<void> {
+  await page.evaluate((there) => {
+    (globalThis as unknown as { location: { hash: string } }).location.hash = there;
+  }, `#/${hash}`);
+  await page.locator('main:not([aria-busy]) h1').waitFor();
+}
+
+/** What has the focus: its accessible words, or the name of its tag. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate(
+    '(({ tagName, textContent, ariaLabel, name }) => ariaLabel || name || textContent.trim() || tagName)(document.activeElement)',
+  );
 }
 
 function isExecutable(file: string): boolean {

@@ -32,7 +32,9 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSessions(table, prefix, after));
-      return { ids: Items.map((item) => splitKey(String(item.pk))[1] ?? ''), next: LastEvaluatedKey };
+      const ids = Items.map(({ pk }) => splitKey(String(pk))[1] ?? '');
+      const names = Items.map(({ directoryName }) => String(directoryName).replace(/#[^#]*$/, ''));
+      return { ids, names, next: LastEvaluatedKey };
     },
   };
 }

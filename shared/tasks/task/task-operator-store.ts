@@ -24,6 +24,11 @@ export interface TaskOperatorStore {
    * Refused when it was written since it was observed.
    */
   revive(observed: EndedTask, runAt: number, write: Stamp): Promise<Outcome<TaskRecord>>;
-  /** Dead tasks, a page at a time. Eventually consistent. */
-  pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly TaskKey[]; readonly next: unknown }>;
+  /** Dead tasks and when they died, a page at a time. Eventually consistent. */
+  pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly DeadHint[]; readonly next: unknown }>;
+}
+
+/** An entry of the list of dead tasks. */
+export interface DeadHint extends TaskKey {
+  readonly diedAt: number;
 }

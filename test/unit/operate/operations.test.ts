@@ -34,8 +34,17 @@ class World {
     });
     this.leasehold = new Leasehold({ sender, gauge: noSkewGauge, runtime }, { table: TABLE });
     this.audit = new AuditStore({ sender, runtime }, TABLE);
-    const { operator, locks, semaphores, sessions, schedules } = this.leasehold;
-    this.operations = new Operations({ audit: this.audit, operator, locks, semaphores, sessions, schedules, runtime });
+    const { tasks, operator, locks, semaphores, sessions, schedules } = this.leasehold;
+    this.operations = new Operations({
+      audit: this.audit,
+      tasks,
+      operator,
+      locks,
+      semaphores,
+      sessions,
+      schedules,
+      runtime,
+    });
   }
 
   async acts(): Promise<readonly string[]> {

@@ -44,11 +44,19 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;
       const statement = statements.pageOfDead(table, queue, shard, within);
       const { Items = [], LastEvaluatedKey } = await sender.read(statement);
-      const keys = Items.map(({ pk }) => ({ queue, id: splitKey(String(pk))[2] ?? '' }));
+      const keys = Items.map(({ pk, directoryName }) => ({
+        queue,
+        id: splitKey(String(pk))[2] ?? '',
+        // The entry's name begins with the time of death, as ISO 8601 has it.
+        diedAt: Date.parse(String(directoryName).slice(0, ISO_LENGTH)),
+      }));
       return { keys, next: nextCursor(shard, LastEvaluatedKey) };
     },
   };
 }
+
+/** `2026-11-24T20:21:05.000Z`. */
+const ISO_LENGTH = 24;
 
 /** Where a walk through the list stands: in which of its parts, and after what. */
 interface DeadCursor {

@@ -1,0 +1,69 @@
+/** What an act of the page is called on a command line. */
+
+/** @import { Act, ConnectionInfo } from '../model.ts' */
+
+/**
+ * @param {Act} act
+ * @param {ConnectionInfo | undefined} desk
+ */
+export function commandOf(act, desk) {
+  const where = desk?.endpoint === undefined ? option('region', desk?.region) : option('endpoint', desk.endpoint);
+  return ['leasehold', ...wordsOf(act), ...option('table', desk?.table), ...where, ...option('reason', reasonOf(act))]
+    .map(quoted)
+    .join(' ');
+}
+
+/** @param {Act} act */
+function reasonOf(act) {
+  return act.verb === 'task.enqueue' ? undefined : act.reason;
+}
+
+/**
+ * @param {Act} act
+ * @returns {readonly string[]}
+ */
+function wordsOf(act) {
+  switch (act.verb) {
+    case 'task.retry':
+    case 'task.redrive':
+      return ['tasks', 'retry', act.id, '--queue', act.queue];
+    case 'task.cancel':
+      return ['tasks', 'cancel', act.id, '--queue', act.queue, '--yes', act.id];
+    case 'queue.pause':
+      return ['queues', 'pause', act.queue];
+    case 'queue.resume':
+      return ['queues', 'resume', act.queue];
+    case 'queue.redrive':
+      return [
+        ...['tasks', 'redrive', '--all', '--queue', act.queue],
+        ...option('name', act.name),
+        ...option('error', act.fault),
+        ...['--yes', act.queue],
+      ];
+    case 'task.enqueue':
+      return [
+        ...['enqueue', act.name, JSON.stringify(act.input), '--queue', act.queue],
+        ...option('id', act.id),
+        ...option('delay', act.delayMs === undefined ? undefined : `${act.delayMs}ms`),
+      ];
+    case 'lock.release':
+      return ['locks', 'release', act.key, '--counter', String(act.leaseCounter), '--yes', act.key];
+    case 'semaphore.evict':
+      return ['semaphores', 'evict', act.name, '--token', String(act.leaseCounter), '--yes', act.name];
+    case 'session.destroy':
+      return ['sessions', 'destroy', act.id, '--yes', act.id];
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string | undefined} value
+ */
+function option(name, value) {
+  return value === undefined || value === '' ? [] : [`--${name}`, value];
+}
+
+/** As a POSIX shell takes it. @param {string} word */
+function quoted(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,158 @@
+/** Queues, a row each: on the overview as they are, on their own page with what can be done. */
+
+/** @import { Child } from './dom.js' */
+/** @import { QueueFigures } from '../model.ts' */
+/** @import { Scene } from './app.js' */
+import { actButton } from './act-dialog.js';
+import { h } from './dom.js';
+import { age, counted, rate, whole, workersText } from './format.js';
+import { badge, factsOf, tableOf, to, when } from './parts.js';
+
+const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
+
+/**
+ * @param {Scene} scene
+ * @param {boolean} hasActs
+ */
+export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
+  /** @param {QueueFigures} figures */
+  const acts = (figures) => h('span', { class: 'acts' }, actsOf(figures, overview.now, refresh));
+  return [
+    tableOf(
+      'Queues',
+      [
+        { title: 'queue', cell: queueName },
+        { title: 'state', cell: queueBadge },
+        { title: 'backlog', cell: stack },
+        { title: 'due', class: 'number', cell: (queue) => counted({ count: backlogOf(queue), isMore: queue.isMore }) },
+        { title: 'delayed', class: 'number', cell: (queue) => counted(delayedOf(queue)) },
+        { title: 'parked', class: 'number', cell: ({ parked }) => counted(parked) },
+        {
+          title: 'oldest ready',
+          class: 'number',
+          cell: ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === null ? '–' : age(oldestReadyAgeMs)),
+        },
+        { title: 'workers', class: 'number', cell: ({ workers }) => workers.live },
+        {
+          title: 'dead',
+          class: 'number',
+          cell: ({ queue, dead }) =>
+            dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead)),
+        },
+        { title: 'updated', class: 'number quiet', cell: ({ at }) => when(at, clock) },
+        ...(hasActs && mayAct ? [{ title: 'actions', cell: acts }] : []),
+      ],
+      overview.queues,
+      ({ queue }) => queue,
+    ),
+    h(
+      'p',
+      { class: 'legend' },
+      ['high', 'normal', 'low', 'delayed'].map((name) =>
+        h('span', {}, h('i', { class: name }), name === 'delayed' ? ' delayed' : ` due, ${name} priority`),
+      ),
+    ),
+  ];
+}
+
+/** Due tasks of all priorities, as far as they were counted. @param {QueueFigures} queue */
+export function backlogOf({ due }) {
+  return due.high + due.normal + due.low;
+}
+
+/** @param {QueueFigures} queue */
+export function delayedOf({ later, isMore }) {
+  return { count: later, isMore: isMore && later > 0 };
+}
+
+/** @param {QueueFigures} figures */
+function queueName({ queue, isPaused, reason }) {
+  return [
+    h('a', { href: to('tasks', { queue }) }, queue),
+    isPaused && reason && h('small', { class: 'below' }, `Paused: ${reason}`),
+  ];
+}
+
+/** @param {QueueFigures} figures */
+function queueBadge(figures) {
+  if (figures.isPaused) return badge('paused', 'warning');
+  return figures.workers.live === 0 && backlogOf(figures) > 0
+    ? badge('no worker', 'warning')
+    : badge('active', 'quiet');
+}
+
+/** What is due by priority, and delayed, side by side; opened, the figures that have no column. @param {QueueFigures} figures */
+function stack(figures) {
+  const { due, later, isMore, parked, workers, flow } = figures;
+  const parts = [
+    ...PRIORITIES.map((priority) => ({ name: priority, count: due[priority] })),
+    { name: 'delayed', count: later },
+  ];
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
+  return h(
+    'details',
+    { class: 'backlog' },
+    h(
+      'summary',
+      { 'aria-label': `Details of ${figures.queue}` },
+      h(
+        'span',
+        { class: 'stack', role: 'img', 'aria-label': parts.map(({ name, count }) => `${name} ${count}`).join(', ') },
+        parts.map(({ name, count }) => h('i', { class: name, '--share': total === 0 ? 0 : count / total })),
+      ),
+    ),
+    factsOf([
+      ...PRIORITIES.map(
+        (priority) =>
+          /** @type {const} */ ([
+            `due (${priority})`,
+            counted({ count: due[priority], isMore: isMore && due[priority] > 0 }),
+          ]),
+      ),
+      ['running', runningText(figures)],
+      ['oldest parked', parked.oldestAgeMs === null ? undefined : `due for ${age(parked.oldestAgeMs)}`],
+      ['workers', workersText(workers)],
+      ['added', flow && `≥ ${rate(flow.arrived)}/s`],
+      ['finished', flow && `≥ ${rate(flow.left)}/s`],
+    ]),
+  );
+}
+
+/** @param {QueueFigures} figures */
+export function runningText(figures) {
+  const { looked, running, isMore } = figures;
+  return looked < backlogOf(figures) || isMore ? `≥ ${running} (${looked} oldest checked)` : whole(running);
+}
+
+/**
+ * @param {QueueFigures} figures
+ * @param {number} now
+ * @param {() => void} refresh
+ * @returns {Child}
+ */
+function actsOf({ queue, isPaused, dead }, now, refresh) {
+  return [
+    dead.count > 0 &&
+      actButton('Retry dead…', {
+        title: `Retry ${counted(dead)} dead tasks of ${queue}`,
+        target: `tasks of ${queue}`,
+        consequence:
+          'Every task of the queue that is dead by now becomes ready again, with all its attempts; its history is kept.',
+        confirm: 'Retry dead tasks',
+        act: { verb: 'queue.redrive', queue, diedUntil: now },
+        onDone: refresh,
+        class: 'small',
+      }),
+    actButton(isPaused ? 'Resume…' : 'Pause…', {
+      title: `${isPaused ? 'Resume' : 'Pause'} ${queue}`,
+      target: queue,
+      consequence: isPaused
+        ? 'Workers claim its tasks again from the next tick.'
+        : 'No task of it is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
+      confirm: isPaused ? 'Resume queue' : 'Pause queue',
+      act: { verb: isPaused ? 'queue.resume' : 'queue.pause', queue },
+      onDone: refresh,
+      class: 'small',
+    }),
+  ];
+}

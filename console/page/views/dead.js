@@ -1,0 +1,117 @@
+/** Dead tasks, grouped by name and error: which kinds there are, how many of each, and retrying one kind. */
+
+/** @import { ConnectionInfo, DeadGroup, DeadPage } from '../../model.ts' */
+/** @import { Question, Scene } from '../app.js' */
+import { actButton } from '../act-dialog.js';
+import { h } from '../dom.js';
+import { counted, plural, whole } from '../format.js';
+import { button, empty, tableOf, to, when } from '../parts.js';
+import { taskLink } from './tasks.js';
+
+/** Queues of which all dead tasks are to be read, whatever that costs. @type {Set<string>} */
+const wanted = new Set();
+
+/**
+ * @param {Record<string, string>} query
+ * @param {{ readonly queue: string, readonly name: string | undefined, readonly id: string | undefined }} filters
+ * @returns {Question}
+ */
+export function deadQuestion({ fault }, filters) {
+  return { path: 'dead', query: { ...filters, fault, whole: wanted.has(filters.queue) ? 'yes' : undefined } };
+}
+
+/** @param {Scene} scene */
+export function dead(scene) {
+  /** @type {DeadPage} */
+  const page = scene.data;
+  const { groups, listed } = page;
+  if (listed.count === 0 && !listed.isMore)
+    return empty('No dead tasks.', 'A task is dead once its attempts are used up, or when its code says so.');
+  return [
+    progress(page, scene),
+    groups.length === 0 && empty('No match.', 'None of the dead tasks that were read is like this.'),
+    groups.map((group) => groupOf(group, page, scene)),
+  ];
+}
+
+/**
+ * @param {DeadPage} page
+ * @param {Scene} scene
+ */
+function progress({ queue, groups, listed, read, unitsLeft }, { query, refresh }) {
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  const isAll = read === listed.count && !listed.isMore;
+  return h(
+    'p',
+    { class: 'pager' },
+    h('span', {}, `${plural(count, 'dead task')} in ${plural(groups.length, 'group')}`),
+    query.fault !== undefined && h('a', { href: to('tasks', { queue, state: 'dead' }) }, 'All groups'),
+    !isAll && h('span', { class: 'quiet' }, `${whole(read)} of ${counted(listed)} read so far; the page reads on`),
+    !isAll &&
+      button(
+        `Read the rest now (about ${whole(unitsLeft)} units)`,
+        () => {
+          wanted.add(queue);
+          refresh();
+        },
+        { class: 'small' },
+      ),
+  );
+}
+
+/**
+ * @param {DeadGroup} group
+ * @param {DeadPage} page
+ * @param {Scene} scene
+ */
+function groupOf(group, { queue, now }, { mayAct, refresh, query }) {
+  const { name, fault, count, firstAt, lastAt, tasks: lines } = group;
+  const rest = count - lines.length;
+  return h(
+    'section',
+    { class: 'group', 'data-key': `${name} ${fault}`, 'data-row': true },
+    h(
+      'details',
+      { open: query.fault !== undefined },
+      h(
+        'summary',
+        {},
+        h('b', { class: 'number' }, whole(count)),
+        h('b', {}, name),
+        h('span', { class: 'fault' }, fault),
+        h('small', {}, count > 1 && ['first ', when(firstAt, now), ', '], count > 1 ? 'last ' : '', when(lastAt, now)),
+      ),
+      tableOf(
+        `Dead tasks: ${name}, ${fault}`,
+        [
+          { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
+          { title: 'died', class: 'number', cell: ({ finishedAt = 0 }) => when(finishedAt, now) },
+          { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
+          { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },
+          { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
+          { title: 'error', class: 'text', cell: ({ lastError }) => lastError },
+        ],
+        lines,
+        ({ id }) => id,
+      ),
+      rest > 0 &&
+        h(
+          'p',
+          { class: 'pager' },
+          `The latest ${whole(lines.length)} of ${whole(count)}. `,
+          query.fault === undefined &&
+            h('a', { href: to('tasks', { queue, state: 'dead', name, fault }) }, 'Show more'),
+        ),
+    ),
+    mayAct &&
+      actButton(`Retry ${whole(count)}…`, {
+        title: `Retry ${plural(count, 'dead task')}: ${name}`,
+        target: `${name}: ${fault}`,
+        consequence: `Every task ${name} of queue ${queue} that was dead by now with “${fault}” becomes ready again, with all its attempts; its history is kept.`,
+        confirm: `Retry ${plural(count, 'task')}`,
+        act: { verb: 'queue.redrive', queue, name, fault, diedUntil: now },
+        onDone: refresh,
+        class: 'small',
+      }),
+  );
+}

@@ -1,0 +1,103 @@
+/** Every page and dialog, held to axe-core's rules: WCAG 2.2 A and AA, and its best practices. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { RunningConsole } from '../server.ts';
+import { findChromium, launchBrowser, openPage, visit } from './support/browser.ts';
+import { openConsole } from './support/console.ts';
+import type { Scene } from './support/console-scene.ts';
+import { stageScene } from './support/console-scene.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+const press = (name: string | RegExp) => async (page: Page) => {
+  await page.getByRole('button', { name }).first().click();
+  await page.getByRole('dialog').waitFor();
+};
+const expand = async (page: Page) => {
+  for (const summary of await page.locator('main summary').all()) await summary.click();
+};
+
+const PLACES: Readonly<Record<string, { readonly hash: string; readonly prepare?: (page: Page) => Promise<void> }>> = {
+  overview: { hash: 'overview' },
+  queues: { hash: 'queues' },
+  'queues, opened': { hash: 'queues', prepare: expand },
+  tasks: { hash: 'tasks?queue=default' },
+  'tasks, running': { hash: 'tasks?queue=default&state=running' },
+  'tasks, none': { hash: 'tasks?queue=nothing' },
+  dead: { hash: 'tasks?queue=default&state=dead' },
+  'dead, opened': { hash: 'tasks?queue=default&state=dead', prepare: expand },
+  finished: { hash: 'tasks?queue=default&state=finished' },
+  task: { hash: 'task?queue=default&id=troubled' },
+  'task that is missing': { hash: 'task?queue=default&id=nobody' },
+  sessions: { hash: 'sessions' },
+  'sessions, opened': { hash: 'sessions', prepare: expand },
+  locks: { hash: 'locks' },
+  semaphores: { hash: 'semaphores', prepare: expand },
+  schedules: { hash: 'schedules' },
+  audit: { hash: 'audit' },
+  'keys and times': { hash: 'overview', prepare: press('Keys and times') },
+  'a new task': { hash: 'tasks?queue=default', prepare: press('New task…') },
+  'a pause': { hash: 'queues', prepare: press(/^Pause…/) },
+  'a retry of a group': { hash: 'tasks?queue=default&state=dead', prepare: press(/^Retry/) },
+  'a forced release': { hash: 'locks', prepare: press(/^Force release…/) },
+  'a destroyed session': { hash: 'sessions', prepare: press(/^Destroy…/) },
+};
+const SIZES = [
+  { width: 1280, height: 900 },
+  { width: 400, height: 860 },
+];
+
+describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds nothing', () => {
+  let table: CommandTable;
+  let scene: Scene;
+  let running: RunningConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    scene = await stageScene(table);
+    running = await openConsole(table, { queues: ['default', 'media'] });
+    browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.close();
+    await scene[Symbol.asyncDispose]();
+    closeCommandTable(table);
+  });
+
+  async function violations(page: Page): Promise<readonly string[]> {
+    const results = (await page.evaluate('axe.run()')) as AxeResults;
+    return results.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
+    );
+  }
+
+  test.each(Object.entries(PLACES))('on: %s', async (_, { hash, prepare }) => {
+    // The page's own policy forbids scripts from elsewhere, which is what the tool is.
+    await using opened = await openPage(browser, running.invite(), { reducedMotion: 'reduce', bypassCSP: true });
+    const { page } = opened;
+    await visit(page, hash);
+    await page.locator('#bar .feed.live').waitFor();
+    await prepare?.(page);
+    await page.evaluate(AXE);
+    for (const viewport of SIZES)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.setViewportSize(viewport);
+        await page.emulateMedia({ colorScheme });
+        expect(await violations(page), `${viewport.width} ${colorScheme}`).toEqual([]);
+      }
+  });
+
+  test('on the page that lets nobody in', async () => {
+    await using opened = await openPage(browser, running.address, { bypassCSP: true });
+    await opened.page.evaluate(AXE);
+    expect(await violations(opened.page)).toEqual([]);
+  });
+});

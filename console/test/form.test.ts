@@ -1,0 +1,188 @@
+/** Adding a task, its family, and what each act is called on a command line. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Act, ConnectionInfo } from '../model.ts';
+import type { RunningConsole } from '../server.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import { childrenBatch } from '../../shared/tasks/task/batch.ts';
+import { findChromium, launchBrowser, openOn } from './support/browser.ts';
+import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
+import { runCommand } from '../../test/support/command.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { SOON_TOLD } from '../../test/support/patient.ts';
+import { claimOf, claimed, enqueued, newTask, stamp } from '../../test/support/tasks.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const reason = "it's a drill";
+
+interface CommandModule {
+  commandOf(act: Act, desk: Partial<ConnectionInfo> | undefined): string;
+}
+
+describe.skipIf(endpoint === null)('an act as a command', () => {
+  let table: CommandTable;
+  let tasks: TaskStore;
+  let commandOf: CommandModule['commandOf'];
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    const { sender } = connectDynamo(table, systemRuntime);
+    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+    // A module of the page, which has no types of its own here.
+    ({ commandOf } = (await import(new URL('../page/command.js', import.meta.url).href)) as CommandModule);
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  /** As a POSIX shell splits it. */
+  const wordsOf = (command: string): readonly string[] =>
+    [...command.matchAll(/(?:[^\s'\\]|'[^']*'|\\.)+/g)].map(([word]) =>
+      word.replaceAll(/'([^']*)'|\\(.)/g, (_, quoted?: string, escaped?: string) => quoted ?? escaped ?? ''),
+    );
+
+  async function perform(act: Act) {
+    const command = commandOf(act, { table: table.table, endpoint: table.endpoint });
+    const [program, ...words] = wordsOf(command);
+    expect(program).toBe('leasehold');
+    return runCommand(table, ...words);
+  }
+
+  test('does what the act does', async () => {
+    const added = await perform({
+      verb: 'task.enqueue',
+      queue: 'media',
+      name: 'resize',
+      id: "o'clock",
+      input: { note: "it's" },
+      reason,
+    });
+    expect(added).toMatchObject({ exitCode: 0 });
+    expect(await tasks.get({ queue: 'media', id: "o'clock" })).toMatchObject({
+      name: 'resize',
+      input: { note: "it's" },
+    });
+
+    const dying = await claimed(tasks, 'somebody', { queue: 'media', id: 'dying', name: 'resize' });
+    await tasks.discard(dying, { name: 'Error', message: 'page 7 is missing', at: 1 }, stamp());
+    const fault = 'Error: page # is missing';
+    const other = { verb: 'queue.redrive', queue: 'media', name: 'resize', reason } as const;
+    expect((await perform({ ...other, fault: 'Error: something else' })).out).toContain('0 tasks');
+    expect((await perform({ ...other, fault })).out).toContain('1 task');
+    expect(await tasks.get({ queue: 'media', id: 'dying' })).toMatchObject({ state: 'ready' });
+
+    const { leaseCounter } = dying;
+    const ofTask = { queue: 'media', id: 'dying', leaseCounter, reason };
+    expect(await perform({ ...ofTask, verb: 'task.cancel' })).toMatchObject({ exitCode: 0 });
+    expect(await perform({ ...ofTask, verb: 'task.redrive' })).toMatchObject({ exitCode: 0 });
+    expect(await perform({ ...ofTask, verb: 'task.retry' })).toMatchObject({ exitCode: 0 });
+
+    expect((await perform({ verb: 'queue.pause', queue: 'media', reason })).exitCode).toBe(0);
+    expect((await perform({ verb: 'queue.resume', queue: 'media', reason })).exitCode).toBe(0);
+
+    const session = await table.leasehold.session(SOON_TOLD);
+    const lock = await session.lock('a/lock');
+    const permit = await session.permit('uploads', { limit: 1 });
+    const release = { verb: 'lock.release', key: 'a/lock', leaseCounter: lock.fencingToken, reason } as const;
+    expect(await perform(release)).toMatchObject({ exitCode: 0 });
+    const evict = { verb: 'semaphore.evict', name: 'uploads', leaseCounter: permit.fencingToken, reason } as const;
+    expect(await perform(evict)).toMatchObject({ exitCode: 0 });
+    expect(await perform({ verb: 'session.destroy', id: session.id, reason })).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe.skipIf(endpoint === null || chromium === undefined)('the page of a task', () => {
+  let table: CommandTable;
+  let tasks: TaskStore;
+  let running: RunningConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    const { sender } = connectDynamo(table, systemRuntime);
+    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+    running = await openConsole(table, { queues: ['media'] });
+    browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.close();
+    closeCommandTable(table);
+  });
+
+  test('runs it again with other input, which is checked while one types', async () => {
+    await enqueued(tasks, { queue: 'media', id: 'first', name: 'resize', input: { key: 'a.png', width: 640 } });
+    await using opened = await openOn(browser, running, 'task?queue=media&id=first');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Run again with this input…' }).click();
+    const dialog = page.getByRole('dialog');
+    const input = dialog.getByLabel('Input (JSON)');
+    expect(JSON.parse(await input.inputValue())).toEqual({ key: 'a.png', width: 640 });
+
+    await input.fill('{"key": ');
+    await dialog.getByText('This is not JSON').waitFor();
+    expect(await input.getAttribute('aria-invalid')).toBe('true');
+    await dialog.getByRole('button', { name: 'Add task' }).click();
+    expect(await page.evaluate('document.activeElement.name')).toBe('input');
+
+    await input.fill('{"key": "b.png"}');
+    await dialog.getByText('Unlike the last input seen with this name: without width.').waitFor();
+    await dialog.getByLabel('Id').fill('second');
+    await dialog.getByText('As a command').click();
+    expect(await dialog.locator('pre').textContent()).toContain(
+      `leasehold enqueue resize '{"key":"b.png"}' --queue media --id second`,
+    );
+    await dialog.getByRole('button', { name: 'Add task' }).click();
+    await page.getByRole('heading', { name: 'second' }).waitFor();
+    expect(await tasks.get({ queue: 'media', id: 'second' })).toMatchObject({
+      name: 'resize',
+      input: { key: 'b.png' },
+      state: 'ready',
+    });
+  });
+
+  test('leads to its children and back to its parent, and says how far they are', async () => {
+    const parent = await claimed(tasks, 'somebody', { queue: 'media', id: 'album', name: 'album' });
+    const batch = childrenBatch(parent);
+    const children = ['page-1', 'page-2', 'page-3'].map((id) =>
+      newTask({ queue: 'media', id, name: 'page', links: { batch } }),
+    );
+    await tasks.waitForChildren(claimOf(parent), batch, children, stamp());
+    await using opened = await openOn(browser, running, 'task?queue=media&id=album');
+    const { page } = opened;
+    await page.getByText('Waits for 3 children: 3 not ended.').waitFor();
+    await page.locator('.badge', { hasText: 'waiting for its children' }).waitFor();
+    await page.getByText('when its children have ended').waitFor();
+
+    const ready = await tasks.get({ queue: 'media', id: 'page-2' });
+    if (ready?.state !== 'ready') throw new Error('it waits');
+    const claim = await tasks.claim(ready, 'somebody', stamp());
+    if (claim.kind === 'refused') throw new Error('the claim was refused');
+    await tasks.complete(claim.row, { ok: true }, stamp());
+    await page.getByText('Waits for 3 children: 1 done, 2 not ended.').waitFor();
+    await page.getByRole('link', { name: 'page-2' }).click();
+    await page.getByRole('heading', { name: 'page-2' }).waitFor();
+    await page.getByRole('link', { name: 'album' }).click();
+    await page.getByRole('heading', { name: 'album' }).waitFor();
+  });
+
+  test('says what a refused token is, at its field', async () => {
+    await using session = await table.leasehold.session({ ...SOON_TOLD });
+    await session.lock('a/lock');
+    await using opened = await openOn(browser, running, 'locks?prefix=a/');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Force release… a/lock' }).click();
+    const token = page.getByLabel('Token (must still match)');
+    await token.fill('1');
+    await page.getByLabel('Reason').fill('a drill');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('is not held with token 1').waitFor();
+    expect(await token.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.evaluate('document.activeElement.name')).toBe('token');
+    expect(await token.getAttribute('aria-describedby')).toContain('refusal');
+    expect(await page.getByLabel('Reason').inputValue()).toBe('a drill');
+  });
+});

@@ -1,0 +1,80 @@
+/** Single keys and updates, which a person can turn off; and moments, which can be shown as they are. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { RunningConsole } from '../server.ts';
+import { findChromium, launchBrowser, openOn } from './support/browser.ts';
+import { openConsole } from './support/console.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+
+describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
+  let table: CommandTable;
+  let running: RunningConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    running = await openConsole(table);
+    browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.close();
+    closeCommandTable(table);
+  });
+
+  test('lists its keys under ?, and does nothing with them once they are off', async () => {
+    await using opened = await openOn(browser, running, 'overview');
+    const { page } = opened;
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog');
+    for (const text of ['Overview', 'Audit', 'Find a task', 'This list']) await dialog.getByText(text).waitFor();
+    await dialog.getByLabel('Single keys act').uncheck();
+    await page.keyboard.press('Escape');
+
+    await page.keyboard.press('3');
+    await page.keyboard.press('/');
+    await page.keyboard.press('?');
+    expect(page.url()).toContain('#/overview');
+    expect(await dialog.count()).toBe(0);
+    // It holds after a reload, and can be turned on again without a key.
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.keyboard.press('3');
+    expect(page.url()).toContain('#/overview');
+    await page.getByRole('button', { name: 'Keys and times' }).click();
+    await dialog.getByLabel('Single keys act').check();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('3');
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+  });
+
+  test('stands still while it is paused, and goes on when it is told to', async () => {
+    await using opened = await openOn(browser, running, 'overview');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Live: pause the updates' }).click();
+    const button = page.getByRole('button', { name: 'Paused: go on with the updates' });
+    await button.waitFor();
+    await expect.poll(() => running.isLooking()).toBe(false);
+    const before = await page.locator('.units').textContent();
+    await page.waitForTimeout(1_500);
+    expect(await page.locator('.units').textContent()).toBe(before);
+
+    await button.click();
+    await expect.poll(() => page.locator('.units').textContent()).not.toBe(before);
+  });
+
+  test('shows moments as they are to who wants that', async () => {
+    await using opened = await openOn(browser, running, 'overview', { timezoneId: 'Europe/Berlin', locale: 'en-GB' });
+    const { page } = opened;
+    const updated = page.locator('tbody td.quiet time').first();
+    await updated.waitFor();
+    expect(await updated.textContent()).toMatch(/now|ago/);
+    await page.getByRole('button', { name: 'Keys and times' }).click();
+    await page.getByLabel('Show moments as date and time').check();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await expect.poll(() => updated.textContent()).toMatch(/^\d\d:\d\d:\d\d (?:CET|CEST|GMT\+[12])$/);
+  });
+});

@@ -1,0 +1,155 @@
+/** The lists of tasks: every state has one, with its count; and queues are found by whoever works on them. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Overview } from '../model.ts';
+import type { RunningConsole } from '../server.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import type { ReadyTask } from '../../shared/tasks/task/task.ts';
+import { findChromium, launchBrowser, openOn } from './support/browser.ts';
+import { CONSOLE_SHARDS, enter, newsOf, openConsole } from './support/console.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { claimed, enqueued, stamp } from '../../test/support/tasks.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const HOUR_MS = 3_600_000;
+const PARKED = 45;
+
+describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks', () => {
+  let table: CommandTable;
+  let tasks: TaskAndPackStore;
+  let running: RunningConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+    const { sender } = connectDynamo(table, systemRuntime);
+    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+    const client = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue: 'mail' });
+    const read = async (id: string) => (await tasks.get({ queue: 'mail', id })) as ReadyTask;
+    const ids = Array.from({ length: PARKED }, (_, n) => `parked-${n}`);
+    for (const id of ['first', ...ids]) await client.enqueue('send', {}, { id, key: 'one', limit: 1 });
+    await tasks.claim(await read('first'), 'somebody', stamp());
+    const waiting = await Promise.all(ids.map(read));
+    await tasks.parking.park(
+      waiting.map((task) => ({ task, write: stamp() })),
+      'one',
+    );
+    await enqueued(tasks, { queue: 'mail', id: 'later', name: 'digest', runAt: systemRuntime.clock.now() + HOUR_MS });
+    const done = await claimed(tasks, 'somebody', { queue: 'mail', id: 'sent-1', name: 'send' });
+    await tasks.complete(done, { ok: true }, stamp());
+    running = await openConsole(table, { queues: ['mail'] });
+    browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.close();
+    closeCommandTable(table);
+  });
+
+  test('count every state, and list what is parked to its end', async () => {
+    await using opened = await openOn(browser, running, 'tasks?queue=mail');
+    const { page } = opened;
+    const tabs = page.getByRole('navigation', { name: 'States' });
+    await tabs.getByText(`Parked ${PARKED}`).waitFor();
+    expect(await tabs.getByRole('link').allTextContents()).toEqual([
+      'Unfinished',
+      'Ready 0',
+      'Delayed 1',
+      `Parked ${PARKED}`,
+      'Running 1',
+      'Dead 0',
+      'Finished',
+    ]);
+
+    await tabs.getByRole('link', { name: /^Parked/ }).click();
+    const seen = new Set<string>();
+    for (;;) {
+      await page.locator('main:not([aria-busy]) tbody tr').first().waitFor();
+      for (const id of await page.locator('tbody th').allTextContents()) seen.add(id);
+      const next = page.getByRole('link', { name: 'Next page' });
+      if ((await next.count()) === 0) break;
+      const before = page.url();
+      await next.click();
+      await expect.poll(() => page.url()).not.toBe(before);
+    }
+    expect(seen.size).toBe(PARKED);
+  });
+
+  test('find by the start of an id and of a name, at an address with the words of the page', async () => {
+    await using opened = await openOn(browser, running, 'tasks?queue=mail&state=delayed');
+    const { page } = opened;
+    await page.getByRole('link', { name: 'later' }).waitFor();
+    await page.getByLabel('Name, or its start').fill('dig');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toContain('state=delayed&name=dig');
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    await page.getByLabel('Id, or its start').fill('lat');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toContain('id=lat');
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+
+  test('show what has finished, the latest first', async () => {
+    await using opened = await openOn(browser, running, 'tasks?queue=mail&state=finished');
+    const { page } = opened;
+    await page.getByRole('row', { name: /sent-1.*send.*done/i }).waitFor();
+    const done = await claimed(tasks, 'somebody', { queue: 'mail', id: 'sent-2', name: 'send' });
+    await tasks.complete(done, { ok: true }, stamp());
+    await page.getByRole('row', { name: /sent-2/ }).waitFor();
+    expect(await page.locator('tbody th').allTextContents()).toEqual(['sent-2', 'sent-1']);
+    await page.getByRole('link', { name: 'Cancelled' }).click();
+    await page.getByText('No finished tasks.').waitFor();
+  });
+
+  test('paint what is delayed unlike what is due', async () => {
+    await using opened = await openOn(browser, running, 'queues');
+    const { page } = opened;
+    await page.locator('.stack .delayed').first().waitFor();
+    const look = (name: string) =>
+      page.evaluate(
+        `(({ backgroundImage, backgroundColor }) => backgroundImage + backgroundColor)(getComputedStyle(document.querySelector('.stack .${name}')))`,
+      );
+    const looks = await Promise.all(['high', 'normal', 'low', 'delayed'].map(look));
+    expect(new Set(looks).size).toBe(4);
+  });
+
+  test('know a queue whose workers hold no permit, and take the name of any other', async () => {
+    await using _worker = await table.leasehold.session({ name: workerName('by-hand'), ttl: '60s' });
+    const watching = await openConsole(table, { queues: ['mail'] });
+    await using opened = await openOn(browser, watching, 'queues');
+    await opened.page.getByRole('link', { name: 'by-hand' }).waitFor();
+
+    await enqueued(tasks, { queue: 'quiet', id: 'unheard' });
+    await using list = await openOn(browser, watching, 'tasks');
+    await list.page.getByLabel('Queue', { exact: true }).fill('quiet');
+    await list.page.keyboard.press('Enter');
+    await list.page.getByRole('link', { name: 'unheard' }).waitFor();
+    await watching.close();
+  });
+
+  test('tell of a pause with the next look, however many queues there are', async () => {
+    const queues = Array.from({ length: 12 }, (_, n) => `q-${n}`);
+    const watching = await openConsole(table, { queues });
+    const visitor = await enter(watching);
+    const over = new AbortController();
+    const news = newsOf(visitor, over.signal);
+    let overview = (await news.next()).value as Overview | undefined;
+    while (overview !== undefined && overview.queues.length < queues.length)
+      overview = (await news.next()).value as Overview | undefined;
+
+    await visitor.act({ verb: 'queue.pause', queue: 'q-7', reason: 'a drill' });
+
+    // The look that was under way may be told of first.
+    const after = [(await news.next()).value, (await news.next()).value] as readonly (Overview | undefined)[];
+    const told = after.map((one) => one?.queues.find(({ queue }) => queue === 'q-7')?.isPaused);
+    expect(told).toContain(true);
+    over.abort();
+    await watching.close();
+  });
+});

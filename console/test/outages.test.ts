@@ -1,0 +1,63 @@
+/** A connection that breaks, and a store that does not answer: what the page says, and that it goes on by itself. */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { findChromium, launchBrowser, openOn, openPage } from './support/browser.ts';
+import { openConsole } from './support/console.ts';
+import { outlastOutage } from './support/outage.ts';
+import { openTunnel } from './support/tunnel.ts';
+import type { CommandTable } from '../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const CUT_MS = 5_000;
+
+describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  test('comes back by itself when a tunnel was cut for five seconds', async () => {
+    const running = await openConsole(table);
+    await using tunnel = await openTunnel(running.port);
+    // As with ssh -L: the browser's address is the console's, and the way there is a tunnel.
+    const browser = await launchBrowser(chromium ?? '', [
+      `--host-resolver-rules=MAP localhost 127.0.0.1:${tunnel.port}`,
+    ]);
+    await using opened = await openPage(browser, running.invite().replace('127.0.0.1', 'localhost'));
+    const { page } = opened;
+    await page.locator('#bar .feed.live').waitFor();
+    const units = page.locator('.units');
+
+    await tunnel.cut();
+    await page.getByText('Reconnecting').waitFor();
+    await page.getByText(/^The console has not answered since/).waitFor();
+    const before = await units.textContent();
+    await page.waitForTimeout(CUT_MS);
+    await tunnel.mend();
+
+    await page.locator('#bar .feed.live').waitFor();
+    await expect.poll(() => units.textContent()).not.toBe(before);
+    expect(await page.locator('.trouble').count()).toBe(0);
+    // It asks for what is there, and so is never told that something is not.
+    expect(opened.complaints.filter((text) => text.includes('404'))).toEqual([]);
+    await browser.close();
+    await running.close();
+  });
+
+  test('says since when the table has not answered, and goes on when it does', async () => {
+    await using tunnel = await openTunnel(Number(new URL(endpoint ?? '').port));
+    const running = await openConsole({ ...table, endpoint: `http://127.0.0.1:${tunnel.port}` });
+    const browser = await launchBrowser(chromium ?? '');
+    await using opened = await openOn(browser, running, 'overview');
+    await opened.page.locator('tbody td.quiet time').first().waitFor();
+
+    await outlastOutage(opened.page, tunnel, 20_000);
+
+    await browser.close();
+    await running.close();
+  });
+});

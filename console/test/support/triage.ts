@@ -1,0 +1,97 @@
+/** Many dead tasks in groups: on a wide screen and a narrow one, and read bit by bit. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { Connection } from '../../connection.ts';
+import type { RunningConsole } from '../../server.ts';
+import { DeadLook } from '../../views/dead.ts';
+import { KnownNames } from '../../views/known-names.ts';
+import { connectDynamo } from '../../../shared/dynamo/connect.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import type { CommandTable } from '../../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
+import { PATIENT } from '../../../test/support/patient.ts';
+import { claimed, stamp } from '../../../test/support/tasks.ts';
+import { findChromium, launchBrowser, openOn } from './browser.ts';
+import { CONSOLE_SHARDS, openConsole } from './console.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+const AT_A_TIME = 100;
+const GROUPS = 4;
+const SIZES = [
+  { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  { viewport: { width: 400, height: 860 }, colorScheme: 'light' },
+] as const;
+
+/** @param count a multiple of a hundred */
+export function describeTriageOf(count: number): void {
+  const whole = (n: number): string => n.toLocaleString('en-US');
+  const each = count / GROUPS;
+
+  describe.skipIf(endpoint === null || chromium === undefined)(`the triage of ${count} dead tasks`, () => {
+    let table: CommandTable;
+    let running: RunningConsole;
+    let browser: Browser;
+    beforeAll(async () => {
+      table = await openCommandTable(endpoint ?? '');
+      const sender = new Sender({ ...connectDynamo(table, systemRuntime), runtime: systemRuntime, policy: PATIENT });
+      const tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+      running = await openConsole(table);
+      browser = await launchBrowser(chromium ?? '');
+      for (let from = 0; from < count; from += AT_A_TIME)
+        await Promise.all(
+          Array.from({ length: AT_A_TIME }, async (_, n) => {
+            const kind = (from + n) % GROUPS;
+            const key = { queue: 'many', id: `task-${from + n}`, name: `kind-${kind}` };
+            const error = { name: 'Error', message: `row ${from + n} of step ${kind} is missing`, at: 1 };
+            await tasks.discard(await claimed(tasks, 'somebody', key), error, stamp());
+          }),
+        );
+    });
+    afterAll(async () => {
+      await browser.close();
+      await running.close();
+      closeCommandTable(table);
+    });
+
+    test.each(SIZES)('fits a screen of $viewport.width', async (size) => {
+      await using opened = await openOn(browser, running, 'tasks?queue=many&state=dead', size);
+      const { page } = opened;
+      await page.getByText(`${whole(count)} dead tasks in ${GROUPS} groups`).waitFor();
+      expect(await page.getByRole('button', { name: new RegExp(`^Retry ${whole(each)}…`) }).count()).toBe(GROUPS);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(size.viewport.width);
+
+      // A whole id leads to its task, and the start of a name to an address that says it.
+      await page.getByLabel('Id, or its start').fill('task-99');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'task-99', exact: true }).waitFor();
+      await page.goBack();
+      await page.getByLabel('Name, or its start').fill('kind-3');
+      await page.keyboard.press('Enter');
+      await page.getByText(`${whole(each)} dead tasks in 1 group`).waitFor();
+      expect(page.url()).toContain('state=dead&name=kind-3');
+      expect(opened.complaints).toEqual([]);
+    });
+
+    test('are read bit by bit where reading costs money, until all are in a group', async () => {
+      const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
+      using connection = new Connection({ ...table, ...settings }, systemRuntime);
+      const look = new DeadLook(connection, new KnownNames());
+      const query = { queue: 'many', name: '', id: '', fault: undefined };
+      const first = await look.look({ ...query, isWhole: false });
+      expect(first.units).toBeLessThanOrEqual(50);
+      expect(first.value.read).toBeGreaterThan(0);
+      expect(first.value.read).toBeLessThan(count);
+
+      const second = await look.look({ ...query, isWhole: false });
+      expect(second.units).toBeLessThanOrEqual(50);
+      expect(second.value.read).toBeGreaterThan(first.value.read);
+
+      const { value } = await look.look({ ...query, isWhole: true });
+      expect(value).toMatchObject({ listed: { count, isMore: false }, read: count, unitsLeft: 0 });
+      expect(value.groups.map((group) => group.count)).toEqual(Array.from({ length: GROUPS }, () => each));
+    });
+  });
+}

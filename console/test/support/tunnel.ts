@@ -1,0 +1,61 @@
+/** A tunnel to a port of this machine, which can be cut, or can hold still without a word. */
+import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { once } from 'node:events';
+
+export interface Tunnel extends AsyncDisposable {
+  readonly port: number;
+  /** Breaks every connection, and refuses new ones. */
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+  /** Takes what is sent and passes nothing on. */
+  stall(): void;
+  flow(): void;
+}
+
+export async function openTunnel(target: number): Promise<Tunnel> {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let isStalled = false;
+  const server = createServer((inner) => {
+    const outer = connect(target, '127.0.0.1');
+    const pair = [inner, outer] as const;
+    pairs.add(pair);
+    const end = (): void => {
+      for (const socket of pair) socket.destroy();
+      pairs.delete(pair);
+    };
+    for (const socket of pair) socket.on('error', end).on('close', end);
+    inner.pipe(outer);
+    outer.pipe(inner);
+    if (isStalled) for (const socket of pair) socket.pause();
+  });
+  const listen = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const cut = async (): Promise<void> => {
+    if (!server.listening) return;
+    server.close();
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    await once(server, 'close');
+  };
+  const each = (act: (socket: Socket) => void): void => {
+    for (const pair of pairs) for (const socket of pair) act(socket);
+  };
+  return {
+    port,
+    cut,
+    mend: () => listen(port),
+    stall() {
+      isStalled = true;
+      each((socket) => socket.pause());
+    },
+    flow() {
+      isStalled = false;
+      each((socket) => socket.resume());
+    },
+    [Symbol.asyncDispose]: cut,
+  };
+}

@@ -1,0 +1,101 @@
+/** Tasks that no index lists: those that have ended, and the children of a task. Found by reading the table from its beginning. */
+import { scannedTasks } from '../../cli/queue/scanned-tasks.ts';
+import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
+import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { Connection } from '../connection.ts';
+import type { Outcome, ScanPage, ScanPrice } from '../model.ts';
+import type { Priced } from '../shared-look.ts';
+import type { KnownNames } from './known-names.ts';
+import { lineOf } from './task-line.ts';
+
+export interface FinishedQuery {
+  readonly queue: string;
+  /** Only tasks whose name, or whose id, begins like this. */
+  readonly name: string;
+  readonly id: string;
+  readonly outcome: Outcome | undefined;
+  readonly maxReadUnits: number;
+}
+
+export interface ChildrenQuery {
+  readonly queue: string;
+  readonly batch: string;
+  readonly maxReadUnits: number;
+}
+
+const SHOWN = 100;
+/** Kept while a scan runs; the rest are counted. */
+const KEPT = 2_000;
+/** A read unit pays for two pages of four kilobytes, read eventually consistent. */
+const BYTES_PER_UNIT = 8_192;
+
+export function lookAtFinished(
+  connection: Connection,
+  names: KnownNames,
+  { queue, name, id, outcome, maxReadUnits }: FinishedQuery,
+): Promise<Priced<ScanPage>> {
+  const isWanted = (task: TaskRecord): boolean =>
+    task.name.startsWith(name) && task.id.startsWith(id) && (outcome === undefined || task.state === outcome);
+  return scan(connection, names, { queue, where: 'ended', maxReadUnits }, isWanted);
+}
+
+export function lookAtChildren(
+  connection: Connection,
+  names: KnownNames,
+  { queue, batch, maxReadUnits }: ChildrenQuery,
+): Promise<Priced<ScanPage>> {
+  return scan(connection, names, { queue, where: { batch }, maxReadUnits }, () => true);
+}
+
+/** What `scan` is going to cost. Needs `dynamodb:DescribeTable`: without it, no price is known. */
+export async function priceOfScan(connection: Connection): Promise<Priced<ScanPrice>> {
+  try {
+    const { DescribeTableCommand } = await loadSdk();
+    const client = await connection.openClient();
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: connection.options.table }));
+    const bytes = Table?.TableSizeBytes;
+    return { value: { units: bytes === undefined ? null : Math.max(1, Math.ceil(bytes / BYTES_PER_UNIT)) }, units: 0 };
+  } catch {
+    // The page then names the bound alone.
+    return { value: { units: null }, units: 0 };
+  }
+}
+
+async function scan(
+  connection: Connection,
+  names: KnownNames,
+  query: Parameters<typeof scannedTasks>[1],
+  isWanted: (task: TaskRecord) => boolean,
+): Promise<Priced<ScanPage>> {
+  let units = 0;
+  let isCut = false;
+  let found = 0;
+  let kept: TaskRecord[] = [];
+  const table = { openClient: connection.openClient, table: connection.options.table };
+  const events = {
+    onPage: (used: number) => {
+      units += used;
+      connection.spend(used);
+    },
+    onCut: () => {
+      isCut = true;
+    },
+    // One damaged row does not hide the others.
+    onDamaged: () => undefined,
+  };
+  for await (const task of scannedTasks(table, query, events)) {
+    if (!isWanted(task)) continue;
+    found++;
+    kept.push(task);
+    if (kept.length >= KEPT) kept = latest(kept);
+  }
+  const shown = latest(kept);
+  names.note(shown);
+  const now = connection.now();
+  return { value: { now, queue: query.queue, tasks: shown.map(lineOf), found, units: Math.ceil(units), isCut }, units };
+}
+
+function latest(tasks: readonly TaskRecord[]): TaskRecord[] {
+  const at = (task: TaskRecord): number => ('finishedAt' in task ? task.finishedAt : task.createdAt);
+  return tasks.toSorted((one, other) => at(other) - at(one)).slice(0, SHOWN);
+}

@@ -1,0 +1,33 @@
+/** What a list says of a task. */
+import { NEVER } from '../../shared/tasks/task/batch.ts';
+import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { TaskLine } from '../model.ts';
+
+const ERROR_SHOWN = 160;
+
+export function lineOf(task: TaskRecord): TaskLine {
+  const { id, name, state, priority, attempts, leaseCounter, claimedAt, session, lastError, cancellation } = task;
+  return {
+    id,
+    name,
+    state,
+    priority,
+    attempts,
+    leaseCounter,
+    claimedAt,
+    session,
+    readyAt: 'readyAt' in task ? task.readyAt : undefined,
+    finishedAt: 'finishedAt' in task ? task.finishedAt : undefined,
+    lastError: lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`.slice(0, ERROR_SHOWN),
+    isCancelling: state === 'running' && cancellation !== undefined,
+    tenant: task.tenant,
+    isHeld: task.state === 'ready' && task.isHeld,
+    isParked: task.state === 'ready' && task.isParked,
+    waitsForChildren: isWaiting(task),
+  };
+}
+
+/** Whether it waits for the end of its children: it is due when the last of them ends, and not before. */
+export function isWaiting(task: TaskRecord): boolean {
+  return task.state === 'ready' && task.children !== undefined && task.readyAt === NEVER;
+}
