@@ -4,7 +4,6 @@ import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
-import { followTask, promoteFollower } from '../../../shared/tasks/rows/task/follower-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -19,7 +18,7 @@ const CANCELLATION = { at: NOW, reason: 'not wanted' };
 const LATER = NOW + 60_000;
 
 /** What a holder sends. */
-const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
+export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
   'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
   'task.commit': (claim, rows) =>
     together(tasks.completeTask(TABLE, claim, undefined, rows.stamp(), 'task.commit'), [], 'once'),
@@ -37,7 +36,7 @@ const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => State
 };
 
 /** What is sent about a task of a session that was found dead, or is to be told. */
-const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
+export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
   'task.takeOver': (seen, rows) => tasks.takeOverTask(TABLE, seen, 'other', rows.stamp()),
   'task.bury': (seen, rows) => tasks.buryTask(TABLE, seen, ERROR, rows.stamp()),
   'task.cancel': (seen, rows) => operator.cancelAbandonedTask(TABLE, seen, CANCELLATION, rows.stamp()),
@@ -63,75 +62,6 @@ const OF_HOLDERS = Object.entries(HOLDERS).flatMap(([verb, send]): readonly Case
     },
   ],
 ]);
-
-const ENDS_ATTEMPT = ['complete', 'commit', 'discard', 'giveUp', 'retry', 'release', 'snooze', 'wait'];
-const followed = (rows: Rows, seen: RunningTask): RunningTask => {
-  rows.write(followTask(TABLE, seen, newTask(), rows.stamp()));
-  return rows.seen() as RunningTask;
-};
-const promoted = (seen: RunningTask, rows: Rows): Statement => {
-  if (seen.follower === undefined) throw new Error('nothing follows it');
-  return promoteFollower(TABLE, seen, { how: 'done', follower: seen.follower }, 1, rows.stamp());
-};
-
-const OF_FOLLOWERS: readonly Case[] = [
-  ...[...ENDS_ATTEMPT.map((verb) => `task.${verb}`), 'task.bury', 'task.cancel'].map((verb): Case => [
-    `${verb}: attribute_not_exists(#follower)`,
-    (rows) => {
-      const seen = rows.running(rows.session('s'));
-      followed(rows, seen);
-      return (HOLDERS[verb] ?? ONLOOKERS[verb]!)(seen, rows);
-    },
-  ]),
-  [
-    'task.follow: attribute_not_exists(#follower)',
-    (rows) => {
-      const seen = rows.running();
-      followed(rows, seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.follow: #leaseCounter = :observedCounter',
-    (rows) => {
-      const seen = rows.running();
-      rows.claimedAgain(seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.follow: #state = :running',
-    (rows) => {
-      const seen = rows.running();
-      rows.completed(seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.follow: #follower.#nonce = :observedNonce',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      followed(rows, seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.promote: #follower.#nonce = :followerNonce',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      followed(rows, seen);
-      return promoted(seen, rows);
-    },
-  ],
-  [
-    'task.promote: #leaseCounter = :counter',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      rows.write(tasks.takeOverTask(TABLE, seen, 's', rows.stamp()));
-      return promoted(seen, rows);
-    },
-  ],
-];
 
 const OF_ONLOOKERS = Object.entries(ONLOOKERS).flatMap(([verb, send]): readonly Case[] => [
   [
@@ -392,7 +322,7 @@ const OF_LINES: readonly Case[] = [
 ];
 
 export const TASK_CASES: readonly Case[] = [
-  ...[...OF_HOLDERS, ...OF_FOLLOWERS, ...OF_ONLOOKERS, ...OF_OBSERVERS, ...OF_THE_ENDED],
+  ...[...OF_HOLDERS, ...OF_ONLOOKERS, ...OF_OBSERVERS, ...OF_THE_ENDED],
   ...[...TOO_EARLY, ...PARKED, ...OF_PACKS, ...OF_LINES],
 ];
 

@@ -117,7 +117,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
     retry: PATIENT,
     async behave(place, task, right, { half, version = 0 }) {
       await step(place, place.prng.between(1, 30), task.signal);
-      if (task.children !== undefined) return task.children;
+      if (task.children !== undefined) {
+        // For an operator to bring back: its children are not to run again.
+        if (place.prng.chance(0.3)) throw new DoNotRetry('not now that they have ended');
+        return task.children;
+      }
       const count = place.prng.integer(1, 4);
       const children = Array.from({ length: count }, (_, child) => {
         const kind = place.prng.pick(['quick', 'quick', 'stumbles', 'refuses']);
