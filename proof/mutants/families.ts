@@ -29,14 +29,14 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
       {
         file: LINKED_ROWS,
         in: 'LinkedRows.#endChild',
-        at: operation('===', 'kind'),
+        at: operation('===', 'waiter'),
         change: becomes('true'),
       },
     ],
     killedBy: ['BATCH', 'L3'],
   },
   {
-    id: 'X82',
+    id: 'X92',
     what: 'redrive forgets the children of a task (found by use)',
     edits: [
       {
@@ -49,7 +49,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     changes: { operator: true },
   },
   {
-    id: 'X83',
+    id: 'X93',
     what: 'an operator brings a task forward that waits for its children (found by use)',
     edits: [
       {
@@ -63,7 +63,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     changes: { operator: true },
   },
   {
-    id: 'X84',
+    id: 'X94',
     what: 'a batch ends without its waiter, which was redriven in the meantime',
     edits: [
       {

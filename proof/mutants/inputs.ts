@@ -130,7 +130,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     changes: { dedupShare: 1 },
   },
   {
-    id: 'X85',
+    id: 'X95',
     what: 'a late request to follow an attempt takes the place of a newer one',
     edits: disarmed(
       'shared/tasks/rows/task/follower-statements.ts',
@@ -141,7 +141,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     changes: { dedupShare: 1 },
   },
   {
-    id: 'X86',
+    id: 'X96',
     what: 'an attempt ends without regard to what follows it (found by use)',
     edits: [
       {

@@ -218,9 +218,11 @@ async function unlessFollowed<Result extends Settled | CommitOutcome>(
   const { task, promote } = change;
   let follower: Follower | undefined;
   return retryContended(`the end of ${describeTask(task)}`, LINE_CONTENTION, async () => {
-    const isFollowed = promote !== undefined && follower !== undefined;
-    const result = await send(isFollowed ? { ...change, own: promote(follower), to: 'ready', isFollowed } : change);
-    if (result.kind === 'applied') return isFollowed ? { ...result, isFollowed } : result;
+    const promotion = promote === undefined || follower === undefined ? undefined : promote(follower);
+    const result = await send(
+      promotion === undefined ? change : { ...change, own: promotion, to: 'ready', isFollowed: true },
+    );
+    if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
     if (promote === undefined || result.kind !== 'refused') return result;
     const { current } = result;
     const isSame = current?.state === 'running' && current.leaseCounter === task.leaseCounter;
